@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
@@ -29,8 +28,7 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import OFF_ONE, SLACK
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,13 +105,13 @@ class Decisions(Readable, Drawable):
     the k best decisions of each row (rows, k) where they were asked for; `acted` marks the rows that got the action.
     """
 
-    labels: npt.NDArray[Any]
+    labels: Array
     expected_loss: Floats
     losses: Floats
     decisions: tuple[Any, ...]
-    rejected: npt.NDArray[np.bool_]
-    top: npt.NDArray[Any] | None = None
-    acted: npt.NDArray[np.bool_] | None = None
+    rejected: Bools
+    top: Array | None = None
+    acted: Bools | None = None
 
     @property
     def total_loss(self) -> float:
@@ -195,9 +193,7 @@ def decide(
     return Decisions(chosen, expected, losses, given.decisions, rejected, top, acted)
 
 
-def _limited(
-    losses: Floats, best: npt.NDArray[np.int64], decisions: tuple[Any, ...], capacity: int, action: Any
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _limited(losses: Floats, best: Ints, decisions: tuple[Any, ...], capacity: int, action: Any) -> tuple[Ints, Bools]:
     """(decisions with the action on at most ``capacity`` rows, which rows those are)."""
     if not isinstance(capacity, (int, np.integer)) or isinstance(capacity, bool) or capacity < 0:
         raise BayesError(f"capacity={capacity!r}: give a whole number of rows, at least 0")
@@ -325,7 +321,7 @@ def _numbers(costs: Any) -> Floats:
     return matrix
 
 
-def _array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+def _array(labels: Sequence[Any]) -> Array:
     """Labels as an array of their own type; of several types, as objects."""
     if len({isinstance(label, str) for label in labels}) == 1:
         return np.array(labels)

@@ -16,12 +16,12 @@ Formula: log Σ exp, normalisation, log odds, every log and exp of a probability
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit import kernels
 from bayeskit.tolerance import TIE as TIE  # logspace.TIE is what scores are compared by
+from bayeskit.typing import Array, Floats
 
-Floats = NDArray[np.float64]
 SHORT = 16  # numbers of a row, which column by column are compared faster
 
 
@@ -200,7 +200,7 @@ def largest_of_rows(a: Floats) -> Floats:
     return largest
 
 
-def log_posterior_of(log_joint: Floats, labels: NDArray[Any]) -> Floats:
+def log_posterior_of(log_joint: Floats, labels: Array) -> Floats:
     """ln P(label | x) of each row's own label (rows,); NaN where the row is impossible under every class.
 
     >>> exp(log_posterior_of(log([[0.02, 0.06]]) - 4e9, np.array([1]))).round(6).tolist()   # 3 : 1, far away

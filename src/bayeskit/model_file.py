@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from bayeskit.container.packing import MAGIC, pack, unpack, version_of
+from bayeskit.container.packing import MAGIC, pack, unpack
 from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.disk.locks import PATIENCE, NoLocks, is_mine, locked
@@ -26,8 +25,8 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.estimate.variance import VarianceFloor
-from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
 WHAT = "bayeskit model"
 OBJECTS = {
@@ -62,9 +61,9 @@ class State:
     """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
 
     header: dict[str, Any]
-    arrays: list[npt.NDArray[Any]]
+    arrays: list[Array]
 
-    def numbers(self, at: int, *shape: int) -> npt.NDArray[np.float64]:
+    def numbers(self, at: int, *shape: int) -> Floats:
         """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
 
         >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
@@ -129,10 +128,10 @@ def to_bytes(saved: Saved) -> bytes:
     return pack({"what": WHAT, **content}, arrays)
 
 
-def _content(saved: Saved) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
+def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
     """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
     content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
-    arrays: list[npt.NDArray[Any]] = []
+    arrays: list[Array] = []
     if saved.tally is not None:
         content["tally"], arrays = saved.tally.to_parts()
     if saved.state is not None:
@@ -155,7 +154,7 @@ def from_bytes(data: bytes) -> Saved:
     if header.get("what") != WHAT:
         raise BadFile("this is bayeskit data, but no model")
     try:
-        return _saved(header, arrays, version_of(data))
+        return _saved(header, arrays)
     except BadFile:
         raise
     except BayesError as problem:
@@ -164,7 +163,7 @@ def from_bytes(data: bytes) -> Saved:
         raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
 
 
-def _saved(content: Any, arrays: list[npt.NDArray[Any]], version: int) -> Saved:
+def _saved(content: Any, arrays: list[Array]) -> Saved:
     """What :func:`_content` wrote."""
     name, settings = content.get("model"), content.get("settings")
     if not isinstance(name, str):
@@ -172,19 +171,16 @@ def _saved(content: Any, arrays: list[npt.NDArray[Any]], version: int) -> Saved:
     if not isinstance(settings, dict):
         raise BadFile("the model has no settings")
     made = {setting: _made(value) for setting, value in settings.items() if setting not in OF_THE_MACHINE}
-    parts, arrays = _parts(content.get("parts", []), arrays, version)
+    parts, arrays = _parts(content.get("parts", []), arrays)
     state, arrays = _state(content.get("state"), arrays)
     tally = None
     if "tally" in content or arrays:
-        counted = content.get("tally"), arrays
-        with np.errstate(all="ignore"):  # what overflows is found, and refused
-            tally = Tally.from_parts(*(as_written_today(*counted) if version == 1 else counted))
+        with np.errstate(all="ignore"):  # overflow is detected and refused afterwards
+            tally = Tally.from_parts(content.get("tally"), arrays)
     return Saved(name, made, tally, state, parts)
 
 
-def _parts(
-    written: Any, arrays: list[npt.NDArray[Any]], version: int
-) -> tuple[dict[str, Saved], list[npt.NDArray[Any]]]:
+def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Array]]:
     """(the models within, the arrays of the model itself)"""
     counts = [count for _, _, count in written]
     if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
@@ -192,12 +188,12 @@ def _parts(
     at = end = len(arrays) - sum(counts)
     parts = {}
     for name, content, count in written:
-        parts[str(name)] = _saved(content, arrays[at : at + count], version)
+        parts[str(name)] = _saved(content, arrays[at : at + count])
         at += count
     return parts, arrays[:end]
 
 
-def _state(written: Any, arrays: list[npt.NDArray[Any]]) -> tuple[State | None, list[npt.NDArray[Any]]]:
+def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]]:
     """(what is held beside the tally, the arrays of the tally)"""
     if written is None:
         return None, arrays

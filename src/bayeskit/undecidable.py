@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError, UndecidableWarning
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 
-
-def refuse_no_numbers(scores: Floats, start: int, classes: npt.NDArray[Any]) -> None:
+def refuse_no_numbers(scores: Floats, start: int, classes: Array) -> None:
     """Refuse scores (rows, classes) that are no numbers: −∞ is probability zero, NaN and +∞ are none at all."""
     wrong = np.isnan(scores) | np.isposinf(scores)
     if wrong.any():

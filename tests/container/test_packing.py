@@ -117,7 +117,7 @@ def test_headers_that_lie_are_refused(header):
 def test_a_newer_format_asks_for_an_upgrade():
     newer = bytearray(PACKED)
     struct.pack_into("<H", newer, len(MAGIC), 99)
-    with pytest.raises(BadFile, match="newer bayeskit"):
+    with pytest.raises(BadFile, match="format version 99, and this bayeskit reads version 1: upgrade"):
         bk.Tally.from_bytes(bytes(newer))
 
 

@@ -8,9 +8,10 @@ from scipy import integrate, special, stats
 
 import bayeskit as bk
 from bayeskit.estimate.kernel_density import kernel_density, quantile
-from bayeskit.estimate.variance import BEFORE
+from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 
+TINY = VarianceFloor(1e-9, of="total")
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -74,7 +75,7 @@ def test_the_bandwidth_is_silvermans(shape):
     x = SHAPES[shape](np.random.default_rng(2), 900)
     low, high = (np.quantile(x, q, method="inverted_cdf") for q in (0.25, 0.75))
     expected = 0.9 * min(x.std(ddof=1), (high - low) / 1.349) * 900**-0.2
-    assert density_of(x, floor=BEFORE).bandwidths[0] == pytest.approx(expected, rel=1e-12)
+    assert density_of(x, floor=TINY).bandwidths[0] == pytest.approx(expected, rel=1e-12)
     assert density_of(x).bandwidths[0] == pytest.approx(max(expected, 0.1 * x.std(ddof=1)), rel=1e-12)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bayeskit.errors import BayesError
-from bayeskit.estimate.variance import BEFORE, VarianceFloor, as_variance_floor, gaussian, n_parameters
+from bayeskit.estimate.variance import VarianceFloor, as_variance_floor, gaussian, n_parameters
 from bayeskit.tally.moments import Moments
 
+TINY = VarianceFloor(1e-9, of="total")
 RULES = ["class_feature", "feature", "class", "all"]
 INCOME = np.array([[125.0], [100], [70], [120], [95], [60], [220], [85], [75], [90]])
 CHEAT = np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1])
@@ -81,7 +82,7 @@ def test_a_pooled_variance_of_zero_is_no_help_to_a_class_of_one_value():
     g = fit([[1.0], [1.0], [3.0]], [0, 0, 1])
     total = np.var([1, 1, 3], ddof=1)
     assert g.variance.ravel() == pytest.approx([0.01 * total, total])
-    assert fit([[1.0], [1.0], [3.0]], [0, 0, 1], floor=BEFORE).variance.ravel() == pytest.approx([1e-9 * total, total])
+    assert fit([[1.0], [1.0], [3.0]], [0, 0, 1], floor=TINY).variance.ravel() == pytest.approx([1e-9 * total, total])
 
 
 SPIKES = np.array([[0.0, 0.0, 7.0], [0.0, 1e9, 7.0], [1.0, 2e9, 8.0], [1.0, 3e9, 9.0]])  # 0: constant in each class
@@ -99,7 +100,7 @@ def test_no_variance_is_below_a_hundredth_of_the_one_within_classes_else_of_the_
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_floor_of_older_files_is_a_billionth_of_the_total(rule):
-    g = fit(SPIKES, [0, 0, 1, 1], rule, floor=BEFORE)
+    g = fit(SPIKES, [0, 0, 1, 1], rule, floor=TINY)
     least = 1e-9 * SPIKES.var(axis=0, ddof=1)
     assert (g.variance >= least).all()
     if rule == "class_feature":
@@ -123,7 +124,7 @@ def test_a_floor_is_of_what_lies_within_the_classes_or_of_the_total():
     with pytest.raises(BayesError, match=r'variance_floor of=.classes.: a share is "within"'):
         VarianceFloor(0.01, of="classes")
     assert as_variance_floor(np.float64(0.5)) == VarianceFloor(0.5)
-    assert as_variance_floor(BEFORE) is BEFORE
+    assert as_variance_floor(TINY) is TINY
 
 
 @pytest.mark.parametrize("rule", RULES)

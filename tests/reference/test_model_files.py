@@ -1,4 +1,4 @@
-"""A model file is a promise: what an older version wrote loads and answers the same for ever."""
+"""A model file is a promise: later versions load it and predict the same."""
 
 import json
 from pathlib import Path
@@ -7,39 +7,29 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.models import SAVED, from_bytes, to_bytes
+from bayeskit.models import ALSO_SAVED, SAVED, from_bytes, to_bytes
 
-FILES = sorted((Path(__file__).parent / "models").glob("*.bayes"))
-METHODS = ("predict_proba", "predict_joint_log_proba")
+FILES = sorted((Path(__file__).parent / "files").glob("*.bayes"))
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 
 
+@pytest.mark.skipif(not FILES, reason="make_models.py has not been run for this format")
 def test_there_is_a_file_of_every_kind_of_model():
-    assert {type(bk.load(file)).__name__ for file in FILES} == set(SAVED)
+    assert {type(bk.load(file)).__name__ for file in FILES} == {*SAVED, *ALSO_SAVED}
 
 
-@pytest.mark.slow
+def first_leaf(nested):
+    return first_leaf(nested[0]) if isinstance(nested, list) else nested
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_file_of_an_earlier_version_answers_as_it_did(file):
-    said = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
+def test_a_reference_file_answers_as_recorded_and_so_does_a_copy(file):
     model = bk.load(file)
-    assert model.classes_.tolist() == said["classes"]
-    assert model.predict(said["rows"]).tolist() == said["predict"]
-    for method in METHODS:
-        assert hasattr(model, method) == (method in said)
-        if method in said:
-            answer = getattr(model, method)(said["rows"])
-            np.testing.assert_allclose(answer, np.array(said[method]), rtol=1e-9, atol=1e-300, err_msg=method)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_file_of_an_earlier_version_saves_again_as_the_same_model(file):
-    said = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-    again = from_bytes(to_bytes(bk.load(file)))
-    assert again.predict(said["rows"]).tolist() == said["predict"]
-    for method in METHODS:
-        if method in said:
-            answer = getattr(again, method)(said["rows"])
-            np.testing.assert_allclose(answer, np.array(said[method]), rtol=1e-9, atol=1e-300, err_msg=method)
+    for copy in (model, from_bytes(to_bytes(model))):
+        for method, given, expected in json.loads(file.with_suffix(".json").read_text(encoding="utf-8")):
+            answer = getattr(copy, method)(given)
+            if isinstance(first_leaf(expected), float):
+                np.testing.assert_allclose(answer, expected, rtol=1e-9, atol=1e-300, err_msg=method)
+            else:
+                assert (answer.tolist() if isinstance(answer, np.ndarray) else answer) == expected

@@ -9,7 +9,8 @@ import numpy as np
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import OTHERS, PALETTE, colour, colours, cut, dash, in_title, name_of, safe, title
-from bayeskit.explain.densities import ClassDensities, Floats
+from bayeskit.explain.densities import ClassDensities
+from bayeskit.typing import Floats
 
 CURVE = 160  # numbers at which a curve is drawn
 LIGHT = (PALETTE[1], PALETTE[3], OTHERS)  # colours on which letters are dark

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import FONT, LETTER, LIGHT_TO_DARK, cut, name_of, named_axis, safe, title
+from bayeskit.typing import Floats
 
 SIDE = 40  # rows or columns of a map that are drawn
 FIGURES = 400  # cells of a map that have room for their figures
@@ -19,7 +19,7 @@ FIGURES = 400  # cells of a map that have room for their figures
 def heat(
     down: Sequence[object],
     across: Sequence[object],
-    cells: npt.NDArray[np.float64],
+    cells: Floats,
     head: str,
     *,
     down_is: str,
@@ -27,7 +27,7 @@ def heat(
     figure_is: str,
     form: str,
     remark: str = "",
-    shade: npt.NDArray[np.float64] | None = None,
+    shade: Floats | None = None,
 ) -> Any:
     """``cells`` (down, across) as a map; ``shade`` from 0 to 1 where it is not the cells' own share of the largest."""
     alt = altair()

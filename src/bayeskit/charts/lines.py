@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.charts.notebook import offline
 from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import FAINT, LIGHT_TO_DARK, PALETTE, colour, cut, dash, name_of, safe, shape, title
 from bayeskit.errors import BayesError
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 POINTS = 160  # of a line
 MOST = len(PALETTE)  # lines of a chart
 

@@ -17,24 +17,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import __version__
 from bayeskit.container.value_lists import DTYPES as LIST_DTYPES
 from bayeskit.container.value_lists import LONG, ValueList, ValueLists, is_packable
 from bayeskit.data.source import aligned
 from bayeskit.errors import BadFile, TooLarge
+from bayeskit.typing import Array
 
 MAGIC = b"BAYES\x00"
-VERSION = 2
+VERSION = 1
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
 HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much
 DEPTH_LIMIT = 64
 REFERENCE = "@list"
 _CHECKSUM = 32
 _PREFIX = len(MAGIC) + 2 + 8
-
-Array = npt.NDArray[Any]
 
 
 def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
@@ -69,21 +67,15 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def version_of(data: bytes | memoryview) -> int:
-    """The version of the format of bytes that :func:`unpack` takes."""
-    return int(struct.unpack_from("<H", data, len(MAGIC))[0])
-
-
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     """Header and arrays; :class:`BadFile` for anything :func:`pack` has not written."""
     view = memoryview(data)
     if len(view) < _PREFIX + _CHECKSUM or bytes(view[: len(MAGIC)]) != MAGIC:
         raise BadFile("this is no bayeskit data: it does not start as such a file does")
     version, length = struct.unpack_from("<HQ", view, len(MAGIC))
-    if version > VERSION:
-        raise BadFile(
-            f"this was written by a newer bayeskit (format {version}, this one reads up to {VERSION}): upgrade"
-        )
+    if version != VERSION:
+        action = "upgrade bayeskit" if version > VERSION else "fit the model again"
+        raise BadFile(f"the file has format version {version}, and this bayeskit reads version {VERSION}: {action}")
     body = view[:-_CHECKSUM]
     if hashlib.sha256(body).digest() != bytes(view[-_CHECKSUM:]):
         raise BadFile("the bytes are damaged: their checksum does not fit (a truncated or altered file)")

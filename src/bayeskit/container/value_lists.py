@@ -14,11 +14,10 @@ from operator import lt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BadFile
+from bayeskit.typing import Array
 
-Array = npt.NDArray[Any]
 LONG = 16  # shorter lists stay in the header
 CHUNK = 1 << 20
 TYPES = (int, float, bool)

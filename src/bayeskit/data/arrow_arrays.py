@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.source import aligned
+from bayeskit.typing import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
     return pa.array(values, from_pandas=nan_is_missing)
 
 
-def filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
+def filled(array: pa.Array, one: Array) -> pa.Array:
     """Nulls replaced by the one value of an array."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -55,12 +55,12 @@ def filled(array: pa.Array, one: npt.NDArray[Any]) -> pa.Array:
     return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
 
 
-def view(array: pa.Array) -> npt.NDArray[Any]:
+def view(array: pa.Array) -> Array:
     """Numbers of Arrow, none null, where they lie."""
     return aligned(np.from_dlpack(array))
 
 
-def _numbers(values: npt.NDArray[Any]) -> pa.Array:
+def _numbers(values: Array) -> pa.Array:
     import pyarrow as pa
 
     kind = pa.float64() if values.dtype == np.float64 else pa.from_numpy_dtype(values.dtype)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import TokenRows
-
-Codes = npt.NDArray[Any]  # uint8, uint16 or uint32
+from bayeskit.typing import Array, Codes, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -22,15 +17,15 @@ class Block:
     n_rows: int
     start: int
     codes: Mapping[str, Codes]
-    floats: Mapping[str, npt.NDArray[np.float64]]
+    floats: Mapping[str, Floats]
     labels: Codes | None = None
-    responsibilities: npt.NDArray[np.float64] | None = None
-    weights: npt.NDArray[np.float64] | None = None
+    responsibilities: Floats | None = None
+    weights: Floats | None = None
     texts: Mapping[str, Documents] = field(default_factory=dict)
     tokens: Mapping[str, TokenRows] = field(default_factory=dict)  # in the encoder's words, where it has some
-    sequence_starts: npt.NDArray[np.int64] | None = None  # where rows make up sequences: begin of each, and the end
+    sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
 
-    def take(self, rows: npt.NDArray[Any]) -> Block:
+    def take(self, rows: Array) -> Block:
         """These rows alone."""
         count = len(rows) if rows.dtype != bool else int(rows.sum())
         codes = {name: column[rows] for name, column in self.codes.items()}

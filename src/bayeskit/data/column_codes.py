@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, positions
+from bayeskit.typing import Array, Ints
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,14 @@ class ColumnCodes:
         """Number of values of a coded column, at least one; 0 for a number."""
         return 0 if self.values is None else max(len(self.values) + self.missing, 1)
 
-    def shift(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def shift(self, codes: Array) -> Array:
         """The encoder's codes (0 missing, 1 … V, V + 1 unseen) as those of the model."""
         if self.missing:
             return codes
         unknown = self.size
         return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
 
-    def codes_in(self, other: ColumnCodes) -> npt.NDArray[np.int64]:
+    def codes_in(self, other: ColumnCodes) -> Ints:
         """The code that another coding has for each of ours, −1 where it has none.
 
         >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()

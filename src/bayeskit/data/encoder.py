@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.block import Block, Codes
+from bayeskit.data.block import Block
 from bayeskit.data.dates import date_part
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
 from bayeskit.data.missing_labels import refusal
@@ -35,6 +33,7 @@ from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Wor
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
 from bayeskit.remedy import Remedy
+from bayeskit.typing import Array, Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -134,11 +133,11 @@ class Encoder:
         tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
         return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
-    def _binned(self, numbers: npt.NDArray[np.float64], cuts: tuple[float, ...], name: str, start: int) -> Codes:
+    def _binned(self, numbers: Floats, cuts: tuple[float, ...], name: str, start: int) -> Codes:
         raise_unusable({name: numbers}, start)
         return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
 
-    def _labels(self, batch: Batch) -> tuple[Codes | None, npt.NDArray[np.float64] | None]:
+    def _labels(self, batch: Batch) -> tuple[Codes | None, Floats | None]:
         if batch.labels is None:
             return np.zeros(batch.n_rows, dtype=np.uint8) if self.schema.target == NO_TARGET else None, None
         if not isinstance(batch.labels, Responsibilities):
@@ -271,7 +270,7 @@ def _other(values: Sequence[Value]) -> Value:
     return next(value for value in values if isinstance(value, str) != isinstance(values[0], str))
 
 
-def _refuse_continuous(labels: npt.NDArray[Any], start: int) -> None:
+def _refuse_continuous(labels: Array, start: int) -> None:
     if np.isinf(labels).any():
         raise BayesError("Input y contains infinity or a value too large for dtype('float64').")
     if np.isnan(labels).any():

@@ -14,6 +14,7 @@ from bayeskit.data.arrow_arrays import filled, view
 from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, NotScalar
+from bayeskit.typing import Array, Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,13 +27,13 @@ NARROW = 1_024  # integers within this span are coded without looking for the va
 class Factor:
     """A column as integer indices: index ``low + i`` stands for ``values[i]``, None being missing."""
 
-    indices: npt.NDArray[Any]
+    indices: Array
     low: int
     values: Any  # Sequence[Value | None], or None where still unknown
     table: npt.NDArray[np.uint32] | None = None
 
 
-def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n_threads: int) -> list[Factor]:
+def factor_integers(columns: Sequence[Array], names: Sequence[str], n_threads: int) -> list[Factor]:
     """Integers that lie close together are their own indices; the others are looked up."""
     if not columns:
         return []
@@ -43,7 +44,7 @@ def factor_integers(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], n
     ]
 
 
-def beyond_int64(column: npt.NDArray[Any]) -> bool:
+def beyond_int64(column: Array) -> bool:
     """Whether some integer has no place in int64, which the kernels read."""
     return column.dtype == np.uint64 and bool(column.max(initial=0) > np.iinfo(np.int64).max)
 
@@ -92,7 +93,7 @@ def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
         raise problem.within(f"column {name!r}") from None
 
 
-def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
+def _factor_objects(column: Array, name: str, start: int) -> Factor:
     """Cells of several types: distinct by equality, at the speed of a dict."""
     cells = column.tolist()
     try:
@@ -107,7 +108,7 @@ def _factor_objects(column: npt.NDArray[Any], name: str, start: int) -> Factor:
     return Factor(indices, 0, _canonical_cells(distinct, name, start + first))
 
 
-def _canonical_cells(cells: Sequence[Any], name: str, rows: npt.NDArray[np.int64]) -> list[Value | None]:
+def _canonical_cells(cells: Sequence[Any], name: str, rows: Ints) -> list[Value | None]:
     """Plain values of cells that stand in these rows; the first that is none is named with its place."""
     values = []
     for cell, row in zip(cells, rows.tolist(), strict=True):

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.object_columns import in_its_type, object_kind
@@ -17,6 +16,7 @@ from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow, weight_column
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
+from bayeskit.typing import Array, Floats
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
@@ -31,7 +31,7 @@ class MemorySource:
     named: bool = True
     target: str | None = None
     labels: Any = None
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     first_row: int = 0  # of a part: where it begins among the rows of the whole
 
     def __post_init__(self) -> None:
@@ -278,7 +278,7 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
     return names, columns, array.shape[0], False
 
 
-def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unmasked(array: Array) -> Array:
     """A masked array with missing cells where the mask is; any other as it is."""
     if not isinstance(array, np.ma.MaskedArray):
         return array

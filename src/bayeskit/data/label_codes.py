@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayeskit import kernels
+from bayeskit.typing import Array
 
-Array = NDArray[Any]
 WIDEST_RANGE = 2**16  # integers within it are coded by a table
 
 

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.factors import factor_values
 from bayeskit.data.read_through import ReadThrough
@@ -25,12 +24,13 @@ from bayeskit.data.source import (
 )
 from bayeskit.errors import BayesWarning, Unlabelled
 from bayeskit.remedy import Piece, Remedy
+from bayeskit.typing import Array, Bools
 
 PLACES = 5  # that are named
 REMEDY: tuple[Piece, ...] = (": label or drop such rows, or pass ", Remedy("unlabelled", "drop"), " to leave them out")
 
 
-def without_label(labels: Column | Responsibilities | None) -> npt.NDArray[np.bool_] | None:
+def without_label(labels: Column | Responsibilities | None) -> Bools | None:
     """Which rows have none, by the same rule by which labels are read; None where each has one.
 
     >>> without_label(np.array([1.0, np.nan])).tolist(), without_label(np.array([1, 2]))
@@ -56,7 +56,7 @@ class Gaps:
     places: list[tuple[str | None, int]] = field(default_factory=list)
     is_warned_of: bool = False
 
-    def add(self, n_rows: int, missing: npt.NDArray[np.bool_] | None, start: int, file: str | None = None) -> None:
+    def add(self, n_rows: int, missing: Bools | None, start: int, file: str | None = None) -> None:
         """Some more rows."""
         self.n_rows += n_rows
         if missing is not None:
@@ -87,7 +87,7 @@ class Gaps:
         return f"{self.n_missing:,} of {self.n_rows:,} rows have no label ({where}{more})"
 
 
-def refusal(missing: npt.NDArray[np.bool_], start: int) -> Unlabelled:
+def refusal(missing: Bools, start: int) -> Unlabelled:
     """Of the rows of one column of labels."""
     gaps = Gaps()
     gaps.add(len(missing), missing, start)
@@ -170,14 +170,14 @@ class LabelledRows(ReadThrough):
         return none if self.name is None else none.within(self.name)
 
 
-def tell_dropped(missing: npt.NDArray[np.bool_]) -> None:
+def tell_dropped(missing: Bools) -> None:
     """Say how many rows are left out."""
     gaps = Gaps()
     gaps.add(len(missing), missing, 0)
     warnings.warn(BayesWarning(f"{gaps.sentence()}: left out"), stacklevel=4)
 
 
-def _rows_of(batch: Batch, rows: npt.NDArray[Any], start: int) -> Batch:
+def _rows_of(batch: Batch, rows: Array, start: int) -> Batch:
     columns = {name: taken(column, rows) for name, column in batch.columns.items()}
     weights = None if batch.weights is None else batch.weights[rows]
     return Batch(columns, len(rows), start, taken(batch.labels, rows), weights)

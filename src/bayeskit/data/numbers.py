@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.arrow_arrays import as_doubles, filled, view
 from bayeskit.data.factors import not_scalar
@@ -15,11 +13,12 @@ from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy
+from bayeskit.typing import Array, Floats
 
 LARGEST = 1e150  # a square must not overflow
 
 
-def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
+def as_floats(column: Column, name: str, start: int) -> Floats:
     """A column as float64, NaN where missing; a view where it is one already."""
     if isinstance(column, np.ndarray):
         if column.dtype == np.float64:
@@ -54,7 +53,7 @@ def as_floats(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
         raise _not_a_number(column, name, start) from None
 
 
-def _checked_numbers(column: npt.NDArray[Any], name: str, start: int) -> npt.NDArray[np.float64]:
+def _checked_numbers(column: Array, name: str, start: int) -> Floats:
     try:
         return np.array([canonical(cell) for cell in column], dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -79,7 +78,7 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
 
 
-def raise_unusable(floats: Mapping[str, npt.NDArray[np.float64]], start: int) -> None:
+def raise_unusable(floats: Mapping[str, Floats], start: int) -> None:
     """Refuse the first infinite or huge number of a block, if there is one."""
     for name, column in floats.items():
         rows = np.flatnonzero(np.abs(column) > LARGEST)

@@ -11,18 +11,17 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Column
+from bayeskit.typing import Array
 
-Objects = npt.NDArray[Any]
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
 MISSING = ("NoneType", "NAType", "NaTType")  # pandas' own by name: it need not be there
 MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
-def in_its_type(column: Objects) -> Column:
+def in_its_type(column: Array) -> Column:
     """The column as Arrow has numbers and truths, where all its cells are such; else as it is.
 
     >>> str(in_its_type(np.array([1, None, 2.5], dtype=object)).type)
@@ -40,7 +39,7 @@ def in_its_type(column: Objects) -> Column:
         return column
 
 
-def object_kind(column: Objects) -> Kind:
+def object_kind(column: Array) -> Kind:
     """What the cells share.
 
     >>> [object_kind(np.array(cells, dtype=object)) for cells in ([2**70, 0.5], [date(2024, 5, 1), None], [1, "two"])]
@@ -64,7 +63,7 @@ def object_kind(column: Objects) -> Kind:
     return "date" if all(issubclass(kind, MOMENTS) for kind in types) else "object"
 
 
-def first_cell(column: Objects) -> Any:
+def first_cell(column: Array) -> Any:
     """The first cell that is not missing; None where all are."""
     return next((cell for cell in column if not is_missing(cell)), None)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
+from bayeskit.typing import Array, Floats
 
 
 class ProbabilityTable(Table, Drawable):
@@ -34,7 +34,7 @@ class ProbabilityTable(Table, Drawable):
         values: Sequence[Any],
         given: str,
         contexts: Sequence[Any],
-        shares: npt.NDArray[np.float64],
+        shares: Floats,
     ) -> None:
         super().__init__(columns, keys)
         self.variable, self.values = variable, tuple(values)
@@ -49,8 +49,8 @@ class ProbabilityTable(Table, Drawable):
 def table_by_class(
     column: str,
     values: Sequence[Any],
-    counts: npt.NDArray[Any],
-    shares: npt.NDArray[np.float64],
+    counts: Array,
+    shares: Floats,
     target: str,
     classes: Sequence[Any],
 ) -> ProbabilityTable:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
@@ -31,8 +30,8 @@ from bayeskit.data.source import (
     taken,
 )
 from bayeskit.errors import BayesError
+from bayeskit.typing import Array, Ints
 
-Index = npt.NDArray[Any]
 NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
 
 
@@ -58,7 +57,7 @@ class WholeTable:
     target: str = "class"
     columns: dict[str, Column] | None = field(default=None, repr=False, compare=False)  # as they were read
 
-    def take(self, rows: Index) -> Any:
+    def take(self, rows: Array) -> Any:
         """The rows of some numbers, in the same form."""
         if isinstance(self.data, Taken):
             return self.data.take(rows)
@@ -81,7 +80,7 @@ class WholeTable:
         is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
         return replace(self, data=self.columns or columns_of(self.data)[1]) if is_frame else self
 
-    def part(self, rows: Index) -> WholeTable:
+    def part(self, rows: Array) -> WholeTable:
         """The rows of some numbers as a table, without labels."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
 
@@ -96,7 +95,7 @@ class WholeTable:
         labelled = replace(self, data=self.take(rows), n_rows=len(rows), labels=labels, columns=None)
         return labelled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
-    def listed_labels(self) -> npt.NDArray[Any]:
+    def listed_labels(self) -> Array:
         """The labels as an array of plain values."""
         listed = np.empty(self.n_rows, dtype=object)
         if self.labels is not None:
@@ -207,7 +206,7 @@ def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> B
     ([1.0, 2.0, 3.0], 2)
     """
     names, rng = list(names), np.random.default_rng(seed)
-    parts: list[tuple[Index, Batch]] = []
+    parts: list[tuple[Array, Batch]] = []
     border = np.inf  # draws above it are not among the least
     for batch in source.batches():
         draws = rng.random(batch.n_rows)
@@ -223,7 +222,7 @@ def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> B
     return _one(batches)
 
 
-def _taken(batch: Batch, names: Sequence[str], rows: Index) -> Batch:
+def _taken(batch: Batch, names: Sequence[str], rows: Array) -> Batch:
     """Some rows and columns of a batch."""
     columns = {name: taken(batch.columns[name], rows) for name in names}
     weights = None if batch.weights is None else batch.weights[rows]
@@ -253,7 +252,7 @@ def read_block(encoder: Encoder, source: Source) -> Block:
     )
 
 
-def _joined(parts: Sequence[npt.NDArray[np.int64] | None]) -> npt.NDArray[np.int64] | None:
+def _joined(parts: Sequence[Ints | None]) -> Ints | None:
     """Where the sequences of several blocks begin when these are one."""
     joined = parts[0]
     for part in parts[1:]:

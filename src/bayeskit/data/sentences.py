@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.source import as_one_array
 from bayeskit.errors import BayesError, with_article
+from bayeskit.typing import Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ class Sentences:
     """
 
     words: pa.Array  # large strings
-    starts: npt.NDArray[np.int64]
+    starts: Ints
 
     @classmethod
     def of(cls, sentences: Any, tokenize: Tokenize = WORD.findall, what: str = "word") -> Sentences:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column
 from bayeskit.data.numbers import LARGEST, as_floats
@@ -18,8 +17,8 @@ from bayeskit.data.source import Column, as_one_array, is_source, open_source, t
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
+from bayeskit.typing import Array, Ints
 
-Starts = npt.NDArray[np.int64]
 ALONE = "for one alone give a list of one: [sequence]"
 
 
@@ -28,12 +27,12 @@ class Positions:
     """All positions one after another: what a :class:`bayeskit.data.sequences.Sequences` is made of."""
 
     columns: Mapping[str, Column]
-    starts: Starts
+    starts: Ints
     named: bool = True
     labels: Column | None = None
     target: str | None = None
     ids: tuple[Any, ...] | None = None
-    rows: Starts | None = None
+    rows: Ints | None = None
 
 
 def is_table(data: Any) -> bool:
@@ -63,7 +62,7 @@ def as_positions(data: Any, lengths: Any, sequence: str | None, order: str | Non
     return _from_lists(data)
 
 
-def check_numbers(columns: Mapping[str, Column], starts: Starts) -> None:
+def check_numbers(columns: Mapping[str, Column], starts: Ints) -> None:
     """Refuse the first number that is infinite or too large, by its place; NaN is a missing cell."""
     for name, column in columns.items():
         if kind_of(column) != "float":
@@ -86,7 +85,7 @@ def _in_column(name: str, columns: Mapping[str, Column]) -> str:
     return f" in column {name!r}" if len(columns) > 1 else ""
 
 
-def beside(labels: Any, starts: Starts) -> Column:
+def beside(labels: Any, starts: Ints) -> Column:
     """Labels of the positions, in lists as the sequences are or one after another, as one column."""
     n = int(starts[-1])
     if _is_nested(labels):
@@ -169,7 +168,7 @@ def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> P
     return Positions(columns, starts.astype(np.int64), named, labels, target, ids, rows)
 
 
-def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], npt.NDArray[np.int64]]:
+def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], Ints]:
     """(the different ids in the order in which they come, the number of each row's)"""
     import pyarrow as pa
 
@@ -186,7 +185,7 @@ def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], npt.NDArray[np.
     return ids, np.asarray(encoded.indices, dtype=np.int64)
 
 
-def _ranks(column: Column, name: str) -> npt.NDArray[np.int64]:
+def _ranks(column: Column, name: str) -> Ints:
     """Which place each cell has among all, equal ones by row: of numbers, dates or texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -210,7 +209,7 @@ def _no_column(name: str, what: str, names: list[str]) -> SchemaMismatch:
 # -- arrays ------------------------------------------------------------------------------------------
 
 
-def _from_array(array: npt.NDArray[Any], lengths: Any) -> Positions:
+def _from_array(array: Array, lengths: Any) -> Positions:
     """(positions, columns) or (positions,), as hmmlearn has them; (sequences, steps, columns)."""
     if array.ndim == 3:
         if lengths is not None:
@@ -223,7 +222,7 @@ def _from_array(array: npt.NDArray[Any], lengths: Any) -> Positions:
     return Positions(columns, _starts_of(lengths, n_rows), named)
 
 
-def _starts_of(lengths: Any, n_rows: int) -> Starts:
+def _starts_of(lengths: Any, n_rows: int) -> Ints:
     """Where sequences of these lengths begin; without lengths all rows are one."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
@@ -290,7 +289,7 @@ def _two_dimensional(sequence: Any) -> Any:
     return array.reshape(-1, 1) if getattr(array, "ndim", 2) == 1 else array
 
 
-def _flat_column(labels: Any, what: str) -> tuple[Column, Starts]:
+def _flat_column(labels: Any, what: str) -> tuple[Column, Ints]:
     """Labels that come in lists, as one column."""
     if _is_arrow_list(labels):
         made = _from_arrow(labels)
@@ -299,7 +298,7 @@ def _flat_column(labels: Any, what: str) -> tuple[Column, Starts]:
     return next(iter(made.columns.values()), np.zeros(0)), made.starts
 
 
-def _columns(flat: list[Any], starts: Starts) -> tuple[dict[str, Column], Starts, bool]:
+def _columns(flat: list[Any], starts: Ints) -> tuple[dict[str, Column], Ints, bool]:
     """Cells as columns: records and rows have several, symbols and numbers are one; none where there is no cell."""
     if not flat:
         return {}, starts, False

@@ -27,8 +27,7 @@ from bayeskit.data.sequence_forms import as_positions, beside, check_numbers, is
 from bayeskit.data.source import Batch, Column, as_weights, cut, is_arrow, plain_strings, taken
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError
-
-Starts = npt.NDArray[np.int64]
+from bayeskit.typing import Array, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +46,13 @@ class Sequences(Taken):
     """
 
     columns: Mapping[str, Column]
-    starts: Starts
+    starts: Ints
     named: bool = True  # False where the columns had no names: then position decides
     labels: Column | None = None  # of every position; missing where a position has none
     target: str | None = None  # what the labels are called
     ids: tuple[Any, ...] | None = None  # of the sequences, where they came with some
-    rows: Starts | None = None  # in which row of the table each position stood, where that is not its own number
-    weights: npt.NDArray[np.float64] | None = None  # of the sequences
+    rows: Ints | None = None  # in which row of the table each position stood, where that is not its own number
+    weights: Floats | None = None  # of the sequences
 
     @classmethod
     def of(
@@ -105,7 +104,7 @@ class Sequences(Taken):
         return int(self.starts[-1])
 
     @property
-    def lengths(self) -> Starts:
+    def lengths(self) -> Ints:
         """Positions of each sequence."""
         return np.diff(self.starts)
 
@@ -205,9 +204,7 @@ class Sequences(Taken):
         others = {other: cells for other, cells in self.columns.items() if other != name}
         return replace(self, columns=others), taken(column, self.starts[:-1])
 
-    def coded(
-        self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol"
-    ) -> npt.NDArray[np.int64]:
+    def coded(self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol") -> Ints:
         """Which value of the vocabulary each cell is, from 0; −1 where it is missing, −2 where it is unknown.
 
         >>> days, known = Sequences.of([["sun", None], ["hail"]]), Vocabulary(["rain", "sun"])
@@ -232,7 +229,7 @@ class Sequences(Taken):
             np.add.at(mixed, np.repeat(np.arange(len(self)), self.lengths), keyed ^ (keyed >> np.uint64(29)))
         return mixed
 
-    def listed(self, values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
+    def listed(self, values: Sequence[Any] | Array) -> list[Any]:
         """What was said of all positions, cut into lists as the sequences are."""
         cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
         at = self.starts.tolist()

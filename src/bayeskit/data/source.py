@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ class Responsibilities:
     """Soft labels (rows, classes): how much of each row belongs to each class."""
 
     classes: tuple[Value, ...]
-    matrix: npt.NDArray[np.float64]
+    matrix: Floats
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[1] != len(set(self.classes)):
@@ -58,8 +58,8 @@ class Batch:
     n_rows: int
     start: int = 0
     labels: Column | Responsibilities | None = None
-    weights: npt.NDArray[np.float64] | None = None
-    sequence_starts: npt.NDArray[np.int64] | None = None  # where rows make up sequences: begin of each, and the end
+    weights: Floats | None = None
+    sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
 
 
 class Source(Protocol):
@@ -305,7 +305,7 @@ def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
         raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows", culprit=name)
 
 
-def weight_column(column: Column, name: str, start: int) -> npt.NDArray[np.float64]:
+def weight_column(column: Column, name: str, start: int) -> Floats:
     """The weights that a column holds; a cell that is missing or no weight is named with its row."""
     from bayeskit.data.numbers import as_floats
 
@@ -325,7 +325,7 @@ def weight_column(column: Column, name: str, start: int) -> npt.NDArray[np.float
     return weights
 
 
-def as_weights(weights: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+def as_weights(weights: Any, n_rows: int) -> Floats | None:
     if weights is None:
         return None
     try:
@@ -357,7 +357,7 @@ def cut(column: Column, start: int, stop: int) -> Column:
     return aligned(part) if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
 
 
-def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def aligned(array: Array) -> Array:
     """An array whose cells stand where their type can be read, as the kernels ask: a copy where they do not.
 
     >>> record = np.zeros(2, dtype=[("flag", "u1"), ("x", "f8")])
@@ -389,7 +389,7 @@ def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
     return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
 
 
-def taken(column: Column, rows: npt.NDArray[Any]) -> Column:
+def taken(column: Column, rows: Array) -> Column:
     """Some cells of a column."""
     return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
 

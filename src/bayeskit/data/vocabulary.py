@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError, NotScalar
+from bayeskit.typing import Ints
 
 Value = str | int | float | bool
 MISSING = 0  # the reserved code
@@ -91,7 +92,7 @@ def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Va
     return (*(merged.pop(value) for value in dict.fromkeys(declared)), *merged.values())
 
 
-def positions(values: Sequence[Value], among: Sequence[Value]) -> npt.NDArray[np.int64]:
+def positions(values: Sequence[Value], among: Sequence[Value]) -> Ints:
     """Where each of ``values`` stands ``among`` the others; -1 where it does not."""
     index = {value: i for i, value in enumerate(among)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int64)

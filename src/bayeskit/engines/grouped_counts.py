@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.databases.database import Field, selected
 from bayeskit.data.databases.sql_source import SqlSource
@@ -26,9 +25,10 @@ from bayeskit.tally.families import Families
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.plan import Plan, Request
-from bayeskit.tally.space import Counts, Space
+from bayeskit.tally.space import Space
 from bayeskit.tally.statistic import Statistic, statistic_of
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Counts, Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,7 +199,7 @@ class GroupedCounts:
             sums[WEIGHT] = pa.array(weights, pa.float64())
         return pa.table({**{f"={name}": column for name, column in columns.items()}, **sums})
 
-    def weights(self, table: pa.Table) -> npt.NDArray[np.float64]:
+    def weights(self, table: pa.Table) -> Floats:
         """How much each group weighs: the weights of its rows, or their number."""
         return np.asarray(table[NUMBER if self.weight_scale is None else WEIGHT].to_numpy(), dtype=np.float64)
 

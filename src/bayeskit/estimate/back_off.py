@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import MOST, is_number, smoothed
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
 
 
@@ -54,7 +53,7 @@ class BackOff:
                 f"BackOff: m is {self.m!r}; it is a number above 0, up to {MOST:g}, or None to have it chosen."
             )
 
-    def pseudo_counts(self, values: Sequence[object], counts: npt.NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """m / number of values for each value."""
         n_values = max(len(values), 1)
         n = np.asarray(counts, dtype=np.float64)

@@ -7,20 +7,18 @@ The factors are those of rows left out, or the exponents would believe factors t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.threads import one_blas_thread
+from bayeskit.typing import Array, Floats, Singles
 
-Floats = npt.NDArray[np.float64]
 ROUNDS = 60
 
 
 def fit_exponents(
-    factors: npt.NDArray[np.float32],
+    factors: Singles,
     labels: npt.NDArray[np.uint32],
     weights: Floats | None,
     centre: Floats,
@@ -45,7 +43,7 @@ def fit_exponents(
     return np.maximum(np.asarray(minimum.x, dtype=np.float64), 0.0)
 
 
-def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | None, capped: bool = False) -> float:
+def fit_temperature(scores: Floats, labels: Array, weights: Floats | None, capped: bool = False) -> float:
     """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
 
     ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes: no row that is wholly mistaken then counts
@@ -79,7 +77,7 @@ def fit_temperature(scores: Floats, labels: npt.NDArray[Any], weights: Floats | 
 
 
 def fit_scale_and_bias(
-    margins: Floats, labels: npt.NDArray[Any], importance: Floats, n_threads: int = 1
+    margins: Floats, labels: Array, importance: Floats, n_threads: int = 1
 ) -> tuple[float, Floats, float]:
     """(s ≥ 0, b (classes,), mean log loss) with which softmax(s · margins + b) loses least on rows left out.
 

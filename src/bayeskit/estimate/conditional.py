@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.block import Codes
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.formulas import Given, Share, Written
@@ -24,8 +23,7 @@ from bayeskit.estimate.smoothing import Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Codes, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,10 @@ class Contexts:
 
     counts: tuple[Floats, ...]
     steps: tuple[npt.NDArray[np.int32], ...]  # (nodes, slots of the parent): the node it leads to, or −1
-    above: tuple[npt.NDArray[np.int64], ...]  # of each node of level d + 1 the node of level d
+    above: tuple[Ints, ...]  # of each node of level d + 1 the node of level d
 
     @classmethod
-    def of(
-        cls, cells: npt.NDArray[Any], counts: npt.NDArray[Any], n_values: Sequence[int], memory_limit: int | None = None
-    ) -> Contexts:
+    def of(cls, cells: Array, counts: Array, n_values: Sequence[int], memory_limit: int | None = None) -> Contexts:
         """From slots (cells, parents + child) that occur and their counts (cells, classes).
 
         >>> cells, counts = np.array([[1, 1], [1, 2], [2, 2]]), np.array([[3, 0], [1, 1], [0, 2]])
@@ -161,7 +157,7 @@ def conditional_table(
     values: tuple[Value, ...],
     contexts: Contexts,
     smoothing: Smoothing,
-    class_counts: npt.NDArray[Any],
+    class_counts: Array,
 ) -> ConditionalTable:
     """The table of a column under a smoothing: pseudo-counts in every context, or back-off to the shorter one."""
     backs_off = isinstance(smoothing, BackOff)

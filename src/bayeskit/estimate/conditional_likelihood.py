@@ -14,13 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.frames import is_sparse
 from bayeskit.errors import BayesError
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 NEWTON = 300  # unknowns up to which curvature is worth its price
 RANGE = (1e-4, 1e6)  # of the λ that evidence may choose
 EVIDENCE = 2000  # unknowns up to which a determinant is worth its price
@@ -34,7 +33,7 @@ class LogisticLoss:
     """f at parameters θ (K, 1 + features), flat: intercept at the mean, then weights in deviations."""
 
     def __init__(
-        self, M: Any, labels: npt.NDArray[Any], n_classes: int, weights: Floats | None, mean: Floats, spread: Floats
+        self, M: Any, labels: Array, n_classes: int, weights: Floats | None, mean: Floats, spread: Floats
     ) -> None:
         self.M, self.labels, self.weights = M, labels, weights
         self.K = 1 if n_classes == 2 else n_classes

@@ -29,8 +29,8 @@ from bayeskit.estimate.variance import VarianceFloor, VarianceRule, shared_varia
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs
 from bayeskit.tolerance import SINGULAR
+from bayeskit.typing import Bools, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 CovarianceRule = Literal["full", "tied", "diagonal"]
 
 
@@ -44,7 +44,7 @@ class Covariances:
 
     deviation: Floats
     correlation: Floats
-    used: npt.NDArray[np.bool_]
+    used: Bools
     lifted: Floats
     shrinkage: Floats
 
@@ -67,7 +67,7 @@ class Normal:
 def normal(
     moments: Moments,
     products: Moments,
-    class_counts: npt.NDArray[np.float64],
+    class_counts: Floats,
     rule: CovarianceRule,
     ddof: int,
     shrinkage: float | None,
@@ -99,7 +99,7 @@ def covariances(
     n: Floats,
     spread: Floats,
     total_squares: Floats,
-    occurs: npt.NDArray[np.bool_],
+    occurs: Bools,
     rule: CovarianceRule,
     ddof: int,
     shrinkage: Floats,
@@ -142,7 +142,7 @@ def covariances(
     return Covariances(deviation, correlation, used, lifted, np.array(shrinkage))
 
 
-def _from_counts(correlation: Floats, rows: Floats, k: npt.NDArray[np.int64]) -> Floats:
+def _from_counts(correlation: Floats, rows: Floats, k: Ints) -> Floats:
     """How far to pull a correlation matrix R to the diagonal: the oracle approximating shrinkage.
 
     λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), of the
@@ -199,7 +199,7 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
     return scores
 
 
-def _patterns(present: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]]:
+def _patterns(present: Bools) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]]:
     """(columns that are there, the rows where these are), None for all rows."""
     if not len(present):
         return []

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.errors import BayesError
 from bayeskit.tolerance import RANK
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats, Ints
 
 
 def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
@@ -61,9 +58,7 @@ def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | N
     return at_ranks(x, np.sort(ranks) if shares is None else shares[np.sort(ranks).astype(np.int64) - 1], shares)
 
 
-def random_of_distinct(
-    x: Floats, counts: npt.NDArray[np.int64], n_bins: int, rng: np.random.Generator
-) -> tuple[float, ...]:
+def random_of_distinct(x: Floats, counts: Ints, n_bins: int, rng: np.random.Generator) -> tuple[float, ...]:
     """The same cuts from rising distinct numbers and how often each occurs.
 
     >>> rows = np.array([1.0, 2.0, 2.0, 5.0, 5.0, 5.0])
@@ -77,7 +72,7 @@ def random_of_distinct(
     return at_ranks(x, np.sort(ranks), np.cumsum(counts).astype(np.float64))
 
 
-def mdl(x: Floats, labels: npt.NDArray[Any], n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
+def mdl(x: Floats, labels: Array, n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
     """Cuts that tell the classes apart, as many as pay for their description (Fayyad and Irani, 1993).
 
     >>> ages, buys = np.array([20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34]), np.repeat([0, 1], 5)
@@ -102,7 +97,7 @@ def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[fl
     return _between(left, x[np.searchsorted(x, left, side="right")])
 
 
-def _places(ranks: Floats, n: int) -> npt.NDArray[np.int64]:
+def _places(ranks: Floats, n: int) -> Ints:
     """Where n sorted numbers reach these ranks; one that falls on a border is there, whatever the last digit says."""
     return np.maximum(np.ceil(ranks - RANK * n), 1).astype(np.int64) - 1
 

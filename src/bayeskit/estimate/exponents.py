@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import LEAST_SQUARE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 NEAR = 1e-5  # the slope at the solution, for each exponent in steps of equal curvature
 STEPS = 50
@@ -29,7 +27,7 @@ HALVINGS = 20  # of a step
 LARGEST = 1e100  # of a difference of log terms whose square, weighed, is a number
 
 
-def best_exponents(terms: Floats, labels: npt.NDArray[Any], weights: Floats, penalty: float) -> Floats:
+def best_exponents(terms: Floats, labels: Array, weights: Floats, penalty: float) -> Floats:
     """The exponents (terms,) from terms (rows, classes, terms) of rows with these classes and weights.
 
     Rows that are impossible under a class say nothing of finite exponents and are left out.

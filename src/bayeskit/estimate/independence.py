@@ -10,16 +10,14 @@ Formula: the G test of I(X; Z ∣ C), by χ² and by shuffling within classes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.estimate.information import NATS_IN_A_BIT, conditional_information
 from bayeskit.tolerance import POSITIVE
+from bayeskit.typing import Array
 
-Floats = npt.NDArray[np.float64]
 FILLED = 5.0  # rows a cell, on average, from which on χ² is trusted
 SHUFFLES = 60
 LEVEL = 0.01  # of a test over all pairs
@@ -36,7 +34,7 @@ class Surprise:
     p_value: float
 
 
-def by_chi_squared(counts: npt.NDArray[Any]) -> Surprise:
+def by_chi_squared(counts: Array) -> Surprise:
     """From a table (classes, values, values).
 
     >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
@@ -53,7 +51,7 @@ def by_chi_squared(counts: npt.NDArray[Any]) -> Surprise:
     return Surprise(max(gain / n / NATS_IN_A_BIT - chance, 0.0), chance, p_value)
 
 
-def is_well_filled(counts: npt.NDArray[Any]) -> bool:
+def is_well_filled(counts: Array) -> bool:
     """Whether χ² can be trusted: five rows a cell that could be filled."""
     n = np.asarray(counts)
     cells = ((n.sum(axis=2) > 0).sum(axis=1) * (n.sum(axis=1) > 0).sum(axis=1)).sum()
@@ -61,10 +59,10 @@ def is_well_filled(counts: npt.NDArray[Any]) -> bool:
 
 
 def by_shuffling(
-    first: npt.NDArray[Any],
-    second: npt.NDArray[Any],
+    first: Array,
+    second: Array,
     sizes: tuple[int, int],
-    labels: npt.NDArray[Any],
+    labels: Array,
     n_classes: int,
     rng: np.random.Generator,
 ) -> Surprise:
@@ -87,7 +85,7 @@ def by_shuffling(
     order = np.argsort(c, kind="stable")
     a, b, c = a[order], b[order], c[order]
 
-    def information(others: npt.NDArray[Any]) -> float:
+    def information(others: Array) -> float:
         cells = (a.astype(np.uint32) * sizes[1] + others.astype(np.uint32)).astype(np.uint32)
         table = kernels.count_codes([cells], [sizes[0] * sizes[1]], c, n_classes, None, 1)[0]
         return float(conditional_information(np.asarray(table).reshape(n_classes, *sizes))[0])

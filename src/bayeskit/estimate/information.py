@@ -22,9 +22,8 @@ from bayeskit import kernels, logspace
 from bayeskit.tally.families import Family
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tolerance import CHANCE, NO_INFORMATION
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 NATS_IN_A_BIT = float(logspace.log(2.0))
 WIDEST = 4_000_000  # cells of the largest table of a pair
 STACKED = 1 << 18  # cells of tables that are looked at together
@@ -40,7 +39,7 @@ def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
     return np.asarray(weight * logspace.log(ratio))
 
 
-def entropy(p: npt.NDArray[Any]) -> float:
+def entropy(p: Array) -> float:
     """H of probabilities that sum to one.
 
     >>> round(entropy(np.array([0.5, 0.5, 0.0])) / NATS_IN_A_BIT, 6)
@@ -50,7 +49,7 @@ def entropy(p: npt.NDArray[Any]) -> float:
     return float(-np.sum(p * logspace.log(p)))
 
 
-def mutual_information(counts: npt.NDArray[Any]) -> float:
+def mutual_information(counts: Array) -> float:
     """I of the rows and columns of a table of counts.
 
     >>> round(mutual_information(np.array([[5, 0], [0, 5]])), 6), mutual_information(np.array([[4, 2], [2, 1]]))
@@ -80,7 +79,7 @@ def information_of_values(p: Floats, prior: Floats) -> Floats:
     return np.asarray(weighed_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1))
 
 
-def information_gain(documents: npt.NDArray[Any], class_counts: npt.NDArray[Any]) -> Floats:
+def information_gain(documents: Array, class_counts: Array) -> Floats:
     """I(class; word present) of each word, from ``documents`` that have it (words, classes) and documents by class.
 
     >>> information_gain(np.array([[2, 0], [1, 1], [2, 2]]), np.array([2, 2])).round(6).tolist()
@@ -94,7 +93,7 @@ def information_gain(documents: npt.NDArray[Any], class_counts: npt.NDArray[Any]
     return np.maximum(gain, 0.0)
 
 
-def information_of_cells(p: Floats, both: Index, a: Index, b: Index, given: Index | None = None) -> float:
+def information_of_cells(p: Floats, both: Ints, a: Ints, b: Ints, given: Ints | None = None) -> float:
     """I(a; b | given) of listed cells with probabilities p above 0.
 
     The others say which cells agree in a and b (and what is given), in a, in b, and in what is given, each (cells,).
@@ -112,7 +111,7 @@ def information_of_cells(p: Floats, both: Index, a: Index, b: Index, given: Inde
     return max(0.0, float(np.sum(p * log_ratio)))
 
 
-def conditional_information(counts: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def conditional_information(counts: Array) -> tuple[Floats, Floats]:
     """(Σ over rows of I(X; Z | Y), degrees of freedom) of each table of counts (…, classes, values of X, values of Z).
 
     >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
@@ -128,7 +127,7 @@ def conditional_information(counts: npt.NDArray[Any]) -> tuple[Floats, Floats]:
     return np.maximum(gain, 0.0), np.asarray((free_x * free_z).sum(axis=-1))
 
 
-def present(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def present(table: Array) -> Array:
     """The cells where both columns are there, of a pair's counts (classes, slots, slots)."""
     return table[:, 1:, 1:]
 
@@ -139,7 +138,7 @@ def dependence(pairs: Pairs) -> Floats:
     Independent columns have half a nat for each degree of freedom on average.
     """
     gains = np.zeros((len(pairs.columns), len(pairs.columns)))
-    alike: dict[tuple[int, ...], list[tuple[int, int, npt.NDArray[Any]]]] = {}
+    alike: dict[tuple[int, ...], list[tuple[int, int, Array]]] = {}
     for i, a in enumerate(pairs.columns):
         for j in range(i + 1, len(pairs.columns)):
             b = pairs.columns[j]
@@ -156,7 +155,7 @@ def dependence(pairs: Pairs) -> Floats:
 
 
 def pair_information(
-    columns: Sequence[npt.NDArray[Any]],
+    columns: Sequence[Array],
     sizes: Sequence[int],
     labels: npt.NDArray[np.uint32],
     n_classes: int,

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 MAX_ROUNDS, TOLERANCE = 300, 1e-4  # of the mean variance of the columns: scikit-learn's
 
 

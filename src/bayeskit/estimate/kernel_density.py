@@ -27,15 +27,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.numbers import LARGEST
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 from bayeskit.tolerance import GONE, SAME_WEIGHT
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 FEW = 64  # values that are summed as they stand
 SPREAD = 0.9, 1.349  # Silverman's factor, and the quartiles of a normal distribution in standard deviations
 CELLS = 1 << 20  # terms of a sum held at a time
@@ -237,7 +236,7 @@ class KernelDensity:
             scores[huge] = np.nan
         return scores
 
-    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> Floats:
+    def draw(self, labels: Array, rng: np.random.Generator) -> Floats:
         """A number for each row of these classes; NaN where the column is left out."""
         numbers = np.full(len(labels), np.nan)
         for c, bells in enumerate(self.classes):
@@ -263,7 +262,7 @@ class KernelDensity:
                 numbers[c] = bells.points[np.minimum(reached, len(bells.points) - 1)] + bells.bandwidth * moved
         return numbers
 
-    def restrict(self, classes: npt.NDArray[Any]) -> KernelDensity:
+    def restrict(self, classes: Array) -> KernelDensity:
         """The same for some of the classes, bandwidths held."""
         bells = tuple(self.classes[c] for c in classes)
         return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=bells)
@@ -271,7 +270,7 @@ class KernelDensity:
 
 def kernel_density(
     values: Values,
-    class_counts: npt.NDArray[Any],
+    class_counts: Array,
     bandwidths: Floats | None = None,
     floor: VarianceFloor | None = None,
 ) -> KernelDensity:

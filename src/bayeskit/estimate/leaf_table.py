@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.smoothing import Lidstone, smoothed
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class LeafTable:
         table[:, 1 : n_values + 1] = np.swapaxes(logspace.log(self.probabilities), 1, 2)
         return table
 
-    def left_out(self, leaf: int, slots: Index, labels: Index, at_home: Floats, unit: float) -> Floats:
+    def left_out(self, leaf: int, slots: Array, labels: Array, at_home: Floats, unit: float) -> Floats:
         """ln P'(cell | leaf, own class) of rows that are gone from their class, and by ``at_home`` from this leaf.
 
         Cells that say nothing have 0.

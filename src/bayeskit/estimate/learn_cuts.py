@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.encoder import encode_labels
@@ -23,8 +22,8 @@ from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import RANK
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 Count = Callable[[Schema, Plan], Tally]
 FIT = 1 << 18  # distinct numbers of a column of which an engine may learn cuts
 WAYS = ("mdl", "frequency", "width", "random")
@@ -158,7 +157,7 @@ def _way(spec: Any) -> tuple[str, int] | None:
 
 def _read(
     schema: Schema, source: Source, names: Mapping[str, Any]
-) -> tuple[dict[str, Floats], npt.NDArray[Any] | None, int, Floats | None]:
+) -> tuple[dict[str, Floats], Array | None, int, Floats | None]:
     """(numbers by column, label codes, number of classes, weights) of the whole source."""
     if not names:
         return {}, None, 0, None

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.numbers import raise_unusable
@@ -20,10 +19,7 @@ from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, sh
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
 from bayeskit.tolerance import LEAST_REST, NOISE
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
-
+from bayeskit.typing import Array, Bools, Floats
 
 CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
@@ -91,7 +87,7 @@ class LeftOutGaussians:
         """Σ(x − mean)² of all values together (columns,)."""
         return np.asarray(self._squares[-1])
 
-    def closed(self) -> npt.NDArray[np.bool_]:
+    def closed(self) -> Bools:
         """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
 
         Every class has a variance of its own, well above the floor whichever row leaves; a class that would not have
@@ -104,7 +100,7 @@ class LeftOutGaussians:
         with np.errstate(invalid="ignore", divide="ignore"):
             above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
-        fit: npt.NDArray[np.bool_] = ((n >= 2) & above & near).all(axis=0)
+        fit: Bools = ((n >= 2) & above & near).all(axis=0)
         return fit
 
     @cached_property
@@ -132,11 +128,11 @@ class LeftOutGaussians:
             log_peak(own_variance),
         )
 
-    def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+    def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
         return np.asarray(self.terms(x, labels, unit).sum(axis=-1))
 
-    def terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+    def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
         n, mean, squares, total_mean, total = without(self.moments, x, labels, unit)
         mean = np.where(n > 0, mean, total_mean[:, None, :])  # as in `gaussian`, for a class that no row shows
@@ -158,7 +154,7 @@ class Without(NamedTuple):
     total_squares: Floats
 
 
-def without(moments: Moments, x: Floats, labels: Index, unit: Floats) -> Without:
+def without(moments: Moments, x: Floats, labels: Array, unit: Floats) -> Without:
     """The moments without each of these rows (rows, columns) in turn, in double-double."""
     cells = _cells(x, unit)
     left = moments.take(labels) - cells
@@ -174,11 +170,11 @@ def without(moments: Moments, x: Floats, labels: Index, unit: Floats) -> Without
 
 def numbers_in_steps(
     leaving: Leaving,
-    rows: Index,
+    rows: Array,
     names: Sequence[str],
     learnt: Moments | None = None,
     counted: Callable[[Floats], Floats] = np.asarray,
-) -> Iterator[tuple[Index, Floats]]:
+) -> Iterator[tuple[Array, Floats]]:
     """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused.
 
     ``counted`` is what of a number went into the moments ``learnt``.
@@ -197,7 +193,7 @@ def numbers_in_steps(
         yield some, x
 
 
-def highest_floor(n: Index, squares: Floats, total: Floats, ddof: int, floor: VarianceFloor) -> Floats:
+def highest_floor(n: Array, squares: Floats, total: Floats, ddof: int, floor: VarianceFloor) -> Floats:
     """A bound of the floor of each column without any one row: no sum is larger then, and its freedom is one less.
 
     ``n`` and ``squares`` are of classes (classes, columns), ``total`` the squares of all values together (columns,).

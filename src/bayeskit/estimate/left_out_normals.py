@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -31,9 +30,8 @@ from bayeskit.tally.moments import Moments
 from bayeskit.tally.products import pairs, products_of_rows
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 SEVERAL = 2  # rows of a class with a variance of its own
 CELLS = 1 << 20  # numbers of the long way at a time
 
@@ -111,7 +109,7 @@ class NormalsLeftOut:
             return None
         return _Short(tied, counts, together, factor, log_det, np.maximum(LEAST_REST, least))
 
-    def _short_way(self, short: _Short, x: Floats, labels: Index, unit: Floats, scores: Floats) -> Index:
+    def _short_way(self, short: _Short, x: Floats, labels: Array, unit: Floats, scores: Floats) -> Array:
         """Fills the scores of the rows that it can take; returns the others."""
         spread, mean = self.normal.spread, self.normal.mean
         rows, k = np.arange(len(x)), x.shape[1]
@@ -126,7 +124,7 @@ class NormalsLeftOut:
         a = unit * n / (n - unit) / freedom  # of Σ
         own_distance = q[rows, labels]
         rest = 1 - a * own_distance
-        long: Index = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
+        long: Array = ~(rest > short.least[labels]) | ~(n - unit > SEVERAL) | np.isnan(x).any(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             grown = freedom / (freedom - unit)  # Σ' = grown · (Σ − a d dᵀ)
             half_log = 0.5 * k * logspace.log(grown) + 0.5 * logspace.log(np.where(long, 1.0, rest))
@@ -142,7 +140,7 @@ class NormalsLeftOut:
         scores[~long] = log_densities[~long]
         return long
 
-    def _refuse_unlearnt(self, x: Floats, labels: Index, unit: Floats, at: Index) -> None:
+    def _refuse_unlearnt(self, x: Floats, labels: Array, unit: Floats, at: Array) -> None:
         k = x.shape[1]
         cells = products_of_rows(x, unit).columns(np.arange(k) * (k + 1))
         lacks = self.tally.moments.take(labels).lacks(cells)
@@ -154,7 +152,7 @@ class NormalsLeftOut:
                 f"class {self.tally.classes[labels[i]]!r}. Leave-one-out scores the rows that the model was fitted on."
             )
 
-    def _long_way(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+    def _long_way(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """The covariances of the counts without each row, and the row's density under them."""
         k, at_label = x.shape[1], (np.arange(len(x)), labels)
         cells = products_of_rows(x, unit)

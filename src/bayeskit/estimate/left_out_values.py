@@ -19,16 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, smoothed
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
+from bayeskit.typing import Array, Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +32,7 @@ class LeftOutValue:
     """What is known of a coded column whose rows leave in turn."""
 
     table: ValueTable
-    counts: npt.NDArray[Any]  # (classes, slots but the last): what was learnt
+    counts: Array  # (classes, slots but the last): what was learnt
     smoothing: Smoothing
     declared: bool  # a declared value stays, whoever leaves
 
@@ -82,12 +78,12 @@ class LeftOutValues:
         self.may_go[self.starts[:-1]] = ~self.absent[self.starts[:-1]]  # a missing cell is no declared value
         self.may_go[ends] = False  # no row was learnt with the slot of all that is unseen
 
-    def lacks(self, slots: Index, labels: Index, unit: Floats) -> Mask:
+    def lacks(self, slots: Array, labels: Array, unit: Floats) -> Bools:
         """Cells that cannot have been learnt: there are not as many of them in the class."""
-        lacking: Mask = self.learnt[slots, labels] < unit * (1 - GONE)
+        lacking: Bools = self.learnt[slots, labels] < unit * (1 - GONE)
         return lacking
 
-    def scores(self, slots: Index, labels: Index, unit: Floats) -> tuple[Floats, Floats]:
+    def scores(self, slots: Array, labels: Array, unit: Floats) -> tuple[Floats, Floats]:
         """(ln P' in every class but the own (cells, classes), ln P' in the own class (cells,)).
 
         Cells of a column that says nothing without them have 0 everywhere.
@@ -115,7 +111,7 @@ class LeftOutValues:
         tables[each, :, each] = np.where(mute & ~np.isnan(log_own), 0.0, log_own).T
         return [np.ascontiguousarray(part) for part in np.split(tables, self.starts[1:-1], axis=1)]
 
-    def _without(self, slots: Index, unit: Floats) -> tuple[Floats, Floats, Mask, Mask]:
+    def _without(self, slots: Array, unit: Floats) -> tuple[Floats, Floats, Bools, Bools]:
         """(pseudo-count of the cell's value, their total, whether the value is gone, whether the slot says nothing)
         without the cell."""
         of_value, pseudo, total = self.of_value[slots], self.pseudo[slots], self.total[slots]

@@ -15,15 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Dirichlet, Laplace, Lidstone, MEstimate, Smoothing
 from bayeskit.remedy import Remedy, Setting
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 def log_evidence(counts: Any, beta: Any) -> float:
@@ -58,7 +56,7 @@ def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> 
     return beta
 
 
-def log_class_evidence(prior: Any, classes: Sequence[Any], class_counts: npt.NDArray[Any]) -> float:
+def log_class_evidence(prior: Any, classes: Sequence[Any], class_counts: Array) -> float:
     """ln P(labels): a Dirichlet where the prior is a smoothing, uniform where it is "empirical"; else as given."""
     if isinstance(prior, str) and prior == "empirical":
         prior = Laplace()

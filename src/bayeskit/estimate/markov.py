@@ -14,17 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.smoothing import Automatic, Smoothing, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.tally.space import Counts, Recoding
+from bayeskit.tally.space import Recoding
 from bayeskit.tally.transitions import Transitions, run_keys
+from bayeskit.typing import Counts, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Pair = tuple[Floats, Floats]  # how often a run was counted, and how often its context was left
 
 
@@ -33,8 +31,8 @@ class Level:
     """Runs of one length: how often each was counted, and how often its context was left, by rising keys."""
 
     counted: Transitions
-    keys: Index
-    context_keys: Index
+    keys: Ints
+    context_keys: Ints
     totals: Counts
 
     @classmethod
@@ -46,11 +44,11 @@ class Level:
         np.add.at(totals, inverse, counted.counts)
         return cls(counted, run_keys(counted.runs, n), contexts, totals)
 
-    def ends(self, runs: Index) -> Index:
+    def ends(self, runs: Ints) -> Ints:
         """The last symbols of longer runs, as many as this level counts together."""
         return runs[:, runs.shape[1] - self.counted.order - 1 :]
 
-    def counts(self, runs: Index) -> Pair:
+    def counts(self, runs: Ints) -> Pair:
         """(count of each run, count of its context); longer runs are looked up by their ends."""
         ends, n = self.ends(runs), self.counted.n_classes
         return (
@@ -100,11 +98,11 @@ class MarkovTable:
         """How many symbols are looked back at."""
         return self.levels[-1].counted.order
 
-    def probabilities(self, runs: Index) -> Floats:
+    def probabilities(self, runs: Ints) -> Floats:
         """P(last | those before it) of each run (n, order + 1), −1 being the mark before a sequence."""
         return self.estimated([level.counts(runs) for level in self.levels], runs[:, -1])
 
-    def estimated(self, counts: Sequence[Pair], last: Index) -> Floats:
+    def estimated(self, counts: Sequence[Pair], last: Ints) -> Floats:
         """P from counts of each level, of runs with these last symbols."""
         p = uniform = np.full(len(last), 1.0 / max(len(self.symbols), 1))
         for m, (n, total) in zip(self.weights, counts, strict=False):
@@ -113,7 +111,7 @@ class MarkovTable:
             p = smoothed(*counts[-1], self.pseudo[last], self.pseudo.sum())
         return np.asarray(np.where(np.isnan(p), uniform, p))
 
-    def following(self, contexts: Index) -> Floats:
+    def following(self, contexts: Ints) -> Floats:
         """P(symbol | context) (contexts, symbols) of contexts (n, order)."""
         n = len(self.symbols)
         runs = np.column_stack([np.repeat(contexts, n, axis=0), np.tile(np.arange(n), len(contexts))])
@@ -147,7 +145,7 @@ def _dense(level: Level, n_symbols: int, memory_limit: float | None) -> Floats:
     return table
 
 
-def _looked_up(keys: Index, counts: Counts, wanted: Index) -> Floats:
+def _looked_up(keys: Ints, counts: Counts, wanted: Ints) -> Floats:
     if not len(keys):
         return np.zeros(len(wanted))
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
@@ -23,8 +21,7 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -50,19 +47,19 @@ class OneDependence:
         return [len(values) + 2 for values in self.values.values()]
 
     @cached_property
-    def _slots(self) -> npt.NDArray[np.int64]:
+    def _slots(self) -> Ints:
         """The slot of each value, among the slots of all columns."""
         starts = np.cumsum([0, *self.sizes])
         slots = [start + 1 + np.arange(size - 2) for start, size in zip(starts, self.sizes, strict=False)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *slots])
 
     @cached_property
-    def _speaks(self) -> npt.NDArray[np.bool_]:
+    def _speaks(self) -> Bools:
         """Which values belong to columns that are used."""
         return np.repeat(self.used, [len(values) for values in self.values.values()])
 
     @cached_property
-    def present(self) -> npt.NDArray[np.bool_]:
+    def present(self) -> Bools:
         """Which slots are values of columns that are used."""
         is_value = np.zeros(sum(self.sizes), dtype=bool)
         is_value[self._slots] = self._speaks
@@ -113,7 +110,7 @@ class OneDependence:
         p = self.alone[:, self._where(column)]
         return p if self.used[list(self.values).index(column)] else np.full(p.shape, np.nan)
 
-    def shares_given(self, parent: str, slots: npt.NDArray[Any], column: str, labels: npt.NDArray[Any]) -> Floats:
+    def shares_given(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
         """P(x | c, x_p) (rows, values) of one column for rows with these parent's slots and classes."""
         table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
         return np.asarray(table[labels, slots - 1])
@@ -160,7 +157,7 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
     )
 
 
-def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> tuple[Floats, Ints]:
     """(counts (classes, values of the parent, all values), which column each value belongs to)."""
     lengths = [len(v) for v in values.values()]
     shape = (len(tally.classes), len(values[parent]))
@@ -171,7 +168,7 @@ def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> 
     return np.concatenate(parts, axis=2).astype(np.float64), np.repeat(np.arange(len(lengths)), lengths)
 
 
-def _totals(n: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+def _totals(n: Floats, groups: Ints) -> Floats:
     """Sums over the values of each column, put at each of them."""
     if not n.shape[-1]:
         return n
@@ -195,7 +192,7 @@ def _pseudo_given(
     smoothing: Smoothing,
     values: dict[str, tuple[Value, ...]],
     n: Floats,
-    groups: npt.NDArray[np.int64],
+    groups: Ints,
     short: Floats,
 ) -> Floats:
     """What smoothing adds to each value with this parent: pseudo-counts, or the m of its column."""
@@ -214,9 +211,7 @@ def _pseudo_given(
     return np.concatenate(pseudo)
 
 
-def _given(
-    n: Floats, groups: npt.NDArray[np.int64], pseudo: Floats, alone: Floats, backs_off: bool, unit: float
-) -> Floats:
+def _given(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
     """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
     less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
     if backs_off:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
@@ -19,6 +18,7 @@ from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import GONE, OFF_ONE, SLACK
+from bayeskit.typing import Array, Floats
 
 SPECS = (
     '"empirical", "uniform", a mapping from class to probability, probabilities in the order of the sorted classes, '
@@ -26,7 +26,7 @@ SPECS = (
 )
 
 
-def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Floats:
     """P(class) in the order of ``classes``.
 
     >>> class_prior("empirical", ["no", "yes"], np.array([5, 9]))
@@ -64,7 +64,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[
     )
 
 
-def written_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any]) -> tuple[Written, ...]:
+def written_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
     """P(class) as it comes about: a share of the rows where it is one, else the number.
 
     >>> [share.text for share in written_prior("empirical", ["no", "yes"], np.array([5, 9]))]
@@ -80,9 +80,7 @@ def written_prior(prior: Any, classes: Sequence[Value], class_counts: npt.NDArra
     return tuple(Share(float(n), total, float(a), whole) for n, a in zip(class_counts, added, strict=True))
 
 
-def log_prior_without(
-    prior: Any, classes: Sequence[Value], class_counts: npt.NDArray[Any], label: int, unit: float
-) -> npt.NDArray[np.float64]:
+def log_prior_without(prior: Any, classes: Sequence[Value], class_counts: Array, label: int, unit: float) -> Floats:
     """ln P(class) without ``unit`` rows of a class; a class that has no others is impossible then.
 
     >>> log_prior_without("empirical", ["no", "yes"], np.array([1, 3]), 0, 1.0).tolist()
@@ -120,9 +118,7 @@ def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any
     return (shares / shares.sum()).tolist()
 
 
-def shares_without(
-    class_counts: npt.NDArray[Any], labels: npt.NDArray[Any], units: npt.NDArray[np.float64], pseudo: float = 0.0
-) -> npt.NDArray[np.float64]:
+def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: float = 0.0) -> Floats:
     """P(class) = (n' + a) / (N' + a C) (rows, classes) without ``units`` of the class of each row.
 
     >>> shares_without(np.array([1.0, 3.0]), np.array([0, 1]), np.ones(2)).round(6).tolist()
@@ -134,7 +130,7 @@ def shares_without(
     return np.asarray(smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1]))
 
 
-def normalised(shares: Any, what: str = "prior probabilities") -> npt.NDArray[np.float64]:
+def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
     """Probabilities that sum to one; within 1e-3 of it they are divided by their sum, and that is said."""
     try:
         p = np.asarray(shares, dtype=np.float64)

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Numeric, Role
 from bayeskit.data.vocabulary import Value
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 
-
-def draw_slots(shares: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def draw_slots(shares: Floats, rng: np.random.Generator) -> Ints:
     """One slot a row, by shares (rows, slots) that need not sum to one.
 
     >>> draw_slots(np.array([[0.0, 2.0], [1.0, 0.0]]), np.random.default_rng(0)).tolist()
@@ -25,7 +23,7 @@ def draw_slots(shares: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64
     return np.asarray(np.minimum(slots, max(shares.shape[1] - 1, 0)))
 
 
-def cells_of(values: Sequence[Value], role: Role, slots: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.Generator) -> Any:
     """The cells of slots, 0 being missing; inside an interval drawn evenly. Numbers without cuts are drawn as missing:
     nothing is known of where they lie."""
     import pyarrow as pa

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BadFile
 from bayeskit.tolerance import ARRIVED, RIDGE
+from bayeskit.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 CERTAIN = 1e6  # log odds of what is certain
 ROUNDS = 50  # of Newton's method, which takes about eight
 
@@ -85,7 +84,7 @@ class Logistic:
         return cls(*numbers.tolist())
 
 
-def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Isotonic:
+def fit_isotonic(odds: Floats, is_class: Bools, weights: Floats | None) -> Isotonic:
     """The rising curve with the least squared error.
 
     >>> curve = fit_isotonic(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]), None)
@@ -109,7 +108,7 @@ def fit_isotonic(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats 
     return Isotonic(at[ends], np.asarray(share[ends], dtype=np.float64))
 
 
-def fit_sigmoid(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Logistic:
+def fit_sigmoid(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
     """Platt's sigmoid.
 
     >>> odds, seen = np.repeat([-4.0, 4.0], 100), np.tile(np.arange(100), 2) < np.repeat([30, 70], 100)
@@ -121,7 +120,7 @@ def fit_sigmoid(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats |
     return Logistic(float(slope), float(slope), float(offset))
 
 
-def fit_beta(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | None) -> Logistic:
+def fit_beta(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
     """The beta map; a slope that would be negative is 0, and the others are fitted without it."""
     targets, w = _platt(is_class, weights)
     log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
@@ -135,7 +134,7 @@ def fit_beta(odds: Floats, is_class: npt.NDArray[np.bool_], weights: Floats | No
         used[int(np.argmin(coefficients[:2]))] = False
 
 
-def _platt(is_class: npt.NDArray[np.bool_], weights: Floats | None) -> tuple[Floats, Floats]:
+def _platt(is_class: Bools, weights: Floats | None) -> tuple[Floats, Floats]:
     """(targets, weights)"""
     w = np.ones(len(is_class)) if weights is None else weights
     inside = float(w[is_class].sum())

@@ -31,15 +31,14 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 from warnings import warn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, TIE
-
-Floats = NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 class _Unseen(Enum):
@@ -58,7 +57,7 @@ MOST = 1e100  # pseudo-counts: beyond, their sums leave the range of floats and 
 class Smoothing(Protocol):
     """Anything that turns the values of a column and their counts into pseudo-counts."""
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """a_v (values,) from the values and their counts (classes, values)."""
         ...
 
@@ -116,7 +115,7 @@ class Lidstone:
                 culprit=self.alpha,
             )
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """α for each value."""
         return np.full(len(values), float(self.alpha))
 
@@ -133,7 +132,7 @@ class MLE:
     1.0
     """
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """0 for each value."""
         return Lidstone(0).pseudo_counts(values, counts)
 
@@ -150,7 +149,7 @@ class Laplace:
     1.0
     """
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """1 for each value."""
         return Lidstone(1).pseudo_counts(values, counts)
 
@@ -193,7 +192,7 @@ class MEstimate:
     def __hash__(self) -> int:
         return hash((self.m, _hashable(self.prior)))
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """m · p_v for each value; under a mapping the unseen value gets 0."""
         if isinstance(self.prior, Mapping):
             share = _looked_up(self.prior, values, f"MEstimate({self.m}, prior={{…}})", "prior probability")
@@ -245,7 +244,7 @@ class Dirichlet:
     def __hash__(self) -> int:
         return hash(_hashable(self.beta))
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """β_v − 1 for each value; under a mapping the unseen value gets 0."""
         if not isinstance(self.beta, Mapping):
             return np.full(len(values), float(self.beta) - 1)
@@ -281,11 +280,11 @@ class Automatic:
     1.139
     """
 
-    def alpha(self, counts: NDArray[Any]) -> float:
+    def alpha(self, counts: Array) -> float:
         """The best α for counts (classes, values)."""
         return _leave_one_out_alpha(np.asarray(counts, dtype=np.float64))
 
-    def pseudo_counts(self, values: Sequence[object], counts: NDArray[Any]) -> Floats:
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """The best α for each value."""
         return Lidstone(self.alpha(counts)).pseudo_counts(values, counts)
 

@@ -20,15 +20,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.tolerance import SLACK, SUMS_TO_ONE
+from bayeskit.typing import Bools, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 FREE, FIXED = -1, -2
 MOST_COPIES = 8_192  # of all states: tables of moves between them have the square of it
 
@@ -40,7 +38,7 @@ class MoveRules:
 
     fixed_start: Floats
     fixed: Floats
-    ties: Index
+    ties: Ints
 
     @classmethod
     def of(cls, start: Any, moves: Any, states: Sequence[Any]) -> MoveRules:
@@ -151,20 +149,20 @@ class MoveRules:
 class Stays:
     """Copies of states that last a minimum of steps: ``owner`` is the state of each copy."""
 
-    least: Index  # of each state
+    least: Ints  # of each state
 
     @cached_property
-    def owner(self) -> Index:
+    def owner(self) -> Ints:
         """The state of each copy."""
         return np.repeat(np.arange(len(self.least)), self.least)
 
     @cached_property
-    def first(self) -> Index:
+    def first(self) -> Ints:
         """The first copy of each state."""
         return np.concatenate([[0], np.cumsum(self.least)[:-1]]).astype(np.int64)
 
     @cached_property
-    def last(self) -> Index:
+    def last(self) -> Ints:
         """The last copy of each state."""
         return self.first + self.least - 1
 
@@ -252,7 +250,7 @@ def long_run(moves: Floats) -> Floats:
     return np.asarray(np.maximum(stationary, 0.0))
 
 
-def _shared(counts: Floats, free: npt.NDArray[np.bool_], fixed: Floats, smoothing: float) -> Floats:
+def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Floats:
     """What is left beside the fixed ones, among the free ones by their counts; evenly where there are none."""
     held = np.where(free, 0.0, fixed)
     grown = np.where(free, counts + smoothing, 0.0)

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def best_tree(names: Sequence[str], weights: Floats, roots: Sequence[float]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical
@@ -20,9 +19,8 @@ from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, Smoothing, probabilities
 from bayeskit.tally.families import Family
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 KEPT = 4096  # values of a column whose scores are kept as tuples
 
 
@@ -72,18 +70,16 @@ class ValueTable:
             shares.append(Given(float(logspace.log(p))) if nowhere else Share(count, total, added, whole))
         return tuple(shares)
 
-    def sample(self, labels: Index, rng: np.random.Generator) -> Any:
+    def sample(self, labels: Array, rng: np.random.Generator) -> Any:
         """A cell for each row of these classes."""
         return self.cells(draw_slots(np.nan_to_num(self.probabilities[:, : len(self.values) + 1])[labels], rng), rng)
 
-    def cells(self, slots: Index, rng: np.random.Generator) -> Any:
+    def cells(self, slots: Array, rng: np.random.Generator) -> Any:
         """The cells of slots."""
         return cells_of(self.values if self.used else (), Categorical(), slots, rng)
 
 
-def value_table(
-    family: Family, smoothing: Smoothing, class_counts: npt.NDArray[Any], missing: str, unseen: str
-) -> ValueTable:
+def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missing: str, unseen: str) -> ValueTable:
     """The table of a family under a smoothing.
 
     ``missing="value"`` makes a missing cell one more value where it occurs; ``unseen="smooth"`` makes every

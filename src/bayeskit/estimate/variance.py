@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
 from bayeskit.tolerance import NOISE, UNDERFLOW
+from bayeskit.typing import Bools, Floats
 
-Floats = NDArray[np.float64]
 VarianceRule = Literal["class_feature", "feature", "class", "all"]
 
 
@@ -61,10 +61,6 @@ class VarianceFloor:
         return np.maximum(self.share * within_or_total(pooled, total), NOISE * total)
 
 
-BEFORE = VarianceFloor(1e-9, of="total")
-"""The floor of every model that was written before there was a choice."""
-
-
 def as_variance_floor(setting: Any) -> VarianceFloor:
     """The setting ``variance_floor``: a number is a share of the variance within the classes.
 
@@ -88,7 +84,7 @@ class Gaussian:
 
     mean: Floats
     variance: Floats
-    used: NDArray[np.bool_]
+    used: Bools
 
 
 def gaussian(
@@ -127,11 +123,11 @@ def shared_variance(
     n: Floats,
     squares: Floats,
     total_squares: Floats,
-    occurs: NDArray[np.bool_],
+    occurs: Bools,
     rule: VarianceRule,
     ddof: int,
     floor: VarianceFloor,
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """(variances (…, classes, columns), used columns (…, columns)), any number of cases at once.
 
     `n` and `squares` are counts and Σ(x − mean)² by class; `total_squares` (…, columns) those about the mean of
@@ -162,8 +158,8 @@ def shared_variance(
 
 
 def pooled_variance(
-    n: Floats, squares: Floats, total_squares: Floats, occurs: NDArray[np.bool_], ddof: int
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    n: Floats, squares: Floats, total_squares: Floats, occurs: Bools, ddof: int
+) -> tuple[Floats, Floats, Bools]:
     """(variances within classes, NaN where not known, and in total (…, 1, columns); used columns (…, columns))."""
     total = _variance(total_squares, n.sum(axis=-2) - ddof)
     without_value = occurs[..., None] & (n <= 0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.table import Table
@@ -15,8 +14,8 @@ from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.signed_ranks import Duel, duel
 from bayeskit.nearest import did_you_mean
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 MEASURES = {"accuracy": 1, "log_loss": -1, "brier": -1, "seconds": -1}
 """What is measured, and whether more of it is better."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import IsItsCounts, can
@@ -22,8 +21,8 @@ from bayeskit.evaluate.fitted_parts import check_probabilities, fitted_on
 from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 MEASURES = ("accuracy", "log_loss")
 
 
@@ -195,7 +194,7 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
         accuracies = []
         for size in sizes:
-            kept: npt.NDArray[np.bool_] = rank < size
+            kept: Bools = rank < size
             fewer = model.with_words(kept)
             accuracies.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
         columns[name] = accuracies

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.evaluate.reliability import Reliability
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 SHOWN = 10  # pairs that are printed
 MEASURED = 10  # pairs whose cost is measured
 LEAST_LOG = -690.0  # ln P of what has no probability, where losses are compared

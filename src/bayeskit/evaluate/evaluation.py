@@ -14,7 +14,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.metrics import Floats, Measures, Scoreboard, f_by_class, precision_recall
+from bayeskit.evaluate.metrics import Measures, Scoreboard, f_by_class, precision_recall
 from bayeskit.evaluate.ranking import (
     LiftCurve,
     PrecisionRecall,
@@ -25,6 +25,7 @@ from bayeskit.evaluate.ranking import (
 )
 from bayeskit.evaluate.reliability import BINS, BrierParts, Reliability, brier_parts, reliability, top_reliability
 from bayeskit.nearest import did_you_mean
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +62,7 @@ class Evaluation(Readable, Drawable):
     n_rows: int | float
     n_lost: int | float
     n_undecidable: int
-    counts: npt.NDArray[Any] = field(repr=False, compare=False)
+    counts: Array = field(repr=False, compare=False)
     probabilities: Floats = field(repr=False, compare=False)
     held: tuple[str, ...] = ()
     truth: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
@@ -185,7 +186,7 @@ def finished(
     probabilities: Floats,
     n_undecidable: int,
     held: tuple[str, ...] = (),
-    truth: npt.NDArray[Any] | None = None,
+    truth: Array | None = None,
     weights: Floats | None = None,
 ) -> Evaluation:
     """The record of two scoreboards."""

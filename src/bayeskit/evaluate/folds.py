@@ -17,9 +17,9 @@ from bayeskit.data.source import as_weights
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.remedy import Setting
+from bayeskit.typing import Floats
 
 Index = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
@@ -18,6 +17,7 @@ from bayeskit.evaluate.fitted_parts import fitted_on
 from bayeskit.evaluate.folds import labelled_table, log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Array, Ints
 
 Record = dict[str, Any]
 CASES = {
@@ -98,7 +98,7 @@ def default_models(shared: bool = False) -> dict[str, Any]:
     return models | {"logistic regression": bayeskit.LogisticRegression()}
 
 
-def _simulate(case: str, n: int, n_columns: int, rng: np.random.Generator) -> tuple[Any, npt.NDArray[np.int64]]:
+def _simulate(case: str, n: int, n_columns: int, rng: np.random.Generator) -> tuple[Any, Ints]:
     labels = np.arange(n) % 2
     rows = rng.normal(size=(n, n_columns))
     if case == "variances differ":
@@ -111,7 +111,7 @@ def _simulate(case: str, n: int, n_columns: int, rng: np.random.Generator) -> tu
     return rows + 0.35 * (2 * labels - 1)[:, None], labels
 
 
-def _interleaved(labels: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _interleaved(labels: Array, rng: np.random.Generator) -> Ints:
     """An order of the rows whose every beginning holds the classes in about their shares."""
     at = np.empty(len(labels))
     for label in np.unique(labels):
@@ -133,7 +133,7 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
     return wanted
 
 
-def _judge(model: Any, X: Any, labels: npt.NDArray[Any]) -> tuple[float, float]:
+def _judge(model: Any, X: Any, labels: Array) -> tuple[float, float]:
     """(error, log loss): a class that was not among the rows learnt has the least probability, 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
     log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)

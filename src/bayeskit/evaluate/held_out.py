@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import DropsUnlabelled, HasJoint, LeavesColumnsOut, can, reader_of
@@ -17,6 +16,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation, finished
 from bayeskit.evaluate.metrics import Scoreboard, brier
+from bayeskit.typing import Floats
 
 
 def held_out(model: Any, source: Source) -> Evaluation:
@@ -72,12 +72,12 @@ def judged(
     method: str,
     target: str,
     known: Sequence[Value],
-    shares: npt.NDArray[np.float64],
+    shares: Floats,
     true: Sequence[Value],
-    log_posterior: npt.NDArray[np.float64],
+    log_posterior: Floats,
     said: Sequence[Value],
     n_undecidable: int = 0,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
 ) -> Evaluation:
     """The record of answers beside the truth: classes that were said, and ln P (rows, known classes) of each.
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -20,11 +19,10 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.evaluation import Evaluation, finished
-from bayeskit.evaluate.metrics import Floats, Scoreboard, brier
+from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
-
-Labels = npt.NDArray[Any]
+from bayeskit.typing import Array, Bools, Floats
 
 
 class LeftOut(Protocol):
@@ -43,7 +41,7 @@ def leave_one_out(
     left_out: LeftOut,
     blocks: Iterable[Block],
     tally: Tally,
-    choose: Callable[[Floats, Block], Labels] | None = None,
+    choose: Callable[[Floats, Block], Array] | None = None,
     undecidable: str = "prior",
     temperature: float = 1.0,
     n_threads: int = 1,
@@ -117,16 +115,16 @@ def _known(block: Block, classes: tuple[Value, ...]) -> Block:
     return replace(block, labels=np.where(unknown, 0, block.labels).astype(block.labels.dtype))
 
 
-def takes_class_along(counts: Floats, labels: Labels, unit: Floats | None) -> npt.NDArray[np.bool_] | None:
+def takes_class_along(counts: Floats, labels: Array, unit: Floats | None) -> Bools | None:
     """Rows without which, ``unit`` of each, their class has no row: they are lost. None where there are none."""
     if unit is None:
         alone = counts - 1 <= GONE * counts.sum()
         return alone[labels] if alone.any() else None
-    lost: npt.NDArray[np.bool_] = counts[labels] - unit <= GONE * counts.sum()
+    lost: Bools = counts[labels] - unit <= GONE * counts.sum()
     return lost if lost.any() else None
 
 
-def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Labels, undecidable: str) -> None:
+def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Array, undecidable: str) -> None:
     """Rows impossible under every class: the priors that the rest of the rows has."""
     if undecidable == "error":
         raise BayesError.impossible(block.start + int(rows[0]), " once it is left out")
@@ -136,7 +134,7 @@ def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Labels, undec
         scores[row] = left_out.log_prior(int(labels[row]), unit)
 
 
-def _judged(scores: Floats, block: Block, rows: Labels) -> tuple[npt.NDArray[Any], ...]:
+def _judged(scores: Floats, block: Block, rows: Array) -> tuple[Array, ...]:
     labels = np.ascontiguousarray(np.asarray(block.labels)[rows])
     return kernels.judge(np.ascontiguousarray(scores[rows]), labels, logspace.TIE, 1)
 
@@ -147,7 +145,7 @@ class _Majority:
     def __init__(self, counts: Floats) -> None:
         self.counts = counts
 
-    def add(self, board: Scoreboard, labels: Labels, unit: Floats | None, weights: Floats | None) -> None:
+    def add(self, board: Scoreboard, labels: Array, unit: Floats | None, weights: Floats | None) -> None:
         """All rows, the rows of one class and unit together."""
         distinct, which = (np.ones(1), 0) if unit is None else np.unique(unit, return_inverse=True)
         cells = np.bincount(labels * len(distinct) + which, weights, minlength=len(self.counts) * len(distinct))

@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Bools, Floats
 
 
 def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
@@ -40,7 +38,7 @@ def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
     return f if f.ndim else float(f)
 
 
-def precision_recall(confusion: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def precision_recall(confusion: Array) -> tuple[Floats, Floats]:
     """Precision and recall of each class, from counts (true classes, predicted classes).
 
     NaN where a class was never predicted, or has no rows.
@@ -54,7 +52,7 @@ def precision_recall(confusion: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         return right / confusion.sum(axis=0), right / confusion.sum(axis=1)
 
 
-def f_by_class(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Floats:
+def f_by_class(confusion: Array, alpha: float = 1.0) -> Floats:
     """F_α of each class from counts (true classes, predicted classes): (1 + α) right / (α true + predicted).
 
     It is 0 for a class that is there and never predicted, though its precision is not known; NaN for a class that is
@@ -68,7 +66,7 @@ def f_by_class(confusion: npt.NDArray[Any], alpha: float = 1.0) -> Floats:
         return np.asarray((1 + alpha) * np.diagonal(confusion) / below)
 
 
-def brier(probabilities: Floats, labels: npt.NDArray[Any]) -> Floats:
+def brier(probabilities: Floats, labels: Array) -> Floats:
     """Σ_c (P(c) − [c is true])² of each row, from probabilities (rows, classes) and true classes (rows,).
 
     >>> brier(np.array([[0.75, 0.25], [0.0, 1.0]]), np.array([0, 0])).tolist()
@@ -130,12 +128,12 @@ class Scoreboard:
 
     def add(
         self,
-        labels: npt.NDArray[Any],
-        chosen: npt.NDArray[Any],
+        labels: Array,
+        chosen: Array,
         log_true: Floats,
         brier: Floats,
         weights: Floats | None = None,
-        lost: npt.NDArray[np.bool_] | None = None,
+        lost: Bools | None = None,
     ) -> None:
         """Rows with their true and chosen classes, ln P(true class) and Brier scores."""
         n = len(self.confusion)

@@ -20,7 +20,6 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, with_article
@@ -31,9 +30,8 @@ from bayeskit.estimate.columns.kernel import KernelColumns
 from bayeskit.estimate.columns.student import StudentColumns
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tolerance import PARALLEL
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 FINE = 4000  # numbers of a line at which the best class is asked
 HALVINGS = 60  # of a step between two of them
 BEYOND = 8.0  # spreads beyond the outermost numbers, where nothing changes any more
@@ -150,7 +148,7 @@ class Line:
         """Where the best class changes, by a fine line and halving."""
         log_prior = logspace.log(prior)[:, None]
 
-        def best(x: Floats) -> Index:
+        def best(x: Floats) -> Ints:
             return np.asarray((log_prior + self.log_density(x)).argmax(axis=0))
 
         line = np.linspace(*self.ends, FINE)
@@ -219,12 +217,12 @@ def _boundaries(given: Sequence[float]) -> list[float]:
     return sorted(float(cut) for cut in given)
 
 
-def _wrong(mass: Floats, chosen: Index) -> list[float]:
+def _wrong(mass: Floats, chosen: Ints) -> list[float]:
     """What each class has in the regions of others."""
     return [float(mass[c, chosen != c].sum()) for c in range(len(mass))]
 
 
-def _merged(edges: Floats, chosen: Index, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
+def _merged(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
     """(from, to, class), neighbours of one class together."""
     regions: list[tuple[float, float, Any]] = []
     for low, high, c in zip(edges[:-1].tolist(), edges[1:].tolist(), chosen.tolist(), strict=True):
@@ -251,7 +249,7 @@ def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:
     return sorted(float(middle + x) for x in {q / a, c / q if q else -q / a})
 
 
-def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Index:
+def _densest(line: Normals | Line, prior: Floats, edges: Floats) -> Ints:
     """The class with the largest P(c) p(x | c) in the middle of each part."""
     if isinstance(line, Normals):
         width = float(line.sd.max())

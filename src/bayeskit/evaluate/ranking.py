@@ -16,15 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.evaluate.scored_rows import ScoredRows
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 SHOWN = 11  # points of a curve that are printed
 
 

@@ -31,8 +31,8 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.scored_rows import ScoredRows, classed_rows
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 BINS = 15
 REMARKABLE = 4.0  # standard deviations beyond chance
 WORTH_A_WORD = 0.02  # of probability: less is not worth a word

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.errors import BayesError
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +21,7 @@ class ScoredRows:
     ([True, False], [0.9, 0.2], [1.0, 1.0])
     """
 
-    truth: npt.NDArray[np.bool_]
+    truth: Bools
     scores: Floats
     weights: Floats
 
@@ -60,7 +59,7 @@ def _numbers(given: Any, what: str) -> Floats:
         raise BayesError(f"{what} are numbers, one for each row, and these are not") from None
 
 
-def _answers(given: Any) -> npt.NDArray[np.bool_]:
+def _answers(given: Any) -> Bools:
     """True or false for each row, as booleans or as 1 and 0."""
     array = np.asarray(given)
     if array.dtype == np.bool_:

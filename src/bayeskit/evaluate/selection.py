@@ -13,16 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
-from bayeskit.evaluate.metrics import Floats
 from bayeskit.tolerance import NO_INFORMATION
-
-Labels = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Judge:
 
     prior: Floats
     terms: Mapping[str, Floats]
-    labels: Labels
+    labels: Array
     weights: Floats
 
     def __post_init__(self) -> None:

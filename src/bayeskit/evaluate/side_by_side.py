@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, LeavesOut, can
@@ -22,8 +21,8 @@ from bayeskit.evaluate.folds import Index, LabelledTable, check_folds, labelled_
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.remedy import Setting
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, str], object]
 LEAVE_ONE_OUT = "leave-one-out"
 
@@ -231,9 +230,7 @@ def _bounded(found: Evaluation) -> float:
     return log_loss(np.maximum(logspace.log(p[kept]), logspace.log(LEAST_PROBABILITY)))
 
 
-def _measured(
-    log_posterior: Floats, chosen: Index, truth: Index, lost: npt.NDArray[np.bool_], seconds: float
-) -> Floats:
+def _measured(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, seconds: float) -> Floats:
     board = Scoreboard(log_posterior.shape[1])
     log_true = np.maximum(log_posterior[np.arange(len(truth)), truth], logspace.log(LEAST_PROBABILITY))
     board.add(truth, chosen, log_true, brier(logspace.exp(log_posterior), truth), None, lost)

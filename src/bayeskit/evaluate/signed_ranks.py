@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.tolerance import TIE
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 DRAWS = 50_000
 UNSEEN = 0.5  # data sets that the z_0 = 0 is worth
 AT_A_TIME = 1 << 22  # numbers of a part of the draws

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 def cosine_similarity(a: Any, b: Any) -> Floats:
@@ -25,7 +24,7 @@ def cosine_similarity(a: Any, b: Any) -> Floats:
     return np.asarray(cosine(a, b))
 
 
-def cosine_to_centroids(rows: Any, sums: npt.NDArray[Any]) -> Floats:
+def cosine_to_centroids(rows: Any, sums: Array) -> Floats:
     """cos of every document to the sum of each class's documents, ``sums`` (words, classes)."""
     from scipy.sparse import csr_matrix
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.metrics import f_measure
 from bayeskit.evaluate.ranking import break_even as break_even
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def _counts(confusion: Any) -> Floats:
         ) from None
 
 
-def break_even_by_class(labels: npt.NDArray[Any], scores: Floats, classes: npt.NDArray[Any]) -> Floats:
+def break_even_by_class(labels: Array, scores: Floats, classes: Array) -> Floats:
     """:func:`break_even` of each class, from scores (rows, classes): for softmax scores, the probabilities."""
     labels = np.asarray(labels)
     return np.array([break_even(labels == label, scores[:, i]) for i, label in enumerate(classes)])

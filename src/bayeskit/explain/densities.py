@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
@@ -25,8 +24,8 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.explain.informative import Columnwise
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 FINE = 2001  # numbers at which densities are asked
 ENDS = 400  # quantiles of a class: the line goes a little beyond the outermost
 BINS = 40  # of the histogram of rows
@@ -174,9 +173,7 @@ def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> Clas
     return replace(drawn, edges=edges, counts=counts)
 
 
-def _numbers(
-    drawn: ClassDensities, schema: Schema, rows: Source
-) -> Iterator[tuple[Floats, npt.NDArray[Any], Floats | None]]:
+def _numbers(drawn: ClassDensities, schema: Schema, rows: Source) -> Iterator[tuple[Floats, Array, Floats | None]]:
     """(numbers that are there, their classes, their weights), block by block."""
     column = drawn.column
     alone = replace(schema, columns={n: r if n == column else Ignored() for n, r in schema.columns.items()})

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.sheet import ROWS, Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.estimate.information import NATS_IN_A_BIT, dependence
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -32,9 +31,9 @@ from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell, chance, times
 from bayeskit.nearest import did_you_mean
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible
 
-Floats = npt.NDArray[np.float64]
 State = Literal["known", "missing", "unseen", "unused"]
 
 
@@ -157,7 +156,7 @@ class Chooses(Protocol):
 
     undecidable: str
 
-    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]: ...
+    def choose(self, scores: Floats, block: Block) -> Ints: ...
     def tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         ...
@@ -263,11 +262,11 @@ def _explain(
 class Compared:
     """What ``predict`` and ``predict_log_proba`` say of some rows, and the class that each row's is compared with."""
 
-    chosen: npt.NDArray[np.int64]
-    rivals: npt.NDArray[np.int64]
+    chosen: Ints
+    rivals: Ints
     log_posterior: Floats  # (rows, classes)
     log_odds: Floats
-    undecidable: npt.NDArray[np.bool_]
+    undecidable: Bools
 
 
 def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None) -> Compared:
@@ -286,7 +285,7 @@ def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, ag
     return Compared(chosen, rivals, log_posterior, log_odds, undecidable)
 
 
-def _rivals(scores: Floats, chosen: npt.NDArray[np.int64], against: int | None) -> npt.NDArray[np.int64]:
+def _rivals(scores: Floats, chosen: Ints, against: int | None) -> Ints:
     """The class to compare each row's own with: the named one, or the best of the others."""
     if scores.shape[1] < 2:
         return chosen
@@ -304,7 +303,7 @@ def _states(block: Block, name: str, params: Any) -> list[State]:
     if name in block.texts:
         return ["missing" if gap else "known" for gap in block.texts[name].missing]
     if name not in block.codes:
-        gaps: npt.NDArray[np.bool_] = np.isnan(block.floats[name])
+        gaps: Bools = np.isnan(block.floats[name])
         columns = getattr(params, "by_column", {}).get(name)
         unseen_numbers = np.zeros(len(gaps), dtype=bool) if columns is None else columns.unseen(name, block)
         states: dict[int, State] = {0: "known", 1: "missing", 2: "unseen"}

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -29,8 +28,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.phrases import cell, times
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 BITS = 1 / NATS_IN_A_BIT
 POINTS = 2_000  # of equal probability in each class, at which a density is asked
 
@@ -42,7 +41,7 @@ class Columnwise(Protocol):
     def tally_(self) -> Tally: ...
     @property
     def params_(self) -> Any: ...
-    def column_scores(self, params: Any, name: str, cells: npt.NDArray[Any]) -> Floats:
+    def column_scores(self, params: Any, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of codes or numbers (cells, classes)."""
         ...
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
@@ -35,8 +34,8 @@ from bayeskit.explain.phrases import cell, chance
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 GRID = 30  # numbers at most at which a measured column is shown
 FINE = 401  # numbers at which it is asked where a ruler turns
 LONGEST = 100.0  # points of the column that reaches furthest
@@ -247,7 +246,7 @@ def _log_odds(
     params = model.params_
     belief = params.by_column[name]
 
-    def odds_at(cells: npt.NDArray[Any]) -> Floats:
+    def odds_at(cells: Array) -> Floats:
         scores = model.tempered(model.column_scores(params, name, cells))
         return np.asarray(logspace.log_odds(scores[:, a], scores[:, b]))
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
@@ -18,9 +17,8 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 STEPS = 64  # cells of the plane each way
 POINTS = 400  # rows that are drawn one by one; more are counted in cells
 BINS = 32  # of these cells each way
@@ -52,9 +50,9 @@ class DecisionRegions(Readable, Drawable):
     classes: tuple[Value, ...]
     x: Floats
     y: Floats
-    chosen: Index
+    chosen: Ints
     probability: Floats
-    rows: tuple[Floats, Floats, Index, Floats]
+    rows: tuple[Floats, Floats, Ints, Floats]
 
     @property
     def counted(self) -> bool:
@@ -141,7 +139,7 @@ def _ranges(
 
 def _points(
     plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source, within: Any, many: bool
-) -> tuple[Floats, Floats, Index, Floats]:
+) -> tuple[Floats, Floats, Ints, Floats]:
     low_x, high_x, low_y, high_y = within
     if not many:
         parts = list(_numbers(plane, classes, a, b, rows))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import latex, logspace
 from bayeskit.data.block import Block
@@ -31,9 +30,9 @@ from bayeskit.estimate.formulas import (
     short,
 )
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
 
-Floats = npt.NDArray[np.float64]
 CHAIN = 14  # factors of a product that stand in a line
 MOST_ADDED = 2  # classes whose sum stands below each of them
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.numbers import LARGEST
 from bayeskit.disk.writing import write_whole
@@ -28,7 +27,6 @@ from bayeskit.export.scoring_form import (
 )
 from bayeskit.tolerance import TIE
 
-Floats = npt.NDArray[np.float64]
 EXACT = 2**53  # whole numbers up to here are doubles
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 OWN = "bayeskit:"  # what is computed on the way has names of its own

@@ -12,12 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.data.vocabulary import Value
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +85,7 @@ class Context:
     ``codes`` (contexts, parents) and ``tables`` (contexts, values, classes).
     """
 
-    codes: npt.NDArray[np.int64]
+    codes: Ints
     tables: Floats
 
 
@@ -120,7 +116,7 @@ class WordShares:
     """
 
     lengths: Floats  # (words,)
-    runs: npt.NDArray[np.bool_]  # (words,)
+    runs: Bools  # (words,)
     scores: Floats  # (words, classes)
 
 

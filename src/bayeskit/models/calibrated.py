@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
@@ -50,8 +49,8 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
 _FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
 _HELD = "its curve was learnt from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
@@ -161,12 +160,12 @@ class Calibrated(Composite, PredictsClasses):
         """ln P(class | x) of each row (rows, classes), calibrated."""
         return np.asarray(logspace.log(self.predict_proba(X)))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row; of those that the curves hold for equal, the one that scored higher."""
         scores = self._log_scores(X)
         return np.asarray(self.classes_[self.most_probable(self.calibrated(scores), scores)])
 
-    def most_probable(self, p: Floats, scores: Floats) -> npt.NDArray[np.int64]:
+    def most_probable(self, p: Floats, scores: Floats) -> Ints:
         """The place of the class of each row by calibrated probabilities and the scores behind them."""
         tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
         chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)

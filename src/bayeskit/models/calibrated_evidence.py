@@ -14,18 +14,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.explain.evidence import telescoped
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.calibrated import Calibrated
-
-Floats = npt.NDArray[np.float64]
 
 
 class CalibratedParams:
@@ -79,7 +77,7 @@ class CalibratedEvidence:
             steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
         return telescoped(params.log_prior, steps)
 
-    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]:
+    def choose(self, scores: Floats, block: Block) -> Ints:
         """As :meth:`Calibrated.predict`."""
         return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
 

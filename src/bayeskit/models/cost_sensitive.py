@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.vocabulary import canonical
@@ -18,6 +17,7 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -68,7 +68,7 @@ class CostSensitive(Composite, PredictsClasses):
         """Whether the classifier leaves rows without a label out."""
         return getattr(self.classifier, "drops_unlabelled", False)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """The classifier's P(class | x): costs change what is decided, not what is believed."""
         self._check_is_fitted()
         return np.asarray(self.classifier_.predict_proba(X))
@@ -79,7 +79,7 @@ class CostSensitive(Composite, PredictsClasses):
         labels = np.asarray(self.classes_).tolist()
         return decide(p, self.costs_, self.reject_cost, top_k, capacity, classes=labels, action=action)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The decision of least expected cost for each row."""
         decisions = self.decide(X)
         labels = decisions.labels

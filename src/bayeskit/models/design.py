@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.frames import is_sparse
@@ -21,8 +20,8 @@ from bayeskit.data.source import open_source
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import DEPENDENT, POSITIVE
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Matrix = Any  # a dense array, or SciPy's CSR where that would be large
 DENSE = 1 << 24  # cells of a dense matrix that holds indicators
 

@@ -22,6 +22,7 @@ from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted, feature_names
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -105,7 +106,7 @@ class Discretizer(Transforms):
         self._check_is_fitted()
         source = open_source(X)
         where = self.schema_.locate(list(source.kinds), source.named)
-        coded = {name: [] for name in self.cuts_}  # type: dict[str, list[npt.NDArray[Any]]]
+        coded = {name: [] for name in self.cuts_}  # type: dict[str, list[Array]]
         n_rows = 0
         for batch in source.batches():
             n_rows = batch.start + batch.n_rows
@@ -156,7 +157,7 @@ class Discretizer(Transforms):
         """The cell of each code."""
         return np.array([None, *labels(self.cuts_[name])], dtype=object)
 
-    def _labelled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, npt.NDArray[Any]]) -> Table:
+    def _labelled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, Array]) -> Table:
         import pyarrow as pa
 
         columns: dict[str, Any] = {}

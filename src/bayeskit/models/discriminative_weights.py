@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -34,8 +33,8 @@ from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
 
 
@@ -148,7 +147,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
             return np.zeros((0, len(nb.classes_), len(left_out.term_names))), np.zeros(0, dtype=np.int64), np.zeros(0)
         return np.concatenate(terms), np.concatenate(labels), np.concatenate(weights)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         return self._fitted().predict(X)
 

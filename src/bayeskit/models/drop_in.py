@@ -18,7 +18,6 @@ Formula: scikit-learn's five classifiers
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import naive_bayes
 from sklearn.base import _fit_context
@@ -32,11 +31,10 @@ from bayeskit.estimate.variance import log_peak
 from bayeskit.logspace import log, log_normalise, normalise
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
+from bayeskit.typing import Array, Floats
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
 
-Floats = NDArray[np.float64]
-Array = NDArray[Any]
 ONE_THREAD = 1  # as scikit-learn: whoever runs many fits at once decides on the threads
 
 _checked = _fit_context(prefer_skip_nested_validation=True)

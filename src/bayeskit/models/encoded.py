@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.block import Block
@@ -25,8 +24,8 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.design import Design
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 CODINGS = ("indicators", "codes")
 MOST_CATEGORIES = 255  # that scikit-learn's boosting takes of a column
 
@@ -102,7 +101,7 @@ class Encoded(PredictsClasses):
         self._check_is_fitted()
         return self._matrix(self._counter.with_all_columns(open_source(X)))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The class of each row."""
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict(matrix))

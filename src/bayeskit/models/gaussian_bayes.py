@@ -14,10 +14,9 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -31,18 +30,18 @@ from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, no
 from bayeskit.estimate.left_out_normals import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 LIMIT = 2 * 10**9  # bytes of products
 
 
@@ -113,8 +112,6 @@ class GaussianBayes(TallyClassifier):
     memory_limit: Any = None
     variance_floor: Any = 0.01
     unlabelled: str = "error"
-
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -206,10 +203,10 @@ class GaussianBayes(TallyClassifier):
             stacklevel=4,
         )
 
-    def log_joint(self, params: GaussianParameters, block: Block) -> Scores:
+    def log_joint(self, params: GaussianParameters, block: Block) -> Floats:
         return np.asarray(params.log_prior + log_density(_matrix(params, block), params.normal))
 
-    def log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""
         terms = log_density(_matrix(params, block), params.normal, by_column=True)
         at = {name: i for i, name in enumerate(params.columns)}
@@ -289,7 +286,7 @@ class GaussianBayes(TallyClassifier):
             {"": list(params.columns), **{n: correlation[:, j].tolist() for j, n in enumerate(params.columns)}}
         )
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
         """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing."""
         import pyarrow as pa
 

@@ -17,7 +17,6 @@ from math import lgamma
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
@@ -27,8 +26,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import TIE
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 BIT = float(logspace.log(2.0))
 
 

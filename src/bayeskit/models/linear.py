@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.frames import label_column
@@ -34,8 +33,8 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
 
 

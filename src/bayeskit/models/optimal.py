@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, LeavesOut, can
@@ -31,8 +30,8 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
@@ -149,7 +148,7 @@ class BayesOptimalClassifier(_Committee):
         votes = self._votes(X)
         return np.asarray(np.tensordot(self.posterior_, votes, axes=1))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The class with the largest share of the vote."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
@@ -181,7 +180,7 @@ class GibbsClassifier(_Committee):
         )
         return np.asarray(votes[drawn, np.arange(votes.shape[1])])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The class that the drawn hypothesis says."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.reader import WholeTable, read_table
@@ -33,9 +32,7 @@ from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.tolerance import CONVERGED
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ class SemiSupervised(Composite, PredictsClasses):
         return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabelled rows changed their class")
 
     def _together(
-        self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...], tell: Any = None
+        self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...], tell: Any = None
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         known = codes >= 0
         if known.all():
@@ -176,7 +173,7 @@ class SemiSupervised(Composite, PredictsClasses):
         return self._rounds(model, rows, start, known, classes, tell)
 
     def _rounds(
-        self, model: Any, rows: WholeTable, share: Floats, known: Index, classes: tuple[Value, ...], tell: Any
+        self, model: Any, rows: WholeTable, share: Floats, known: Array, classes: tuple[Value, ...], tell: Any
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         """EM on expected counts until the likelihood stands still."""
         is_text = isinstance(model, TextClassifier) and known.any()
@@ -206,11 +203,11 @@ class SemiSupervised(Composite, PredictsClasses):
                 break
         return fitted, history
 
-    def _alone(self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...]) -> Any:
+    def _alone(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Any:
         known = np.flatnonzero(codes >= 0)
         return clone(model).fit(rows.take(known), [classes[c] for c in codes[known]])
 
-    def _compare(self, model: Any, rows: WholeTable, codes: Index, classes: tuple[Value, ...]) -> Comparison | None:
+    def _compare(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Comparison | None:
         """Both ways on held-out labelled rows; None where there are too few of them, or no unlabelled one."""
         known = np.flatnonzero(codes >= 0)
         fewest = np.bincount(codes[known], minlength=len(classes)).min()
@@ -252,7 +249,7 @@ class SemiSupervised(Composite, PredictsClasses):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         return np.asarray(self._fitted().predict(X))
 

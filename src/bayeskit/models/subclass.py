@@ -17,7 +17,6 @@ from itertools import accumulate, islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -33,12 +32,10 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.variance import BEFORE
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.phrases import cell
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import State
-from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
@@ -50,9 +47,8 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import OtherModel
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 Progress = Callable[[str, int, int], object]
 
 
@@ -62,7 +58,7 @@ class SubclassParameters:
 
     log_prior: Floats  # of the classes
     naive: NaiveParameters  # of the subclasses
-    owner: Index  # the class of each subclass
+    owner: Array  # the class of each subclass
 
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -140,7 +136,6 @@ class SubclassBayes(KnowsJoint):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
     absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
             ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"),
@@ -219,7 +214,7 @@ class SubclassBayes(KnowsJoint):
             raise BayesError("SubclassBayes needs one label a row, not responsibilities")
         return block if block.weights is None else block.take(block.weights > 0), encoder
 
-    def _clusters(self, cells: Cells, labels: Index, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
+    def _clusters(self, cells: Cells, labels: Array, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
         classes = [label for label, n in zip(counted.classes, counted.class_counts, strict=True) if n > 0]
         labels = np.searchsorted(np.flatnonzero(counted.class_counts > 0), labels)
@@ -245,7 +240,7 @@ class SubclassBayes(KnowsJoint):
         return np.column_stack([columns[i] for i in by_name]), tuple(names[i] for i in by_name)
 
     def _numbers(
-        self, cells: Cells, labels: Index, classes: list[Value], rngs: list[np.random.Generator], tell: Progress
+        self, cells: Cells, labels: Array, classes: list[Value], rngs: list[np.random.Generator], tell: Progress
     ) -> list[int]:
         """How many subclasses each class has: as given, or as held-out rows ask for."""
         given = self.n_subclasses
@@ -340,10 +335,10 @@ class SubclassBayes(KnowsJoint):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def log_joint(self, params: SubclassParameters, block: Block) -> Scores:
+    def log_joint(self, params: SubclassParameters, block: Block) -> Floats:
         return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
 
-    def log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
         naive, n_classes = self._naive(), len(params.log_prior)
         naive.schema_ = self.schema_
@@ -360,7 +355,7 @@ class SubclassBayes(KnowsJoint):
         scores = [naive.log_joint(self.params_.naive, block) for block, _ in self._score(X)]
         return np.concatenate([logspace.normalise(part)[0] for part in scores])[:, order]
 
-    def _order(self) -> Index:
+    def _order(self) -> Array:
         """The subclasses by class and number."""
         names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
         at = {label: i for i, label in enumerate(self.tally_.classes)}
@@ -445,7 +440,7 @@ class SubclassBayes(KnowsJoint):
         naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
         return naive.n_parameters_
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
         """Rows drawn from the model, and their classes: a subclass by its prior, then each column by itself."""
         self._check_is_fitted()
         naive = self._naive()
@@ -456,7 +451,7 @@ class SubclassBayes(KnowsJoint):
         return drawn, self.classes_[self.params_.owner[subclass]]
 
 
-def _summed(scores: Floats, owner: Index, n_classes: int) -> Scores:
+def _summed(scores: Floats, owner: Array, n_classes: int) -> Floats:
     """ln Σ exp over the subclasses of each class (rows, classes); −∞ for a class without any."""
     class_scores = np.full((len(scores), n_classes), -np.inf)
     for c in range(n_classes):

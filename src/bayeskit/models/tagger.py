@@ -30,6 +30,7 @@ from bayeskit.tally.space import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, State, TagCounts
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Ints
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": WORD.findall, "spaces": str.split}
 
@@ -51,7 +52,7 @@ class TagBeliefs:
 
     transitions: Transitions
     lexicon: Lexicon
-    tags: npt.NDArray[Any]  # of each state
+    tags: Array  # of each state
 
 
 @dataclass(eq=False, repr=False)
@@ -155,7 +156,7 @@ class Tagger(Stored):
         return self._counts.own_states
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> Array:
         """The tags."""
         self._check_is_fitted()
         return np.array(self.tally_.classes, dtype=object)
@@ -257,7 +258,7 @@ class Tagger(Stored):
         tags = np.array([state.tag for state in counts.states], dtype=object)
         return TagBeliefs(log_transitions(counts), Lexicon.of(counts), tags)
 
-    def _path(self, words: Sentences) -> tuple[Sentences, npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    def _path(self, words: Sentences) -> tuple[Sentences, npt.NDArray[np.int32], Bools]:
         """The best states of all words, and which words are known."""
         spans, known = self._beliefs.lexicon.spans(words.words)
         path, _ = kernels.best_tags(
@@ -281,13 +282,13 @@ class Tagger(Stored):
         check_is_fitted(self, "sentences and tags")
 
 
-def _coded(column: Any) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _coded(column: Any) -> tuple[list[str], Ints]:
     """(distinct strings, the number of each cell's)"""
     encoded = column.dictionary_encode()
     return encoded.dictionary.to_pylist(), np.asarray(encoded.indices, dtype=np.int64)
 
 
-def _sorted(listed: list[str]) -> npt.NDArray[np.int64]:
+def _sorted(listed: list[str]) -> Ints:
     """Where each string stands in the order of their bytes."""
     place = np.empty(len(listed), dtype=np.int64)
     place[sorted(range(len(listed)), key=lambda i: listed[i].encode())] = np.arange(len(listed))

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.disk.paths import read_bytes
 from bayeskit.disk.writing import write_whole
@@ -28,6 +27,7 @@ from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import MOST_PARENTS, normalised, parents_of, tables_cost
 from bayeskit.network.inference.elimination import MEMORY_LIMIT
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -128,7 +128,7 @@ class _Parser:
     cost: int = 0  # bytes of the tables declared so far
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    tables: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    tables: dict[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tokens = self._tokens()
@@ -277,7 +277,7 @@ class _Parser:
             raise self.error(name.at, f"there is no variable {name.content!r} ({nearest(name.content, self.states)})")
         return name
 
-    def rows(self, node: _Token, parents: list[str], shape: list[int], n_states: int) -> npt.NDArray[np.float64]:
+    def rows(self, node: _Token, parents: list[str], shape: list[int], n_states: int) -> Floats:
         """The table (contexts, states); what it takes is taken when all of it was said, so a claim alone takes none."""
         n_rows, default, numbers = prod(shape), None, array("d")
         place: dict[int, int] = {}  # context → which of the rows in ``numbers``

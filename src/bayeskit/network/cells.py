@@ -7,7 +7,6 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import read_block
@@ -15,9 +14,7 @@ from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.estimate.cuts import labels
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
 class Combinations(Sequence[tuple[Value, ...]]):
@@ -44,7 +41,7 @@ class Cells(NamedTuple):
 
     n_rows: int
     values: dict[str, tuple[Value, ...]]
-    codes: dict[str, Codes]
+    codes: dict[str, Ints]
     floats: dict[str, Floats]
     cuts: dict[str, tuple[float, ...]]
 
@@ -56,7 +53,7 @@ def read_cells(source: Source, schema: Schema) -> Cells:
     roles = schema.columns
     cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
     values: dict[str, tuple[Value, ...]] = {}
-    codes: dict[str, Codes] = {}
+    codes: dict[str, Ints] = {}
     for name in schema.coded():
         cells = block.codes[name].astype(np.int64)
         if name in cuts:
@@ -82,7 +79,7 @@ def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
     return {name: "categorical" for name, kind in kinds.items() if kind not in by_type} | dict(roles)
 
 
-def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Codes]:
+def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Ints]:
     """The code of each variable in every combination, the last variable fastest.
 
     >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}

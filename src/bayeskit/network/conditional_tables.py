@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, UnknownValue
@@ -24,8 +23,8 @@ from bayeskit.network.graph import Graph
 from bayeskit.network.inference.elimination import CELL, amount, decimal
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 MOST_PARENTS = 30
 COPIES = 4  # of all tables: what reading and normalising them holds at its height
 

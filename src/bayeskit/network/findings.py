@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
@@ -23,8 +22,8 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import position
 from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Pairs = list[tuple[str, Any]]
 ROWS = 4096  # taken at a time: a likelihood for each state is many numbers a row
 

@@ -28,15 +28,16 @@ from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, 
 from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import network_file
-from bayeskit.network.cells import Codes, Combinations, Floats, by_value, every_cell, read_cells
+from bayeskit.network.cells import Combinations, by_value, every_cell, read_cells
 from bayeskit.network.inference.elimination import MEMORY_LIMIT, check_cost
 from bayeskit.network.inference.junction_tree import draw
 from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import Comparison, Query, Statement, parse, parse_statement
-from bayeskit.network.query.truth import Domain, Mask, check_numbers, evaluate, holds, impossible, unknown_column
+from bayeskit.network.query.truth import Domain, check_numbers, evaluate, holds, impossible, unknown_column
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
+from bayeskit.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -68,7 +69,7 @@ class JointDistribution(Readable, Drawable):
     def __init__(
         self,
         values: Mapping[str, Sequence[Value]],
-        codes: Mapping[str, Codes],
+        codes: Mapping[str, Ints],
         p: Floats,
         n_rows: float | None = None,
         cuts: Mapping[str, tuple[float, ...]] | None = None,
@@ -232,7 +233,7 @@ class JointDistribution(Readable, Drawable):
         shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
         return Distribution(name, self.values[name], shares)
 
-    def _where(self, question: Query) -> tuple[Mask | slice, Floats, float]:
+    def _where(self, question: Query) -> tuple[Bools | slice, Floats, float]:
         """(the cells that match the condition, their probabilities, the sum of these)"""
         self._check_columns(question)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
@@ -414,7 +415,7 @@ class JointDistribution(Readable, Drawable):
             raise SchemaMismatch(f"there is no variable {name!r}: {nearest(name, self.variables)}")
         return name
 
-    def _matching(self, condition: str | Mapping[str, Any]) -> Mask:
+    def _matching(self, condition: str | Mapping[str, Any]) -> Bools:
         if isinstance(condition, str):
             question = parse_statement(condition)
             return self._holds(question, question.event)
@@ -431,15 +432,15 @@ class JointDistribution(Readable, Drawable):
             if column not in self.values:
                 raise unknown_column(question, column, self.variables)
 
-    def _holds(self, question: Query, statement: Statement) -> Mask:
+    def _holds(self, question: Query, statement: Statement) -> Bools:
         self._check_columns(question)
 
-        def leaf(comparison: Comparison) -> Mask:
+        def leaf(comparison: Comparison) -> Bools:
             return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
         return evaluate(statement, leaf)
 
-    def cell_numbers(self, names: Sequence[str]) -> tuple[Codes, int]:
+    def cell_numbers(self, names: Sequence[str]) -> tuple[Ints, int]:
         """A number for each cell's values of some variables (equal where these are), and how many there can be."""
         size = prod(len(self.values[name]) for name in names)
         cell = np.zeros(self.n_cells, dtype=np.int64)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
 from bayeskit.data.source import Source, open_source
@@ -26,8 +25,7 @@ from bayeskit.network.inference.elimination import MEMORY_LIMIT
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-
-Counts = npt.NDArray[Any]
+from bayeskit.typing import Counts, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ class NetworkTally:
         """Rows counted in each context of a node, (contexts,)."""
         return np.asarray(self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1))
 
-    def estimate(self, smoothing: Any) -> dict[str, npt.NDArray[np.float64]]:
+    def estimate(self, smoothing: Any) -> dict[str, Floats]:
         """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted."""
         rule = as_smoothing(smoothing)
         tables, unseen = {}, []

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.probability_table import ProbabilityTable
@@ -37,8 +36,7 @@ from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import parse
 from bayeskit.network.query.truth import Domain
 from bayeskit.threads import thread_count
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats, Ints
 
 
 class Explanation(NamedTuple):
@@ -301,7 +299,7 @@ class BayesianNetwork(Readable, Drawable):
         parts = [self._rows(start, observed, likelihoods, [v], n_threads)[0] for start, observed, likelihoods in rows]
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
-    def predict(self, data: Any, target: str) -> npt.NDArray[Any]:
+    def predict(self, data: Any, target: str) -> Array:
         """The most probable state of the target in each row; of equals the first."""
         best = self.predict_proba(data, target).argmax(axis=1)
         return np.asarray(np.array(self.states[target])[best])
@@ -444,7 +442,7 @@ class BayesianNetwork(Readable, Drawable):
     def _contradiction(self, findings: Pairs, place: str = "") -> Exception:
         return contradiction(findings, self._is_possible, place)
 
-    def _forward(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def _forward(self, n: int, rng: np.random.Generator) -> Ints:
         drawn = np.zeros((n, len(self.nodes)), dtype=np.int64)
         for v in self._graph.order:
             context = np.zeros(n, dtype=np.int64)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import NO_TARGET
 from bayeskit.data.vocabulary import Value, canonical
@@ -25,12 +24,12 @@ from bayeskit.network.learning import NetworkTally
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import OFF_ONE
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.network import BayesianNetwork
 
-Floats = npt.NDArray[np.float64]
 Values = Mapping[str, tuple[Value, ...]]
 Cuts = dict[str, tuple[float, ...]]
 

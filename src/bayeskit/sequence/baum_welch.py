@@ -14,15 +14,14 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.emission import Floats
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.sequence.lattice import Impossible, Observed
 from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame, StateSums
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Floats, Ints
 
 Tell = Callable[[str, int, int], object]
 SAMPLE = 20_000  # rows by which a start is chosen
@@ -153,7 +152,7 @@ class BaumWelch:
         below = np.tril_indices(len(held), -1)
         return len(held) > 1 and bool((held[below] == 0).all())
 
-    def _by_position(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    def _by_position(self, rows: Ints, rng: np.random.Generator) -> Floats:
         """States by how far into its sequence a row is, and a little of all."""
         k, starts = self.frame.n_states, self.observed.starts
         of = np.searchsorted(starts, rows, side="right") - 1
@@ -162,7 +161,7 @@ class BaumWelch:
         shares[np.arange(len(rows)), np.minimum((far * k).astype(np.int64), k - 1)] += 0.9
         return shares * rng.uniform(0.5, 1.5, shares.shape)
 
-    def _by_likeness(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    def _by_likeness(self, rows: Ints, rng: np.random.Generator) -> Floats:
         """Rows by the nearest of k that lie apart, where there are numbers; symbols by chance, a share for each."""
         k, block = self.frame.n_states, self.observed.block
         shares = np.ones((len(rows), k))
@@ -190,7 +189,7 @@ def _standard(x: Floats) -> Floats:
     return np.where(there, (x - x[there].mean()) / (deviation or 1.0), 0.0)
 
 
-def _nearest(x: Floats, k: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _nearest(x: Floats, k: int, rng: np.random.Generator) -> Ints:
     """The nearest of k centres: first rows that lie apart, then, in a few rounds, the means of those nearest."""
     if not len(x):
         return np.zeros(0, np.int64)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -42,9 +41,9 @@ from bayeskit.sequence.shared_values import check_varies, schema_of
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
-Floats = npt.NDArray[np.float64]
 ONLY_COUNTED = "its models are found by EM, and other sequences make other ones. Fit again, or with a MarkovChain"
 
 
@@ -194,7 +193,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         models = {c: clone(self.model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
         return self._become(models, np.array(list(counted.counts.values())), self.target_)
 
-    def _become(self, models: dict[Value, Any], counts: npt.NDArray[Any], target: str) -> Self:
+    def _become(self, models: dict[Value, Any], counts: Array, target: str) -> Self:
         classes = tuple(models)
         log_prior = logspace.log(class_prior(self.prior, classes, counts))
         if all(isinstance(model, MarkovChain) for model in models.values()):
@@ -233,7 +232,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         impossible.tell()
         return log_proba
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each sequence; ties as the setting ``ties`` says."""
         sequences, impossible = self._sequences(X), Impossible(self.undecidable)
         scores = self._scores(sequences)
@@ -287,7 +286,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         held = ("smoothing",) * chosen
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
 
-    def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], npt.NDArray[Any]]:
+    def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], Array]:
         """Draw (sequences, classes): classes by their prior, sequences of a length from the models of theirs."""
         self._check_is_fitted()
         seed = seed_of(random_state)
@@ -339,7 +338,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def choose(self, scores: Floats, block: Block) -> npt.NDArray[np.int64]:
+    def choose(self, scores: Floats, block: Block) -> Ints:
         """The class of each sequence by its scores; ties as the setting ``ties`` says."""
         return best_class(scores, block, self.ties == "random", tie_seed(self))
 
@@ -391,7 +390,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         refuse_no_numbers(scores, 0, self.classes_)
         return scores
 
-    def _contents(self, sequences: Sequences, labels: npt.NDArray[Any] | None = None) -> Block:
+    def _contents(self, sequences: Sequences, labels: Array | None = None) -> Block:
         """The sequences as rows of a block: their content in one number, by which ties are drawn."""
         codes = {"content": sequences.hashed()} if self.ties == "random" else {}
         return Block(len(sequences), 0, codes, {}, labels, None, sequences.weights)

@@ -20,9 +20,9 @@ from bayeskit import logspace
 from bayeskit.data.sheet import Items, Readable, Sheet
 from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
-from bayeskit.estimate.emissions.emission import Floats
 from bayeskit.explain.phrases import chance, times
 from bayeskit.sequence.lattice import Lattice, Observed
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, repr=False)

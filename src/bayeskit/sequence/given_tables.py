@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, canonical, sort_values
@@ -14,8 +13,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.emission import Scale, Sums
 from bayeskit.sequence.state_beliefs import StateSums
 from bayeskit.tolerance import SLACK
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class GivenTables(NamedTuple):

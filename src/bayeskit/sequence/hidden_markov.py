@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Categorical, Schema, Target, as_classes, infer
@@ -38,8 +37,6 @@ from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 UNSEEN = -2  # a label that is no state
 
 

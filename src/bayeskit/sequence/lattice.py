@@ -14,16 +14,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Floats, Sums, add
+from bayeskit.estimate.emissions.emission import Emission, Sums, add
 from bayeskit.estimate.emissions.normals import Normals
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.state_moves import Stays
+from bayeskit.typing import Array, Bytes, Floats, Ints
 
-Index = npt.NDArray[np.int64]
 LONG, TOGETHER = 4_096, 32_768  # rows of a piece of one sequence, and of many
 
 
@@ -32,8 +31,8 @@ class Observed:
     """Rows of sequences as the kernels read them; ``labels`` are 0 where the state is not known, else its code + 1."""
 
     block: Block
-    starts: Index
-    labels: npt.NDArray[Any] | None = None
+    starts: Ints
+    labels: Array | None = None
 
     def rows(self, a: int, b: int) -> Block:
         """Some rows."""
@@ -47,7 +46,7 @@ class Piece(NamedTuple):
     a: int
     b: int
     first: int
-    starts: Index
+    starts: Ints
 
 
 class Counted(NamedTuple):
@@ -82,7 +81,7 @@ class Lattice:
         return self.stays.log_start(self.start), self.stays.log_moves(self.moves)
 
     @cached_property
-    def _allowed(self) -> npt.NDArray[np.uint8]:
+    def _allowed(self) -> Bytes:
         """Which copies a label leaves open: all for 0."""
         own = self.stays.owner[None, :] == np.arange(len(self.start))[:, None]
         return np.vstack([np.ones((1, own.shape[1]), bool), own]).astype(np.uint8)
@@ -183,7 +182,7 @@ class Lattice:
                 before = filtered[-1] if len(run) > 1 else None
         return found, last
 
-    def filtered(self, observed: Observed) -> Iterator[tuple[Piece, Floats, Floats, Index]]:
+    def filtered(self, observed: Observed) -> Iterator[tuple[Piece, Floats, Floats, Ints]]:
         """(piece, ln P(copy | rows so far), ln P of each sequence of it, their first impossible row or −1)."""
         for run in self.runs(observed):
             before = None
@@ -288,7 +287,7 @@ class Lattice:
 
     # -- paths -----------------------------------------------------------------------------------------
 
-    def best(self, observed: Observed) -> tuple[npt.NDArray[Any], Floats]:
+    def best(self, observed: Observed) -> tuple[Array, Floats]:
         """(The most probable state of every row, together; ln P(path, sequence) of each sequence)."""
         scores = np.zeros(len(observed.starts) - 1)
         path = np.zeros(int(observed.starts[-1]), np.uint8 if len(self.start) <= 256 else np.uint16)
@@ -308,13 +307,13 @@ class Lattice:
                 state = came_from
         return path, scores
 
-    def k_best(self, observed: Observed, k: int) -> tuple[npt.NDArray[Any], Floats]:
+    def k_best(self, observed: Observed, k: int) -> tuple[Array, Floats]:
         """(The k most probable paths (k, rows), ln P(path, sequence) (sequences, k))."""
         whole = Piece(0, int(observed.starts[-1]), 0, observed.starts)
         paths, scores = kernels.k_best_states(**self._rows(observed, whole), k=k)
         return self._states(paths), scores
 
-    def drawn(self, observed: Observed, rng: np.random.Generator) -> npt.NDArray[Any]:
+    def drawn(self, observed: Observed, rng: np.random.Generator) -> Array:
         """A path for every sequence, drawn from P(path | sequence). Raises :class:`Impossible`."""
         path = np.zeros(int(observed.starts[-1]), np.uint8 if len(self.start) <= 256 else np.uint16)
         uniforms = rng.random(len(path) + 1)
@@ -333,5 +332,5 @@ class Lattice:
                 path[piece.a : piece.b] = self._states(found)
         return path
 
-    def _states(self, copies: Any) -> npt.NDArray[Any]:
+    def _states(self, copies: Any) -> Array:
         return np.asarray(copies) if self.stays.plain else self.stays.owner[copies]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -21,9 +20,7 @@ from bayeskit.estimate.markov import Level
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.sequence.markov_chain import MarkovChain, summed
 from bayeskit.tally.transitions import run_keys, runs_of
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
+from bayeskit.typing import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class SequencesLeftOut:
     sequences: Sequences
     chains: Sequence[MarkovChain]  # one a class, over the same symbols
     classes: Sequence[Value]
-    class_counts: npt.NDArray[Any]
+    class_counts: Array
     prior: Any
 
     def log_prior(self, label: int, unit: float) -> Floats:
@@ -54,7 +51,7 @@ class SequencesLeftOut:
         priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
         return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
 
-    def _without_itself(self, chain: MarkovChain, of_class: Index, units: Floats) -> Floats:
+    def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
         sequences = self.sequences.take(of_class)
         runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
@@ -75,13 +72,13 @@ class SequencesLeftOut:
         return summed(terms, sequences.starts)
 
 
-def _own_counts(level: Level, runs: Index, of: Index) -> tuple[Floats, Floats]:
+def _own_counts(level: Level, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
     """How often each run, and its context, stands in its own sequence."""
     ends, n = level.ends(runs), level.counted.n_classes
     return _times(of, run_keys(ends, n)), _times(of, run_keys(ends[:, :-1], n))
 
 
-def _times(of: Index, keys: Index) -> Floats:
+def _times(of: Ints, keys: Ints) -> Floats:
     """How often each key occurs among those of the same sequence."""
     order = np.lexsort((keys, of))
     if not len(order):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.schema import Schema, Target, as_classes
@@ -32,9 +31,8 @@ from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, runs_of
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 MISSING, UNSEEN = -1, -2
 SEVERAL = 8  # of what is listed
 
@@ -148,7 +146,7 @@ class MarkovChain(Stored):
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
-        of: Codes = np.arange(len(sequences))
+        of: Ints = np.arange(len(sequences))
         p: Floats = self.believed.following(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
@@ -247,14 +245,14 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def codes(self, sequences: Sequences) -> Codes:
+    def codes(self, sequences: Sequences) -> Ints:
         """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
             raise self._unknown(sequences, path, "not seen in training")
         return path
 
-    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Codes:
+    def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Ints:
         if not sequences.columns:
             return np.zeros(0, dtype=np.int64)
         ((name, column),) = sequences.columns.items()
@@ -268,7 +266,7 @@ class MarkovChain(Stored):
             )
         return path
 
-    def _unknown(self, sequences: Sequences, path: Codes, why: str) -> UnknownValue:
+    def _unknown(self, sequences: Sequences, path: Ints, why: str) -> UnknownValue:
         at = int(np.argmax(path == UNSEEN))
         ((_, column),) = sequences.columns.items()
         cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
@@ -278,7 +276,7 @@ class MarkovChain(Stored):
         where = f"step {step} of {sequences.name(i - 1)}"
         return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
 
-    def _contexts(self, sequences: Sequences) -> Codes:
+    def _contexts(self, sequences: Sequences) -> Ints:
         """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
         path, ends = self.codes(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
@@ -350,7 +348,7 @@ class MarkovChain(Stored):
         check_is_fitted(self, "sequences")
 
 
-def summed(terms: Floats, starts: Codes) -> Floats:
+def summed(terms: Floats, starts: Ints) -> Floats:
     """The sum over the steps of each sequence; 0 of an empty one, −∞ where a step is impossible.
 
     >>> summed(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.numbers import LARGEST
@@ -19,8 +18,8 @@ from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.models.base.settings import whole_number
 from bayeskit.sequence.lattice import Lattice
 from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/support/state_loops.hpp
 LOG_FAINT = float(logspace.log(FAINT))
 MOST_ROWS = 100_000  # symbols whose likelihoods are kept
@@ -38,7 +37,7 @@ class OnlineFilter:
     True
     """
 
-    def __init__(self, lattice: Lattice, schema: Schema, states: npt.NDArray[Any]) -> None:
+    def __init__(self, lattice: Lattice, schema: Schema, states: Array) -> None:
         self.states = states
         self._lattice, self._names, self._measured = lattice, schema.used, frozenset(schema.measured())
         stays = lattice.stays

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
@@ -29,8 +28,8 @@ from bayeskit.sequence.lattice import Impossible, Lattice, Observed
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame
 from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Array, Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 FAINT = float(logspace.log(UNDERFLOW))
 
 
@@ -77,13 +76,13 @@ class AnswersOfStates(Stored):
     # -- what it is ------------------------------------------------------------------------------------
 
     @property
-    def states_(self) -> npt.NDArray[Any]:
+    def states_(self) -> Array:
         """The names of the states."""
         self._check_is_fitted()
         return class_array(tuple(self.tally_.classes))
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> Array:
         """The names of the states."""
         return self.states_
 
@@ -218,7 +217,7 @@ class AnswersOfStates(Stored):
             for i in range(len(sequences))
         ]
 
-    def predict_codes(self, X: Any, lengths: Any = None) -> list[npt.NDArray[Any]]:
+    def predict_codes(self, X: Any, lengths: Any = None) -> list[Array]:
         """The states that ``predict`` gives, as their places in ``states_``: a byte a step, for very long sequences."""
         sequences = self._sequences(X, lengths)
         path, scores = self.lattice_.best(self.observed(sequences))
@@ -413,7 +412,7 @@ class AnswersOfStates(Stored):
         )  # fmt: skip
         raise refuse_impossible(Impossible(i, row), sequences.name(i), row - int(sequences.starts[i]) + 1)
 
-    def _named(self, sequences: Sequences, path: Any, impossible: npt.NDArray[np.bool_]) -> list[list[Any]]:
+    def _named(self, sequences: Sequences, path: Any, impossible: Bools) -> list[list[Any]]:
         if impossible.any():
             i = int(np.argmax(impossible))
             self._refuse(sequences, i, True, self.observed(sequences))

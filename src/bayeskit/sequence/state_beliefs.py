@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bayeskit.estimate.emissions.emission import Emission, Floats, Sums, add
+from bayeskit.estimate.emissions.emission import Emission, Sums, add
 from bayeskit.estimate.state_moves import MoveRules, Stays
 from bayeskit.sequence.lattice import Counted, Lattice
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
+from bayeskit.typing import Floats
 
 
 class StateSums(NamedTuple):
@@ -34,7 +34,7 @@ class StateSums(NamedTuple):
         """Those that a lattice expects."""
         return cls(counted.starts, counted.moves, counted.emissions)
 
-    def arrays(self) -> list[npt.NDArray[np.float64]]:
+    def arrays(self) -> list[Floats]:
         """All of them, one after the other."""
         return [self.starts, self.moves, *(array for sums in self.emissions for array in sums)]
 
@@ -91,7 +91,7 @@ class StateFrame:
         emissions = tuple(tuple(np.zeros(s) for s in emission.shapes(k)) for emission in self.emissions)
         return StateSums(np.zeros(k), np.zeros((k, k)), emissions)
 
-    def of_arrays(self, arrays: Sequence[npt.NDArray[np.float64]]) -> StateSums:
+    def of_arrays(self, arrays: Sequence[Floats]) -> StateSums:
         """The sums of :meth:`StateSums.arrays`."""
         k = self.n_states
         starts, moves, *rest = arrays

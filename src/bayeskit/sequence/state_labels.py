@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.schema import as_classes
@@ -17,6 +16,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.state_moves import MoveRules
 from bayeskit.sequence.lattice import Observed
+from bayeskit.typing import Bools, Ints
 
 UNSEEN = -2  # a label that is no state
 SEVERAL = 8  # of what is listed
@@ -30,8 +30,8 @@ class StateLabels:
     """
 
     sequences: Sequences
-    codes: npt.NDArray[np.int64] | None
-    whole: npt.NDArray[np.bool_]
+    codes: Ints | None
+    whole: Bools
 
     @classmethod
     def of(cls, sequences: Sequences, states: Sequence[Value]) -> StateLabels:
@@ -50,7 +50,7 @@ class StateLabels:
         return self.sequences.take(self.whole & (self.sequences.lengths > 0))
 
     @property
-    def hidden(self) -> npt.NDArray[np.int64]:
+    def hidden(self) -> Ints:
         """The numbers of the others."""
         return np.flatnonzero(~self.whole)
 

@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.block import Block, Codes
+from bayeskit.data.block import Block
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.errors import BayesError
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Plan, Request
-from bayeskit.tally.space import Counts, Space
+from bayeskit.tally.space import Space
 from bayeskit.tally.statistic import Statistic, statistic_of
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Codes, Counts, Floats
 
 
 @dataclass(eq=False)

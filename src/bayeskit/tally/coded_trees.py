@@ -18,11 +18,9 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.errors import BadFile
+from bayeskit.typing import Array, Bytes, Floats, Ints
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
-Trees = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]
+Trees = tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]
 Coding = Mapping[str, ColumnCodes]
 MOST_CODES = 254  # of values or intervals; 254 itself is missing, 255 not known
 UNKNOWN = 255

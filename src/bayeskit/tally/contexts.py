@@ -12,15 +12,15 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -119,9 +119,9 @@ class Contexts(Statistic):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+    def seen(self, column: str) -> Bools | None:
         """The values that a row shows in some table."""
-        seen: npt.NDArray[np.bool_] | None = None
+        seen: Bools | None = None
         for names, table in self.tables.items():
             if column in names:
                 others = tuple(axis for axis in range(table.ndim) if axis != names.index(column) + 1)
@@ -139,7 +139,7 @@ class Contexts(Statistic):
         return {}, list(self.tables.values())
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Tables of the sizes of their values, none negative."""
         if len(arrays) != len(request.columns) or not set(request.names) <= space.slots.keys():
             raise BadFile("the tables of contexts do not fit the header")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.tally.moments import ColumnMoments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.statistic import register
+from bayeskit.typing import Array, Bools, Floats
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
 
 
-def are_counts(x: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def are_counts(x: Floats) -> Bools:
     """Which numbers are counts.
 
     >>> are_counts(np.array([0.0, 3.0, -1.0, 0.5, np.nan, 1e300])).tolist()
     [True, True, False, False, False, False]
     """
-    counts: npt.NDArray[Any] = (x >= 0) & (x <= LARGEST_COUNT) & (x == np.floor(x))
+    counts: Array = (x >= 0) & (x <= LARGEST_COUNT) & (x == np.floor(x))
     return counts
 
 

@@ -14,22 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, check_measured, counts_agree, taken
+from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree, taken
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-Floats = npt.NDArray[np.float64]
 TOP = 63  # at this level there is only the sign
 MAX_VALUES = 4096  # unless a plan says otherwise
 LEAST, MOST = 16, 1 << 20  # values that a column may always have, and that it may be allowed
@@ -56,7 +55,7 @@ class Values:
     def of(
         cls,
         x: Floats,
-        labels: npt.NDArray[Any],
+        labels: Array,
         n_classes: int,
         weights: Floats | None = None,
         max_values: int = 4096,
@@ -121,7 +120,7 @@ class Values:
             )
         return left
 
-    def take(self, class_index: npt.NDArray[np.int64]) -> Values:
+    def take(self, class_index: Ints) -> Values:
         """The same for these classes in this order; −1 stands for a class without values."""
         return Values(self.values, taken(self.counts, class_index, 0), self.level, self.max_values)
 
@@ -272,7 +271,7 @@ class DistinctValues(Statistic):
         return header, [part for values in self.columns.values() for part in (values.values, values.counts)]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Rising numbers with as many bits as are said to be left, each shown by some row."""
         levels, most = header["levels"], _most(request)
         check_measured(request, space)

@@ -16,9 +16,9 @@ Formula: double-double arithmetic
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bayeskit.typing import Floats
+
 Pair = tuple[Floats, Floats]
 
 _SPLIT = 134217729.0  # 2^27 + 1: halves the 53 bits of a float

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Categorical, Schema, Target, as_domain
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, times, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, taken, times, without
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -53,7 +53,7 @@ class Family:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def keep(self, values: npt.NDArray[np.bool_]) -> Family:
+    def keep(self, values: Bools) -> Family:
         """The same counts without the values that are not marked."""
         marked = tuple(value for value, keep in zip(self.values, values, strict=True) if keep)
         return Family(marked, self.counts[:, np.concatenate([[True], values])])
@@ -130,7 +130,7 @@ class Families(Statistic):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+    def seen(self, column: str) -> Bools | None:
         """The values that some row shows."""
         return np.asarray(self.tables[column][:, 1:].any(axis=0)) if column in self.tables else None
 
@@ -144,7 +144,7 @@ class Families(Statistic):
         return {}, list(self.tables.values())
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Tables of whole numbers or weights, none negative, of the sizes of their values."""
         if len(arrays) != len(request.columns) or not set(request.columns) <= space.slots.keys():
             raise BadFile("the tally's counts do not fit its columns")

@@ -19,8 +19,9 @@ from bayeskit.errors import BadFile
 from bayeskit.memory import Need
 from bayeskit.tally.pairs import FEWER, check_counts, check_edges, never_together, tables_alone
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree
+from bayeskit.tally.space import Recoding, Space, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -40,7 +41,7 @@ class Joint:
     counts: Counts
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], cells: npt.NDArray[Any], counts: Counts) -> Joint:
+    def of(cls, columns: tuple[str, ...], cells: Array, counts: Counts) -> Joint:
         """Cells in order, each once, without those that were never counted."""
         seen = (counts != 0).any(axis=1)
         cells, counts = cells[seen].astype(np.uint32), counts[seen]
@@ -179,7 +180,7 @@ class Joints(Statistic):
         return {}, [part for joint in self.tables.values() for part in (joint.cells, joint.counts)]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Cells that rise, each once, with counts of which none is negative."""
         if len(arrays) != 2 * len(request.columns) or not set(request.names) <= space.slots.keys():
             raise BadFile("the arrays of columns counted together do not fit the header")

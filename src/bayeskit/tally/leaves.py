@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
@@ -20,9 +19,10 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, taken, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -141,7 +141,7 @@ class Leaves(Statistic):
         return {"coding": coding, "columns": columns}, [*arrays, at.astype(np.int64), numbers]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Trees that lead nowhere outside, counts above zero, each once."""
         *of_trees, at, numbers = arrays
         coding = {

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.remedy import Remedy
 from bayeskit.tally.moments import ColumnMoments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.statistic import register
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
-
-Floats = npt.NDArray[np.float64]
 
 
 def logarithm(x: Floats) -> Floats:

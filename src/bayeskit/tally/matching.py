@@ -11,7 +11,8 @@ from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role,
 from bayeskit.data.vocabulary import Value, sort_values, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
 from bayeskit.remedy import Piece, Remedy, Setting
-from bayeskit.tally.space import Counts, Space, times
+from bayeskit.tally.space import Space, times
+from bayeskit.typing import Counts
 
 UNNAMED = Target().name
 SAME = "Pass the schema_ of one as {} to the fit of the other"

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit import kernels
 from bayeskit.data.numbers import LARGEST
@@ -25,12 +25,11 @@ from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SAME_SUM, SPREAD_NOISE
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Moments:
     True
     """
 
-    n: NDArray[Any]
+    n: Array
     sum_hi: Floats
     sum_lo: Floats
     square_hi: Floats
@@ -126,7 +125,7 @@ class Moments:
         """The same to the last bit."""
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
-    def lacks(self, other: Moments) -> NDArray[np.bool_]:
+    def lacks(self, other: Moments) -> Bools:
         """Which cells of the other side cannot be part of this one, (classes, columns).
 
         There are not as many values, or without them the squares would sum to less than Σx and n allow.
@@ -142,15 +141,15 @@ class Moments:
         mean = dd.divide(sums, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
         spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
         left_over = (n == 0) & (np.abs(squares[0]) > noise)
-        lacking: NDArray[np.bool_] = (n < 0) | (spread < -noise) | left_over
+        lacking: Bools = (n < 0) | (spread < -noise) | left_over
         return lacking
 
-    def negative(self) -> NDArray[np.bool_]:
+    def negative(self) -> Bools:
         """Which cells a subtraction has driven below nothing, (classes, columns)."""
-        below: NDArray[np.bool_] = self.n < 0
+        below: Bools = self.n < 0
         return below
 
-    def take(self, class_index: Sequence[int] | NDArray[np.int64]) -> Moments:
+    def take(self, class_index: Sequence[int] | Ints) -> Moments:
         """The rows of these classes in this order; −1 stands for a class without values.
 
         >>> m = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
@@ -234,12 +233,12 @@ class Moments:
         close = (np.abs(sums) <= SAME_SUM * size) & (np.abs(squares) <= SAME_SUM * self.square_hi)
         return bool(close.all())
 
-    def parts(self) -> list[NDArray[Any]]:
+    def parts(self) -> list[Array]:
         """The arrays, in the order in which files have them."""
         return [getattr(self, f.name) for f in fields(self)]
 
     @classmethod
-    def of_parts(cls, arrays: Sequence[NDArray[Any]], shape: tuple[int, int], dtype: Any) -> Self:
+    def of_parts(cls, arrays: Sequence[Array], shape: tuple[int, int], dtype: Any) -> Self:
         """The moments of :meth:`parts`, of this shape and kind of counts; :class:`BadFile` for others."""
         fit = len(arrays) == len(fields(cls)) and all(array.shape == shape for array in arrays)
         if not fit or arrays[0].dtype != dtype or any(array.dtype != np.float64 for array in arrays[1:]):
@@ -360,7 +359,7 @@ class ColumnMoments(Statistic):
         return {}, self.moments.parts()
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Arrays (classes, columns)."""
         check_measured(request, space)
         shape = (space.n_classes, len(request.columns))

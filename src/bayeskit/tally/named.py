@@ -15,9 +15,10 @@ from bayeskit.tally.logarithms import LogMoments
 from bayeskit.tally.moments import ColumnMoments, Moments
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.products import Products
-from bayeskit.tally.space import Counts, Space
+from bayeskit.tally.space import Space
 from bayeskit.tally.statistic import Statistic
 from bayeskit.tally.words import ColumnWords, WordCounts
+from bayeskit.typing import Counts
 
 
 class NamedStatistics:

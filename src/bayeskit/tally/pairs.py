@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.errors import BadFile, NotLearnt
@@ -19,9 +18,10 @@ from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, is_identity, taken, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, is_identity, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -181,7 +181,7 @@ class Pairs(Statistic):
         return {}, [self.counts]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Counts of the sizes of their values, none negative."""
         if len(arrays) != 1 or not set(request.columns) <= space.slots.keys():
             raise BadFile("the arrays of columns counted together do not fit the header")

@@ -7,7 +7,6 @@ from operator import lt
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.container.value_lists import ValueList
 from bayeskit.data.schema import NO_TARGET, Schema
@@ -15,13 +14,13 @@ from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile
 from bayeskit.tally.matching import check_one_kind
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Space, declared_values
+from bayeskit.tally.space import Space, declared_values
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
+from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
-Array = npt.NDArray[Any]
 LARGEST = 2**53  # rows
 T = TypeVar("T", bound="Tally")
 

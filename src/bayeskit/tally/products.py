@@ -14,7 +14,6 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.errors import BadFile, NotLearnt
@@ -24,16 +23,14 @@ from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import SAME_PRODUCT, SAME_WEIGHT, SPREAD_NOISE
+from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-Floats = npt.NDArray[np.float64]
-Pairs = npt.NDArray[Any]  # (…, columns, columns)
 
-
-def pair_columns(n_columns: int, index: Sequence[int]) -> npt.NDArray[np.int64]:
+def pair_columns(n_columns: int, index: Sequence[int]) -> Ints:
     """Where the pairs of some columns stand among those of all.
 
     >>> pair_columns(3, [2, 0]).tolist()            # (2, 2), (2, 0), (0, 2), (0, 0)
@@ -45,7 +42,7 @@ def pair_columns(n_columns: int, index: Sequence[int]) -> npt.NDArray[np.int64]:
 
 def count_products(
     columns: Sequence[Floats],
-    labels: npt.NDArray[Any],
+    labels: Array,
     n_classes: int,
     weights: Floats | None,
     moments: Moments,
@@ -95,7 +92,7 @@ def stacked(parts: Sequence[Moments]) -> Moments:
     return Moments(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Moments)))
 
 
-def pairs(products: Moments) -> tuple[Pairs, Floats]:
+def pairs(products: Moments) -> tuple[Array, Floats]:
     """(n, Σ(x_i − mean_i)(x_j − mean_j)), both (classes, columns, columns), over the rows where both cells are there.
 
     >>> x = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]])
@@ -140,7 +137,7 @@ def products_of_rows(x: Floats, unit: Floats) -> Moments:
     zero = np.zeros_like(first)
     weighted = dd.multiply((weight, zero), (first, zero))
     product = dd.multiply(weighted, (second, zero))
-    n: npt.NDArray[Any] = weight.astype(np.int64) if whole else weight
+    n: Array = weight.astype(np.int64) if whole else weight
     return Moments(*(part.reshape(n_rows, k * k) for part in (n, *weighted, *product, zero)))
 
 
@@ -233,7 +230,7 @@ class Products(Statistic):
         return {}, self.products.parts()
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Arrays (classes, columns · columns), the same on both sides of the diagonal."""
         k = len(request.columns)
         products = Moments.of_parts(arrays, (space.n_classes, k * k), space.dtype)

@@ -19,16 +19,15 @@ from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Index, Recoding, Space
+from bayeskit.tally.space import Recoding, Space
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING, SAME_WEIGHT
+from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 SAMPLE = ("learn from a sample of the rows, or use ", OtherModel("NaiveBayes"), ", which counts row by row.")
 FEWER = ("Raise it, ", *SAMPLE)
 
@@ -162,7 +161,7 @@ class Rows(Statistic):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+    def seen(self, column: str) -> Bools | None:
         """The values that some row shows."""
         coded = [part.cells[column] for part in self.parts if column in part.cells]
         if not coded or coded[0].dtype.kind == "f":
@@ -221,7 +220,7 @@ class Rows(Statistic):
                 _check_close(np.bincount(cells, by, table.size).reshape(table.shape), table)
 
 
-def _new_codes(old_codes: Index) -> Index | None:
+def _new_codes(old_codes: Ints) -> Ints | None:
     """The new code of each old one; None where all old ones stay where they are."""
     known = old_codes >= 0
     n_known = int(known.sum())
@@ -232,7 +231,7 @@ def _new_codes(old_codes: Index) -> Index | None:
     return new
 
 
-def _moved(codes: Array, new: Index | None) -> Array:
+def _moved(codes: Array, new: Ints | None) -> Array:
     if new is None or not len(codes):
         return codes
     return new[codes].astype(np.min_scalar_type(int(new.max(initial=0))) if codes.dtype != np.uint32 else np.uint32)

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
 from bayeskit.tally.plan import Request
 from bayeskit.tolerance import SAME_WEIGHT
-
-Counts = npt.NDArray[Any]  # int64, or float64 where rows have weights
-Index = npt.NDArray[np.int64]
+from bayeskit.typing import Counts, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +51,8 @@ class Space:
 class Recoding(NamedTuple):
     """The old code of each new one, −1 where it is new: of the classes, and of each coded column's slots."""
 
-    classes: Index
-    slots: Mapping[str, Index]
+    classes: Ints
+    slots: Mapping[str, Ints]
 
     @classmethod
     def by_name(cls, old: Space, new: Space) -> Recoding:
@@ -82,25 +79,25 @@ class Recoding(NamedTuple):
         return cls(np.asarray(classes, dtype=np.int64), slots)
 
 
-def _slots(old: Sequence[Value], new: Sequence[Value]) -> Index:
+def _slots(old: Sequence[Value], new: Sequence[Value]) -> Ints:
     if old is new or (len(old) == len(new) and tuple(old) == tuple(new)):
         return np.arange(len(new) + 1)
     index = positions(new, old)
     return np.concatenate([[0], np.where(index < 0, -1, index + 1)])
 
 
-def _longer(old: int, new: int) -> Index:
+def _longer(old: int, new: int) -> Ints:
     index = np.arange(new)
     index[old:] = -1
     return index
 
 
-def is_identity(index: Index, size: int) -> bool:
+def is_identity(index: Ints, size: int) -> bool:
     """Whether an index of old codes leaves all ``size`` of them where they are."""
     return len(index) == size and bool((index == np.arange(size)).all())
 
 
-def taken(array: Counts, index: Index, axis: int) -> Counts:
+def taken(array: Counts, index: Ints, axis: int) -> Counts:
     """The array with the old codes of one axis in a new order; zeros where a code is new.
 
     >>> taken(np.array([[5, 7]]), np.array([1, -1]), 1).tolist()

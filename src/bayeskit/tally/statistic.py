@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
+from bayeskit.typing import Array, Bools
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-Parts = tuple[dict[str, Any], list[npt.NDArray[Any]]]
+Parts = tuple[dict[str, Any], list[Array]]
 
 
 class Statistic(Protocol):
@@ -80,7 +78,7 @@ class Statistic(Protocol):
         ...
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """What :meth:`to_parts` wrote, every shape and number checked; :class:`BadFile` for anything else."""
         ...
 
@@ -98,7 +96,7 @@ class Statistic(Protocol):
         """The memory that was taken, where it was not known before."""
         return None
 
-    def seen(self, column: str) -> npt.NDArray[np.bool_] | None:
+    def seen(self, column: str) -> Bools | None:
         """Which values of a coded column some row shows; None where this does not know."""
         return None
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, times, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, times, without
 from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.typing import Array, Counts, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 COLUMN = "word"
 MOST_STATES = 1 << 16
-Keys = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):
@@ -46,9 +45,9 @@ class TagCounts(Statistic):
     kind = "tags"
     words: Words
     states: tuple[State, ...]  # sorted
-    pair_keys: Keys
+    pair_keys: Ints
     pair_counts: Counts
-    triple_keys: Keys
+    triple_keys: Ints
     triple_counts: Counts
     own_states: tuple[str, ...] = ()  # words, in small letters, that are states of their own
     fine: bool = False  # whether there are finer tags
@@ -74,10 +73,10 @@ class TagCounts(Statistic):
     def of(
         cls,
         words: Words,
-        codes: npt.NDArray[np.int64],
+        codes: Ints,
         states: Sequence[State],
-        path: npt.NDArray[np.int64],
-        starts: npt.NDArray[np.int64],
+        path: Ints,
+        starts: Ints,
         own_states: tuple[str, ...] = (),
         fine: bool = False,
     ) -> Self:
@@ -106,12 +105,12 @@ class TagCounts(Statistic):
     # -- reading -------------------------------------------------------------------------------------
 
     @property
-    def pair_words(self) -> Keys:
+    def pair_words(self) -> Ints:
         """The word of each pair."""
         return self.pair_keys // max(len(self.states), 1)
 
     @property
-    def pair_states(self) -> Keys:
+    def pair_states(self) -> Ints:
         """The state of each pair."""
         return self.pair_keys % max(len(self.states), 1)
 
@@ -121,7 +120,7 @@ class TagCounts(Statistic):
         table[self.pair_words, self.pair_states] = self.pair_counts
         return table
 
-    def triples(self) -> Keys:
+    def triples(self) -> Ints:
         """The three states of each triple (triples, 3)."""
         base = len(self.states) + 1
         return np.column_stack(
@@ -165,7 +164,7 @@ class TagCounts(Statistic):
         word_place = np.cumsum(words) - 1
         return thinned.placed(self.words.take(words), word_place, tuple(self.states[i] for i in order), place)
 
-    def placed(self, words: Words, word_place: Keys, states: tuple[State, ...], place: Keys) -> Self:
+    def placed(self, words: Words, word_place: Ints, states: tuple[State, ...], place: Ints) -> Self:
         """The same counts with other codes of words and states; ``place`` has the mark as its last."""
         pair_keys = word_place[self.pair_words] * max(len(states), 1) + place[self.pair_states]
         a, b, c = place[self.triples()].T if len(self.triple_keys) else np.zeros((3, 0), np.int64)
@@ -275,7 +274,7 @@ class TagCounts(Statistic):
 
     def to_parts(self) -> Parts:
         """The states are in the header, the words as bytes."""
-        arrays: list[npt.NDArray[Any]] = [
+        arrays: list[Array] = [
             self.words.data,
             self.words.offsets,
             self.pair_keys,
@@ -286,7 +285,7 @@ class TagCounts(Statistic):
         return {"states": [list(state) for state in self.states]}, arrays
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Every key in range and rising, every count above zero."""
         data, offsets, pair_keys, pair_counts, triple_keys, triple_counts = arrays
         words = Words.checked(data, offsets)
@@ -324,8 +323,8 @@ class TagCounts(Statistic):
 
 
 def _combined(
-    a_keys: Keys, a_counts: Counts, b_keys: Keys, b_counts: Counts, tolerance: float = 0
-) -> tuple[Keys, Counts]:
+    a_keys: Ints, a_counts: Counts, b_keys: Ints, b_counts: Counts, tolerance: float = 0
+) -> tuple[Ints, Counts]:
     """Counts by rising keys, added; each side has a key once."""
     keys = np.union1d(a_keys, b_keys)
     a, b = (np.zeros(len(keys), np.result_type(a_counts, b_counts)) for _ in range(2))

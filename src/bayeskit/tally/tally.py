@@ -7,23 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from bayeskit.container.packing import pack, unpack, version_of
+from bayeskit.container.packing import pack, unpack
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.tally.block_counts import BlockCounts
-from bayeskit.tally.format_1 import as_written_today
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.named import NamedStatistics
 from bayeskit.tally.parts import tally_from_parts, tally_to_parts
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import Counts, Recoding, Space, declared_values, taken, without
+from bayeskit.tally.space import Recoding, Space, declared_values, taken, without
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
 from bayeskit.tolerance import GONE, SAME_WEIGHT
+from bayeskit.typing import Array, Bools, Counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +174,7 @@ class Tally(NamedStatistics):
             values[name] = declared_first(declared_values(self.schema, name), there)
         return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
-    def shown(self, name: str) -> npt.NDArray[np.bool_]:
+    def shown(self, name: str) -> Bools:
         """Which values of a coded column some row shows."""
         occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
@@ -231,7 +230,7 @@ class Tally(NamedStatistics):
         return tally_to_parts(self)
 
     @classmethod
-    def from_parts(cls, header: Any, arrays: list[npt.NDArray[Any]]) -> Self:
+    def from_parts(cls, header: Any, arrays: list[Array]) -> Self:
         """The tally of :meth:`to_parts`, every shape and count checked."""
         return tally_from_parts(cls, header, arrays)
 
@@ -244,4 +243,4 @@ class Tally(NamedStatistics):
         """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
         header, arrays = unpack(data)
         with np.errstate(all="ignore"):  # what overflows is found, and refused
-            return cls.from_parts(*(as_written_today(header, arrays) if version_of(data) == 1 else (header, arrays)))
+            return cls.from_parts(header, arrays)

@@ -12,21 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.memory import Need
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Counts, Recoding, Space, counts_agree, times, without
+from bayeskit.tally.space import Recoding, Space, counts_agree, times, without
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
 CLASSES = "(classes)"  # what the request names: the classes themselves, and no column
-Index = npt.NDArray[np.int64]
 
 
 @register
@@ -47,7 +46,7 @@ class Transitions(Statistic):
     local = True
     order: int
     n_classes: int
-    runs: Index
+    runs: Ints
     counts: Counts
 
     @property
@@ -85,11 +84,11 @@ class Transitions(Statistic):
     @classmethod
     def of(
         cls,
-        path: Index,
-        starts: Index,
+        path: Ints,
+        starts: Ints,
         n_classes: int,
         order: int = 1,
-        weights: npt.NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> Self:
         """The classes of all positions, negative where there is none; sequence i has those from ``starts[i]`` to
         ``starts[i + 1]``. ``weights`` of the positions are the same within a sequence."""
@@ -140,7 +139,7 @@ class Transitions(Statistic):
         keys, inverse = _distinct(runs[known_runs], len(old))
         return replace(self, n_classes=len(old), runs=keys, counts=_summed(inverse, self.counts[known_runs], len(keys)))
 
-    def _with(self, other: Self, counts: Counts) -> tuple[Index, Counts, Counts]:
+    def _with(self, other: Self, counts: Counts) -> tuple[Ints, Counts, Counts]:
         """(the runs of either side, how often here, how often there)"""
         if self.order != other.order:
             raise SchemaMismatch(f"one side counted runs of order {self.order}, the other of order {other.order}")
@@ -205,7 +204,7 @@ class Transitions(Statistic):
         return {}, [self.runs, self.counts]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Runs of classes that are there, rising, marks before classes alone; counts above zero."""
         order = request.options.get("order")
         if type(order) is not int or order < 1 or request.columns != (CLASSES,) or len(arrays) != 2:
@@ -236,7 +235,7 @@ class Transitions(Statistic):
             raise BadFile("the transitions do not fit together")
 
 
-def runs_of(path: Index, starts: Index, order: int) -> tuple[Index, Index]:
+def runs_of(path: Ints, starts: Ints, order: int) -> tuple[Ints, Ints]:
     """(runs (n, order + 1) that end at a position, that position); −1 is the mark before a sequence. A position
     without a class, negative in the path, is part of no run.
 
@@ -260,7 +259,7 @@ def runs_of(path: Index, starts: Index, order: int) -> tuple[Index, Index]:
     return runs[here], here
 
 
-def run_keys(runs: Index, n_classes: int) -> Index:
+def run_keys(runs: Ints, n_classes: int) -> Ints:
     """Each run as one number, in the order of runs; refused where it has no place in 64 bits."""
     base = n_classes + 1
     if base ** runs.shape[1] >= 2**63:
@@ -272,13 +271,13 @@ def run_keys(runs: Index, n_classes: int) -> Index:
     return keys
 
 
-def _distinct(runs: Index, n_classes: int) -> tuple[Index, Index]:
+def _distinct(runs: Ints, n_classes: int) -> tuple[Ints, Ints]:
     """(the different runs in rising order, which of them each is)"""
     _, first, inverse = np.unique(run_keys(runs, n_classes), return_index=True, return_inverse=True)
     return np.ascontiguousarray(runs[first]), inverse
 
 
-def _rises(runs: Index) -> bool:
+def _rises(runs: Ints) -> bool:
     before, after = runs[:-1], runs[1:]
     differs = before != after
     at = np.argmax(differs, axis=1)
@@ -286,7 +285,7 @@ def _rises(runs: Index) -> bool:
     return bool((differs.any(axis=1) & (before[rows, at] < after[rows, at])).all())
 
 
-def _summed(index: Index, counts: Counts, size: int) -> Counts:
+def _summed(index: Ints, counts: Counts, size: int) -> Counts:
     """Counts by code, in their own type."""
     total = np.zeros(size, dtype=counts.dtype)
     np.add.at(total, index, counts)
@@ -297,7 +296,7 @@ def _order(request: Request) -> int:
     return int(request.options.get("order", 1))
 
 
-def _named(run: Index, space: Space) -> str:
+def _named(run: Ints, space: Space) -> str:
     """A run in a sentence."""
     named = [repr(space.classes[code]) for code in run.tolist() if code >= 0]
     start = "at the start " if run[0] < 0 else ""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Text
 from bayeskit.data.text.tokens import Tokenizer, TokenRows, count_classes, count_documents
@@ -23,6 +22,7 @@ from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, counts_agree
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-Cells = npt.NDArray[Any]  # int64, or float64 where documents have weights
 PARTS = tuple(part.name for part in fields(Moments))
 LARGEST = 2**53  # occurrences of all words
 
@@ -53,10 +52,10 @@ class WordCounts:
     """
 
     words: Words
-    indptr: npt.NDArray[np.int64]
-    classes: npt.NDArray[np.int64]  # rising within a word
-    counts: Cells
-    documents: Cells
+    indptr: Ints
+    classes: Ints  # rising within a word
+    counts: Counts
+    documents: Counts
     lengths: Moments
     pruned: bool = False
 
@@ -74,9 +73,7 @@ class WordCounts:
         return cls(words, counted.indptr, counted.classes.astype(np.int64), counted.counts, counted.documents, lengths)
 
     @classmethod
-    def of_rows(
-        cls, rows: TokenRows, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[np.float64] | None = None
-    ) -> Self:
+    def of_rows(cls, rows: TokenRows, labels: Array, n_classes: int, weights: Floats | None = None) -> Self:
         """Documents with one class each, and weights."""
         where = np.repeat(np.arange(len(rows.lengths)), np.diff(rows.indptr))
         keys = rows.ids.astype(np.int64) * n_classes + labels[where]
@@ -90,7 +87,7 @@ class WordCounts:
         return cls.of_keys(rows.words, cells, sums[:, 0].copy(), sums[:, 1].copy(), n_classes, lengths)
 
     @classmethod
-    def of_responsibilities(cls, rows: TokenRows, responsibilities: npt.NDArray[np.float64], lengths: Moments) -> Self:
+    def of_responsibilities(cls, rows: TokenRows, responsibilities: Floats, lengths: Moments) -> Self:
         """Documents that belong to each class by a part (documents, classes)."""
         n_classes = responsibilities.shape[1]
         matrix = rows.matrix(np.float64)
@@ -104,9 +101,9 @@ class WordCounts:
     def of_keys(
         cls,
         words: Words,
-        keys: npt.NDArray[np.int64],
-        counts: Cells,
-        documents: Cells,
+        keys: Ints,
+        counts: Counts,
+        documents: Counts,
         n_classes: int,
         lengths: Moments,
         pruned: bool = False,
@@ -133,32 +130,32 @@ class WordCounts:
         return self.lengths.shape[0]
 
     @property
-    def n_documents(self) -> Cells:
+    def n_documents(self) -> Counts:
         """Documents of each class, the missing ones left out."""
         return self.lengths.n[:, 0]
 
     @property
-    def n_tokens(self) -> Cells:
+    def n_tokens(self) -> Counts:
         """Occurrences of all words in each class."""
         summed = np.bincount(self.classes, self.counts, self.n_classes)
         return summed if self.counts.dtype.kind == "f" else summed.astype(np.int64)
 
-    def table(self, part: str = "counts") -> Cells:
+    def table(self, part: str = "counts") -> Counts:
         """``counts`` or ``documents`` with their zeros (words, classes)."""
-        cells: Cells = getattr(self, part)
+        cells: Counts = getattr(self, part)
         dense = np.zeros((len(self.words), self.n_classes), dtype=cells.dtype)
         dense[self.word_of_cell, self.classes] = cells
         return dense
 
-    def totals(self, part: str = "counts") -> Cells:
+    def totals(self, part: str = "counts") -> Counts:
         """``counts`` or ``documents`` of each word, over all classes."""
-        cells: Cells = getattr(self, part)
+        cells: Counts = getattr(self, part)
         if not len(self.words):
             return cells[:0]
         return np.asarray(np.add.reduceat(cells, self.indptr[:-1]))
 
     @property
-    def word_of_cell(self) -> npt.NDArray[np.int64]:
+    def word_of_cell(self) -> Ints:
         """The position of the word of each cell."""
         return np.repeat(np.arange(len(self.words)), np.diff(self.indptr))
 
@@ -180,7 +177,7 @@ class WordCounts:
 
     # -- algebra -------------------------------------------------------------------------------------
 
-    def with_classes(self, class_index: npt.NDArray[np.int64]) -> Self:
+    def with_classes(self, class_index: Ints) -> Self:
         """The same counts under other classes: new class i is the old ``class_index[i]``, or empty where that is -1."""
         n_new = len(class_index)
         if n_new >= self.n_classes and np.array_equal(class_index[: self.n_classes], np.arange(self.n_classes)):
@@ -205,7 +202,7 @@ class WordCounts:
         lengths, pruned = self.lengths + other.lengths, self.pruned or other.pruned
         return type(self)(words, indptr, classes, counts.data, documents.data, lengths, pruned)
 
-    def _matrix(self, part: str, places: npt.NDArray[np.int64], n_words: int) -> csr_matrix:
+    def _matrix(self, part: str, places: Ints, n_words: int) -> csr_matrix:
         """``counts`` or ``documents`` as SciPy's CSR matrix (words, classes), each word in its new place."""
         from scipy.sparse import csr_matrix
 
@@ -238,9 +235,7 @@ class WordCounts:
             )
         return self.of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
 
-    def _aligned(
-        self, other: WordCounts
-    ) -> tuple[Words, npt.NDArray[np.int64], tuple[Cells, Cells], tuple[Cells, Cells]]:
+    def _aligned(self, other: WordCounts) -> tuple[Words, Ints, tuple[Counts, Counts], tuple[Counts, Counts]]:
         """(words, cells, own counts and documents, the other's): both sides over the cells of either."""
         words, ours, theirs = union(self.words, other.words)
         n = max(self.n_classes, 1)
@@ -278,7 +273,7 @@ class WordCounts:
 
     # -- choosing words ------------------------------------------------------------------------------
 
-    def keep(self, words: npt.NDArray[np.bool_]) -> Self:
+    def keep(self, words: Bools) -> Self:
         """The same counts without the words that are not marked."""
         if words.all():
             return self
@@ -297,7 +292,7 @@ class WordCounts:
 
     # -- in and out ----------------------------------------------------------------------------------
 
-    def to_arrays(self) -> list[npt.NDArray[Any]]:
+    def to_arrays(self) -> list[Array]:
         """What a file holds of the counts."""
         lengths = [getattr(self.lengths, part) for part in PARTS]
         return [
@@ -307,7 +302,7 @@ class WordCounts:
     N_ARRAYS = 6 + len(PARTS)
 
     @classmethod
-    def from_arrays(cls, arrays: Sequence[npt.NDArray[Any]], n_classes: int, pruned: bool) -> Self:
+    def from_arrays(cls, arrays: Sequence[Array], n_classes: int, pruned: bool) -> Self:
         """The counts of :meth:`to_arrays`, everything checked."""
         data, offsets, indptr, classes, counts, documents, *sums = arrays
         words, lengths = Words.checked(data, offsets), Moments.of_parts(sums, (n_classes, 1), counts.dtype)
@@ -343,10 +338,10 @@ class WordCounts:
 
 
 def length_moments(
-    lengths: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
+    lengths: Array,
+    labels: Array,
     n_classes: int,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     n_threads: int = 1,
 ) -> Moments:
     """How many documents, Σ and Σ² of their tokens, by class; NaN stands for a missing document."""
@@ -356,9 +351,7 @@ def length_moments(
     return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:-1])
 
 
-def selected(
-    counts: WordCounts, min_df: float = 1, max_df: float = 1.0, max_features: int | None = None
-) -> npt.NDArray[np.bool_]:
+def selected(counts: WordCounts, min_df: float = 1, max_df: float = 1.0, max_features: int | None = None) -> Bools:
     """Which words lie within these limits: documents as a number, or as a share where the limit is a float.
 
     Of more than ``max_features`` those that occur most, the first in order of a tie.
@@ -374,14 +367,14 @@ def selected(
 
 
 def choose_words(
-    documents: Cells,
-    counts: Cells,
+    documents: Counts,
+    counts: Counts,
     n_documents: float,
     min_df: float,
     max_df: float,
     max_features: int | None,
     ties: Literal["stable", "quicksort"] = "stable",
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """:func:`selected` from the totals alone."""
     low = min_df * n_documents if isinstance(min_df, float) else min_df
     high = max_df * n_documents if isinstance(max_df, float) else max_df
@@ -459,7 +452,7 @@ class ColumnWords(Statistic):
         return header, [array for words in self.columns.values() for array in words.to_arrays()]
 
     @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[npt.NDArray[Any]], space: Space) -> Self:
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Arrays as :meth:`WordCounts.from_arrays` checks them, of columns of text."""
         size, pruned = WordCounts.N_ARRAYS, header["pruned"]
         fits = len(arrays) == size * len(request.columns) and len(pruned) == len(request.columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,7 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.joint_likelihood import word_topics
 from bayeskit.topics.random_streams import digest, stream
-
-Ids = npt.NDArray[np.int64]
+from bayeskit.typing import Array, Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +26,8 @@ class Assignments:
     topics: npt.NDArray[np.uint16]
     n_topics: int
     origin: int
-    ids: Ids
-    forgotten: Ids
+    ids: Ints
+    forgotten: Ints
 
     @classmethod
     def first(cls, corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> Assignments:
@@ -91,7 +89,7 @@ class Assignments:
             np.union1d(self.forgotten, other.forgotten),
         )
 
-    def _keeping(self, keep: npt.NDArray[np.bool_]) -> Assignments:
+    def _keeping(self, keep: Bools) -> Assignments:
         start, words, where = self.corpus.taken(keep)
         gone = np.union1d(self.forgotten, self.ids[~keep])
         corpus = Corpus(start, words, self.corpus.n_words)
@@ -99,13 +97,13 @@ class Assignments:
 
     # -- in a file ----------------------------------------------------------------------------------------------------
 
-    def arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[Array]:
         """What a file holds."""
         topics = self.topics.astype(np.uint32)
         return [self.corpus.start, self.corpus.words, topics, self.ids, self.forgotten]
 
     @classmethod
-    def checked(cls, arrays: list[npt.NDArray[Any]], origin: object, n_words: int, n_topics: int) -> Assignments:
+    def checked(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
         """From arrays of unknown origin: refused unless they fit together."""
         start, words, topics, ids, forgotten = arrays
         kinds = [start.dtype == ids.dtype == forgotten.dtype == np.int64, words.dtype == topics.dtype == np.uint32]
@@ -119,9 +117,7 @@ class Assignments:
         return cls(corpus, topics.astype(np.uint16), n_topics, origin, ids, forgotten)
 
 
-def _same(
-    a: Corpus, a_rows: npt.NDArray[np.int64], b: Corpus, b_rows: npt.NDArray[np.int64], may: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def _same(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools:
     """Which of these pairs of documents have the very same words, of those that may."""
     same = may.copy()
     same[may] = a.lengths[a_rows[may]] == b.lengths[b_rows[may]]
@@ -132,6 +128,6 @@ def _same(
     return same
 
 
-def _ids(batch: int, n: int) -> Ids:
+def _ids(batch: int, n: int) -> Ints:
     """Of n documents that were learnt together."""
     return (stream(batch, n) >> np.uint64(1)).astype(np.int64)

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats, Ints
 
 
 def npmi(together: Floats, n: int) -> Floats:
@@ -30,7 +28,7 @@ def npmi(together: Floats, n: int) -> Floats:
     return np.where(together > 0, value, -1.0)
 
 
-def coherence(matrix: Any, top: Sequence[npt.NDArray[np.int64]]) -> Floats:
+def coherence(matrix: Any, top: Sequence[Ints]) -> Floats:
     """The mean NPMI of the pairs of each topic's top words, by counts (documents, words) as CSR; NaN without a pair."""
     out = np.full(len(top), np.nan)
     used = np.unique(np.concatenate([np.zeros(0, np.int64), *top]))

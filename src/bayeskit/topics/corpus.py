@@ -15,6 +15,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.tally.words import choose_words
 from bayeskit.topics.random_streams import STEP, mixed
+from bayeskit.typing import Array, Bools, Ints
 
 MOST_TOKENS = 2**30  # that the kernels can count
 MOST_WORDS = 2**31
@@ -29,14 +30,12 @@ class Corpus:
     ([0, 3, 4], [0, 0, 2, 1], 3)
     """
 
-    start: npt.NDArray[np.int64]
+    start: Ints
     words: npt.NDArray[np.uint32]
     n_words: int
 
     @classmethod
-    def of_counts(
-        cls, indptr: npt.NDArray[Any], ids: npt.NDArray[Any], counts: npt.NDArray[Any], n_words: int
-    ) -> Corpus:
+    def of_counts(cls, indptr: Array, ids: Array, counts: Array, n_words: int) -> Corpus:
         """From counts of words by document; ids rise within a document."""
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         if ends[-1] > MOST_TOKENS:
@@ -52,27 +51,25 @@ class Corpus:
         return len(self.words)
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Words of each document."""
         return np.diff(self.start)
 
     @property
-    def documents(self) -> npt.NDArray[np.int64]:
+    def documents(self) -> Ints:
         """The document of each token."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def of_tokens(self, chosen: npt.NDArray[np.bool_]) -> Corpus:
+    def of_tokens(self, chosen: Bools) -> Corpus:
         """The same documents with some of their tokens."""
         start = np.concatenate([[0], np.cumsum(chosen)])[self.start]
         return Corpus(start.astype(np.int64), self.words[chosen], self.n_words)
 
-    def take(self, rows: npt.NDArray[Any]) -> Corpus:
+    def take(self, rows: Array) -> Corpus:
         """These documents alone, in this order."""
         return Corpus(*self.taken(rows)[:2], self.n_words)
 
-    def taken(
-        self, rows: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    def taken(self, rows: Array) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
         """(start, words, where these tokens stood) of some documents."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = self.lengths[rows]

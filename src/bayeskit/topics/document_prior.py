@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 LEAST, MOST = 1e-4, 1e3  # of α_k: a topic that no document has could still be had
 STEPS = 5
 
@@ -29,11 +29,11 @@ class TopicCounts:
     ([0, 1, 3], [1, 1, 1], [0, 0, 1])
     """
 
-    indptr: npt.NDArray[np.int64]
-    more: npt.NDArray[np.int64]
+    indptr: Ints
+    more: Ints
 
     @classmethod
-    def of(cls, start: npt.NDArray[np.int64], topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
+    def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
         """From the topics of tokens, those of part p being start[p] to start[p + 1]."""
         ends, histogram = kernels.topic_histograms(start, topics, n_topics)
         most = np.diff(ends) - 1  # tokens that a part has at most
@@ -43,17 +43,17 @@ class TopicCounts:
         return cls(indptr, np.repeat(sums[indptr[1:]], most) - sums[:-1])
 
     @property
-    def i(self) -> npt.NDArray[np.int64]:
+    def i(self) -> Ints:
         """The number that is exceeded."""
         return np.arange(len(self.more)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
 
     @property
-    def topic(self) -> npt.NDArray[np.int64]:
+    def topic(self) -> Ints:
         """The topic of each number."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
 
-def optimised(alpha: Floats, counts: TopicCounts, lengths: npt.NDArray[np.int64], steps: int = STEPS) -> Floats:
+def optimised(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = STEPS) -> Floats:
     """The prior after some steps of the fixed point.
 
     >>> rng = np.random.default_rng(0)

@@ -6,17 +6,14 @@ A word of topic k in a document has that topic with P(k ∣ word, document) ∝ 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.topic_beliefs import TopicBeliefs
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def _shown(word: WordOfTopic) -> str:
 
 
 def document_topics(
-    believed: TopicBeliefs, corpus: Corpus, shares: Floats, names: npt.NDArray[Any], n_words: int, least: float
+    believed: TopicBeliefs, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
 ) -> list[DocumentTopics]:
     """The topics of each document with a share of at least ``least``, and up to ``n_words`` words of each."""
     out = []

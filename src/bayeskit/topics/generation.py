@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.settings import whole_number
 from bayeskit.topics.topic_beliefs import TopicBeliefs
+from bayeskit.typing import Array, Floats
 
 
 class SampledDocuments(NamedTuple):
@@ -18,11 +18,11 @@ class SampledDocuments(NamedTuple):
 
     documents: list[list[str]]
     topics: list[list[int]]
-    shares: npt.NDArray[np.float64]
+    shares: Floats
 
 
 def sample_documents(
-    believed: TopicBeliefs, names: npt.NDArray[Any], n: int, length: Any, rng: np.random.Generator, limit: Any
+    believed: TopicBeliefs, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
     whole_number("n", n, 0)

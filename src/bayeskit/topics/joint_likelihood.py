@@ -13,12 +13,10 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.document_prior import TopicCounts
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
-def log_rising(a: float, n: Counts) -> float:
+def log_rising(a: float, n: Ints) -> float:
     """Σ ln Γ(n + a)/Γ(a) over several n.
 
     >>> round(float(np.exp(log_rising(2.0, np.array([3, 1])))))       # 2·3·4 times 2
@@ -28,13 +26,13 @@ def log_rising(a: float, n: Counts) -> float:
     return float(more @ logspace.log(a + np.arange(len(more))))
 
 
-def log_documents(counts: TopicCounts, lengths: Counts, alpha: Floats) -> float:
+def log_documents(counts: TopicCounts, lengths: Ints, alpha: Floats) -> float:
     """ln P(topics): of the documents' topics under their prior."""
     log_rises = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
     return log_rises - log_rising(float(alpha.sum()), lengths)
 
 
-def log_words(table: Counts, beta: float) -> float:
+def log_words(table: Ints, beta: float) -> float:
     """ln P(words | topics) of a table (words, topics) of counts."""
     return log_rising(beta, table.ravel()) - log_rising(beta * len(table), table.sum(axis=0))
 

@@ -15,8 +15,8 @@ from bayeskit.model_file import State
 from bayeskit.topics.assignments import Assignments
 from bayeskit.topics.document_prior import LEAST, MOST
 from bayeskit.topics.sampler import Sampled
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 HEADER = ("names", "n_words", "seed", "log_likelihood", "documents", "origin")
 
 
@@ -106,7 +106,7 @@ class LearntTopics:
         return cls(names, table, alpha, int(seed, 16), float(value), n, assignments)
 
 
-def _no_words() -> list[npt.NDArray[Any]]:
+def _no_words() -> list[Array]:
     return [np.zeros(0, np.uint8), np.zeros(1, np.int64)]
 
 
@@ -122,9 +122,7 @@ def _checked_names(state: State, n_words: int) -> Words | tuple[str, ...] | None
     return words if len(words) else None
 
 
-def _checked_table(
-    cells: npt.NDArray[Any], counts: npt.NDArray[Any], n_words: int, n_topics: int
-) -> npt.NDArray[np.int32]:
+def _checked_table(cells: Array, counts: Array, n_words: int, n_topics: int) -> npt.NDArray[np.int32]:
     """(words, topics) from the cells that are not 0."""
     fits = cells.dtype == np.int64 and counts.dtype == np.uint32 and cells.ndim == 1 and cells.shape == counts.shape
     fits = fits and len(cells) > 0 and cells[0] >= 0 and cells[-1] < n_words * n_topics

@@ -7,6 +7,8 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.typing import Ints
+
 STEP = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
@@ -27,7 +29,7 @@ def stream(seed: int, n: int) -> npt.NDArray[np.uint64]:
     return mixed(np.uint64(seed & MASK) + np.uint64(STEP) * np.arange(1, n + 1, dtype=np.uint64))
 
 
-def below(limit: int, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def below(limit: int, numbers: npt.NDArray[np.uint64]) -> Ints:
     """Whole numbers from 0 on, below a limit of 32 bits at most."""
     return ((numbers >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32)).astype(np.int64)
 

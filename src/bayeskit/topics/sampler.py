@@ -16,8 +16,8 @@ from bayeskit.errors import BayesError
 from bayeskit.topics.corpus import Corpus
 from bayeskit.topics.document_prior import TopicCounts, optimised
 from bayeskit.topics.joint_likelihood import JointLikelihood
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Topics = npt.NDArray[np.uint16]
 
 EVERY = 10  # sweeps between steps of the prior, and between likelihoods

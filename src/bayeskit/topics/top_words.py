@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.models.base.settings import one_of, whole_number
 from bayeskit.topics.topic_beliefs import TopicBeliefs
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 ORDERS = ("probability", "lift", "relevance")
 WEIGHT = 0.6  # what readers of topics found best (Sievert and Shirley 2014)
 
@@ -53,9 +52,7 @@ def word_shares(believed: TopicBeliefs) -> Floats:
     return np.asarray(totals / totals.sum() @ believed.topic_words)
 
 
-def top_words(
-    believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT
-) -> list[npt.NDArray[np.int64]]:
+def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
     """The numbers of up to n words that stand for each topic, of those that it has; the first of equals first."""
     whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.topics.corpus import Corpus
+from bayeskit.typing import Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
 SWEEPS, BURN_IN = 50, 10  # of fold-in
 TOKENS_AT_A_TIME = 1 << 16
 
@@ -34,7 +34,7 @@ class TopicBeliefs:
         return len(self.alpha)
 
     @cached_property
-    def totals(self) -> npt.NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Tokens of each topic."""
         return np.asarray(self.table.sum(axis=0, dtype=np.int64))
 
@@ -44,7 +44,7 @@ class TopicBeliefs:
         return np.ascontiguousarray(((self.table + self.beta) / (self.totals + self.beta * len(self.table))).T)
 
     @cached_property
-    def likelihood(self) -> npt.NDArray[np.float32]:
+    def likelihood(self) -> Singles:
         """The same as the kernels take it: (words, topics), filled up with zeros to a multiple of 8."""
         out = np.zeros((len(self.table), -(-self.n_topics // 8) * 8), np.float32)
         np.divide(

@@ -44,8 +44,8 @@ from bayeskit.topics.top_words import WEIGHT, TopWord, top_words, word_shares
 from bayeskit.topics.topic_beliefs import TopicBeliefs
 from bayeskit.topics.topic_settings import check_settings
 from bayeskit.topics.topic_table import TopicTable
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 METHODS = ("completion", "left_to_right")
 MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
 ALPHA = 0.1  # where the prior of documents begins

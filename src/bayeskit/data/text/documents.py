@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.source import as_one_array
 from bayeskit.errors import BayesError, NotScalar, with_article
+from bayeskit.typing import Array, Bools, Bytes, Ints
 
 CELLS = 1 << 31  # bytes that 32-bit offsets reach
 
@@ -25,9 +25,9 @@ class Documents:
     (2, [0, 6, 6], [False, True], ['A game', ''])
     """
 
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    missing: npt.NDArray[np.bool_]
+    data: Bytes
+    offsets: Ints
+    missing: Bools
     replaced: int = 0  # lone surrogates read as U+FFFD; ill-formed bytes are found where they are cut
 
     @classmethod
@@ -131,7 +131,7 @@ class Documents:
             yield slice(start, stop := min(max(stop, start + 1), len(self)))
             start = stop
 
-    def take(self, rows: npt.NDArray[Any]) -> Documents:
+    def take(self, rows: Array) -> Documents:
         """These documents alone."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         parts = [self.data[self.offsets[i] : self.offsets[i + 1]] for i in rows]

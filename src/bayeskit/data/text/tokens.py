@@ -20,6 +20,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.kernels.twins.tokens import ByClass, Cut
 from bayeskit.kernels.twins.word_lists import WordIndex, packed
+from bayeskit.typing import Array, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -35,10 +36,10 @@ class TokenRows:
     """
 
     words: Words
-    indptr: npt.NDArray[np.int64]
+    indptr: Ints
     ids: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int64]
+    lengths: Ints
     replaced: int = 0
     in_order: bool = True  # ids rise within a document
 
@@ -63,7 +64,7 @@ class TokenRows:
         ids = numbers[known].astype(np.int32)
         return TokenRows(words, indptr, ids, self.counts[known], self.lengths, self.replaced, self.in_order)
 
-    def take(self, rows: npt.NDArray[Any]) -> TokenRows:
+    def take(self, rows: Array) -> TokenRows:
         """These documents alone."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         sizes = np.diff(self.indptr)[rows]
@@ -114,7 +115,7 @@ def count_documents(
 
 
 def count_classes(
-    documents: Documents, labels: npt.NDArray[Any], n_classes: int, tokenizer: Tokenizer, n_threads: int = 1
+    documents: Documents, labels: Array, n_classes: int, tokenizer: Tokenizer, n_threads: int = 1
 ) -> ByClass:
     """How often each word stands in each class, and in how many of its documents, in one pass over the text."""
     cut = cut_of(tokenizer, documents)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.kernels.twins.tokens import UnicodeTables
+from bayeskit.typing import Bools, Bytes
 
 N_CODE_POINTS = 0x110000
 WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
@@ -17,7 +18,7 @@ SIGMA, FINAL_SIGMA, LINE_END = 0x3A3, 0x3C2, 0x0A
 _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 
 
-def unicode_tables(data: npt.NDArray[np.uint8]) -> UnicodeTables | None:
+def unicode_tables(data: Bytes) -> UnicodeTables | None:
     """The tables that these bytes need: none where they are ASCII; those for Σ only where one is there."""
     alphabet = kernels.text_alphabet(data)
     return _tables(alphabet == 2) if alphabet else None
@@ -54,7 +55,7 @@ def _lower(text: str) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     return lower, expansions
 
 
-def _sigma_kinds() -> npt.NDArray[np.uint8]:
+def _sigma_kinds() -> Bytes:
     """Cased and case-ignorable characters, asked through what they do to a Σ: no module tells them otherwise."""
     kinds = np.zeros(N_CODE_POINTS, dtype=np.uint8)
     cased = _makes_final([_ALL])
@@ -63,7 +64,7 @@ def _sigma_kinds() -> npt.NDArray[np.uint8]:
     return kinds
 
 
-def _makes_final(before: list[npt.NDArray[np.uint32]]) -> npt.NDArray[np.bool_]:
+def _makes_final(before: list[npt.NDArray[np.uint32]]) -> Bools:
     """Whether a Σ after these characters is the last letter of a word."""
     lines = np.stack([*before, np.full_like(_ALL, SIGMA), np.full_like(_ALL, LINE_END)], axis=1)
     lines[ord("İ"), len(before) - 1] = ord("I")  # of the same kind, and one character when lower-cased

@@ -8,13 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.errors import BadFile
+from bayeskit.typing import Array, Bytes, Ints
 
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int64]
 CHUNK = 1 << 16  # words checked at a time
 
 
@@ -28,7 +26,7 @@ class Words:
     [1, -1]
     """
 
-    def __init__(self, data: Bytes, offsets: Offsets) -> None:
+    def __init__(self, data: Bytes, offsets: Ints) -> None:
         self.data, self.offsets = data, offsets
 
     @classmethod
@@ -40,7 +38,7 @@ class Words:
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
     @classmethod
-    def checked(cls, data: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> Words:
+    def checked(cls, data: Array, offsets: Array) -> Words:
         """Words from arrays of unknown origin: refused unless they are text, distinct and sorted."""
         fits = (
             data.dtype == np.uint8
@@ -93,12 +91,12 @@ class Words:
         """Where each word stands, for the kernels."""
         return kernels.WordIndex(self.data, self.offsets)
 
-    def positions(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+    def positions(self, words: Sequence[str]) -> Ints:
         """Where each of ``words`` stands here; -1 where it does not."""
         known = {word: i for i, word in enumerate(self.tolist())}
         return np.array([known.get(word, -1) for word in words], dtype=np.int64)
 
-    def take(self, index: npt.NDArray[Any]) -> Words:
+    def take(self, index: Array) -> Words:
         """Some of the words, by rising position or by mask."""
         index = np.flatnonzero(index) if index.dtype == bool else index
         starts, lengths = self.offsets[index], (self.offsets[1:] - self.offsets[:-1])[index]
@@ -107,7 +105,7 @@ class Words:
         return Words(self.data[where], offsets)
 
 
-def _check_text(data: Bytes, offsets: Offsets) -> None:
+def _check_text(data: Bytes, offsets: Ints) -> None:
     """Refuse words that are no text, or not in the order of their code points, which is that of their bytes."""
     raw, at = data[offsets[0] : offsets[-1]].tobytes(), (offsets - offsets[0]).tolist()
     listed = [raw[a:b] for a, b in pairwise(at)]
@@ -121,7 +119,7 @@ def _check_text(data: Bytes, offsets: Offsets) -> None:
         raise BadFile("a list of words is not sorted")
 
 
-def union(a: Words, b: Words) -> tuple[Words, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def union(a: Words, b: Words) -> tuple[Words, Ints, Ints]:
     """(all words of both, where the words of a stand among them, where those of b).
 
     >>> both, a, b = union(Words.of(["a", "game"]), Words.of(["chess", "game"]))

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -24,9 +23,7 @@ from bayeskit.estimate.sampling import mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +59,7 @@ class CodedColumns(Columns):
             tables = [self.tables[name].log_table for name in self.used]
             kernels.score_codes([block.codes[name] for name in self.used], tables, scores, n_threads)
 
-    def scores(self, name: str, cells: Index) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """Rows of the table."""
         table = self.tables[name]
         return np.asarray(table.log_table[cells]) if table.used else np.zeros((len(cells), table.log_table.shape[1]))
@@ -76,7 +73,7 @@ class CodedColumns(Columns):
         """Values, or intervals."""
         return self.tables[name].labels
 
-    def cells(self, name: str, block: Block) -> Index:
+    def cells(self, name: str, block: Block) -> Array:
         """The codes."""
         return block.codes[name]
 
@@ -109,7 +106,7 @@ class CodedColumns(Columns):
             shares=shares,
         )
 
-    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """A value by its probability; inside an interval, evenly."""
         return self.tables[name].sample(labels, rng)
 
@@ -178,11 +175,11 @@ class LeftOutCodes(LeftOutColumns):
                     terms[name][rows], terms[name][rows, label] = scores
         return terms
 
-    def _whole(self, block: Block, labels: Index, scores: Floats, n_threads: int) -> None:
+    def _whole(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
         codes = [block.codes[name] for name in self.columns]
         kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
 
-    def _parts(self, slots: Index, label: int, unit: Floats) -> Floats:
+    def _parts(self, slots: Array, label: int, unit: Floats) -> Floats:
         """Scores of rows of one class; NaN for what cannot have been learnt."""
         labels = np.full(len(slots), label)
         others, in_class = self._values.scores(slots, labels, unit)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
@@ -23,9 +22,7 @@ from bayeskit.estimate.columns.one_cell import Row
 from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Bools, Floats
 
 
 class Settings(Protocol):
@@ -47,14 +44,14 @@ class Leaving:
     """Labelled rows that each leave what was counted, in turn."""
 
     block: Block
-    labels: Index
+    labels: Array
     unit: Floats  # what leaves with each row: one, or its weight where that is less
-    stays: npt.NDArray[np.bool_]  # rows that leave something of their class behind; the others are not asked of here
+    stays: Bools  # rows that leave something of their class behind; the others are not asked of here
     whole: bool  # all rows leave as a whole, and all stay
     classes: Sequence[Value]
 
     @property
-    def rows(self) -> Index:
+    def rows(self) -> Array:
         """Where the rows stand whose class stays."""
         return np.flatnonzero(self.stays)
 
@@ -101,7 +98,7 @@ class Columns(Protocol):
         """Add ln P(cell | class) of all used columns to the scores (rows, classes), in one go."""
         ...
 
-    def scores(self, name: str, cells: npt.NDArray[Any]) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of codes or numbers of one column (cells, classes); zero where it says nothing."""
         ...
 
@@ -109,7 +106,7 @@ class Columns(Protocol):
         """What a person reads of a column."""
         ...
 
-    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """A cell for each row of these classes; missing where the column is not used."""
         ...
 
@@ -144,7 +141,7 @@ class Columns(Protocol):
         """Numbers of a measured column that are equally probable in each class (classes, n)."""
         raise BayesError(f"column {name!r} ({self.kind}) is no line of numbers")
 
-    def cells(self, name: str, block: Block) -> npt.NDArray[Any]:
+    def cells(self, name: str, block: Block) -> Array:
         """The cells of a block as :meth:`scores` takes them."""
         return block.floats[name]
 
@@ -160,7 +157,7 @@ class Columns(Protocol):
         log_p = self.term(name, block, 1)[0]
         return [WrittenFactor(name, f"{x:.6g}", tuple(Given(float(p), f"{self.kind} at {x:.6g}") for p in log_p))]
 
-    def unseen(self, name: str, block: Block) -> npt.NDArray[np.bool_]:
+    def unseen(self, name: str, block: Block) -> Bools:
         """Which numbers of a measured column cannot occur, and say as little as a value that was never seen."""
         return np.zeros(block.n_rows, dtype=bool)
 
@@ -172,7 +169,7 @@ class Columns(Protocol):
         """Refuse, where ``unseen="error"``, cells that say nothing because they are not possible; codes are known."""
         return
 
-    def holding(self, all_rows: Self, classes: Index) -> Self:
+    def holding(self, all_rows: Self, classes: Array) -> Self:
         """The same, estimated without some classes, with what all rows have chosen and leaving rows out holds."""
         return self
 

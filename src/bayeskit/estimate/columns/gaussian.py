@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
@@ -21,9 +20,7 @@ from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +70,7 @@ class GaussianColumns(Columns):
         if self.used:
             kernels.score_gaussian([block.floats[name] for name in self.used], *self.normal_form, scores, n_threads)
 
-    def scores(self, name: str, cells: Index) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """ln of the normal density; a missing number has 0."""
         scores = np.zeros((len(cells), len(self.gaussian.mean)))
         if name in self.used:
@@ -106,7 +103,7 @@ class GaussianColumns(Columns):
         count = tally.moments_of([name]).n[:, 0].tolist()
         return by_class(tally, {"count": count, "mean": mean, "variance": variance})
 
-    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Normal numbers."""
         i = self.names.index(name)
         spread = np.sqrt(self.gaussian.variance[labels, i])

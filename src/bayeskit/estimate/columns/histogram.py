@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Numeric
 from bayeskit.data.vocabulary import Value
@@ -16,8 +15,7 @@ from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.one_cell import Row, number
 from bayeskit.estimate.sampling import cells_of
 from bayeskit.estimate.value_table import ValueTable
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Histogram(ValueTable):
         """Scores one number."""
         return BinnedCell(self.cuts, self.log_table, self.used)
 
-    def cells(self, slots: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def cells(self, slots: Array, rng: np.random.Generator) -> Any:
         """Numbers drawn evenly inside the intervals."""
         return cells_of(self.values if self.used else (), Numeric(self.cuts), slots, rng)
 

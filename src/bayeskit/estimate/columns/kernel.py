@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -21,9 +20,7 @@ from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,7 @@ class KernelColumns(Columns):
         for name in self.used:
             scores += self.scores(name, block.floats[name])
 
-    def scores(self, name: str, cells: Index) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """ln of the density."""
         log_p = self.densities[name].scores(np.asarray(cells, dtype=np.float64))
         return log_p if self.powers is None else logspace.power(log_p, self.powers.get(name, 1.0))
@@ -75,7 +72,7 @@ class KernelColumns(Columns):
         sizes = {"count": counts.sum(axis=1).tolist(), "distinct": (counts > 0).sum(axis=1).tolist()}
         return by_class(tally, {**sizes, "bandwidth": density.bandwidths.tolist()})
 
-    def sample(self, name: str, labels: Index, rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """A number that was seen, moved by the bandwidth."""
         return nulls_for_nan(self.densities[name].draw(labels, rng))
 
@@ -88,7 +85,7 @@ class KernelColumns(Columns):
         """Log densities times the exponents."""
         return replace(self, powers=powers)
 
-    def holding(self, all_rows: Self, classes: Index) -> Self:
+    def holding(self, all_rows: Self, classes: Array) -> Self:
         """The bandwidths."""
         return replace(self, densities={n: density.restrict(classes) for n, density in all_rows.densities.items()})
 
@@ -118,7 +115,7 @@ class LeftOutKernels(LeftOutColumns):
             terms[name][rows] = term
         return terms
 
-    def _of_rows(self, leaving: Leaving, rows: Index) -> Iterator[tuple[str, Floats]]:
+    def _of_rows(self, leaving: Leaving, rows: Array) -> Iterator[tuple[str, Floats]]:
         """(column, ln p'(x | class) of these rows), one column after the other."""
         floats = {name: leaving.block.floats[name] for name in self.kernels}
         raise_unusable(floats, leaving.block.start)
@@ -141,7 +138,7 @@ class LeftOutKernel:
     def _tables(self) -> dict[int, Floats]:
         return {}
 
-    def lacks(self, x: Floats, labels: Index, unit: Floats) -> npt.NDArray[np.bool_]:
+    def lacks(self, x: Floats, labels: Array, unit: Floats) -> Bools:
         """Which numbers (rows,) were not counted in their class, or not so often."""
         values = self.density.values
         at = values.read(x)
@@ -151,7 +148,7 @@ class LeftOutKernel:
         counted = values.counts[labels, slot] * (values.points[slot] == at)
         return np.asarray(~np.isnan(x) & (counted < unit * (1 - GONE)))
 
-    def scores(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+    def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""
         scores = self.density.scores(x)
         at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)

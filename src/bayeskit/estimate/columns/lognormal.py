@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -32,8 +31,7 @@ from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, shared_variance
 from bayeskit.tally.logarithms import logarithm
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Bools, Floats
 
 
 class LogNormalColumns(MomentColumns):
@@ -51,7 +49,7 @@ class LogNormalColumns(MomentColumns):
     statistic = "logarithms"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
         """As for a Gaussian, of logarithms."""
         floor = as_variance_floor(settings.variance_floor)
         variance, used = shared_variance(
@@ -73,7 +71,7 @@ class LogNormalColumns(MomentColumns):
         return np.asarray(-0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x)
 
     @staticmethod
-    def possible(x: Floats) -> npt.NDArray[np.bool_]:
+    def possible(x: Floats) -> Bools:
         """Numbers above zero."""
         return np.asarray(x > 0)
 
@@ -116,7 +114,7 @@ class LogNormalColumns(MomentColumns):
         figures = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
         return by_class(tally, {"count": count, **figures})
 
-    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Numbers whose logarithm is normal."""
         mean, variance = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))

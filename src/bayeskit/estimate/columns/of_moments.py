@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import LARGEST
@@ -22,9 +21,8 @@ from bayeskit.estimate.columns.one_cell import Row, number
 from bayeskit.estimate.left_out import Without, numbers_in_steps, without
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Bools, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 Parameters = Mapping[str, Floats]
 
 
@@ -32,7 +30,7 @@ class Belief(NamedTuple):
     """Parameters by name (…, classes, columns), and which columns can be used (…, columns)."""
 
     parameters: Parameters
-    used: npt.NDArray[np.bool_]
+    used: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ class MomentColumns(Columns):
 
     @classmethod
     @abstractmethod
-    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
         """What moments (…, classes, columns) say, where ``occurs`` (…, classes) tells the classes that have rows."""
 
     @staticmethod
@@ -55,7 +53,7 @@ class MomentColumns(Columns):
         """ln p(x) under parameters that it is broadcast with; NaN where a number is missing."""
 
     @staticmethod
-    def possible(x: Floats) -> npt.NDArray[np.bool_]:
+    def possible(x: Floats) -> Bools:
         """Which numbers can occur at all; one that cannot says nothing of the class, as an unseen value does."""
         return np.ones(x.shape, dtype=bool)
 
@@ -93,7 +91,7 @@ class MomentColumns(Columns):
         for name in self.used:
             scores += self.scores(name, block.floats[name])
 
-    def scores(self, name: str, cells: Index) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """ln p(x | class): 0 for a missing number, NaN for one too large to be squared."""
         x = np.asarray(cells, dtype=np.float64)
         if name not in self.used:
@@ -105,7 +103,7 @@ class MomentColumns(Columns):
         log_p[np.abs(x) > LARGEST] = np.nan
         return log_p
 
-    def unseen(self, name: str, block: Block) -> npt.NDArray[np.bool_]:
+    def unseen(self, name: str, block: Block) -> Bools:
         """Numbers that cannot occur."""
         x = block.floats[name]
         return ~np.isnan(x) & ~self.possible(x)
@@ -139,7 +137,7 @@ class LeftOutMoments(LeftOutColumns):
 
     columns: MomentColumns
     moments: Moments
-    occurs: npt.NDArray[np.bool_]
+    occurs: Bools
     settings: Settings
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
@@ -160,7 +158,7 @@ class LeftOutMoments(LeftOutColumns):
                 term[rows] = of_rows[:, :, self.columns.names.index(name)]
         return terms
 
-    def _terms(self, x: Floats, labels: Index, unit: Floats) -> Floats:
+    def _terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) (rows, classes, columns); 0 where the cell is missing or the column silent without it."""
         occurs = np.repeat(self.occurs[None], len(x), axis=0)
         belief = self.columns.believe(

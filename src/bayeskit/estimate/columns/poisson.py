@@ -37,8 +37,8 @@ from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
 from bayeskit.tally.counts import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 FEW = 1024  # counts below it are scored once and looked up
 
 
@@ -58,7 +58,7 @@ class PoissonColumns(MomentColumns):
     whole = True
 
     @classmethod
-    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
         """The formulas above."""
         _, _, used = pooled_variance(moments.n, moments.squares, moments.total_squares, occurs, 0)
         sums = np.where(moments.n > 0, moments.n * moments.mean, 0.0)
@@ -75,11 +75,11 @@ class PoissonColumns(MomentColumns):
         return np.asarray(ways - size * np.log1p(1 / rows) - x * np.log1p(rows))
 
     @staticmethod
-    def possible(x: Floats) -> npt.NDArray[np.bool_]:
+    def possible(x: Floats) -> Bools:
         """Counts."""
         return are_counts(x)
 
-    def scores(self, name: str, cells: npt.NDArray[Any]) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """Small counts are looked up."""
         x = np.asarray(cells, dtype=np.float64)
         small = (x >= 0) & (x < FEW) & (x == np.floor(x))
@@ -143,7 +143,7 @@ class PoissonColumns(MomentColumns):
             tally, {"count": moments.n[:, 0].tolist(), "sum": moments.sum_hi[:, 0].tolist(), "rate": rate.tolist()}
         )  # fmt: skip
 
-    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Counts as they are to be expected."""
         if name not in self.used:
             return nulls_for_nan(np.full(len(labels), np.nan))

@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.table import Table
@@ -33,8 +32,8 @@ from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 ROWS = 2.0  # what the prior of the variance is worth
 
 
@@ -52,7 +51,7 @@ class StudentColumns(MomentColumns):
     kind = "student"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: npt.NDArray[np.bool_], settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
         """The formulas above."""
         pooled, total, used = pooled_variance(
             moments.n, moments.squares, moments.total_squares, occurs, settings.ddof
@@ -93,7 +92,7 @@ class StudentColumns(MomentColumns):
         count = tally.moments_of([name]).n[:, 0].tolist()
         return by_class(tally, {"count": count, **{k: v.tolist() for k, v in self.parameters(name).items()}})
 
-    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Numbers as they are to be expected."""
         location, scale, freedom = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(location + scale * rng.standard_t(freedom))

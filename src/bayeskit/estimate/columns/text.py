@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -24,8 +23,7 @@ from bayeskit.estimate.words.weights import WordWeights, multinomial_of, pseudo_
 from bayeskit.estimate.words.written_out import written_bag
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class TextTable:
         values = rows.counts.astype(np.float64)
         kernels.score_rows(rows.indptr, rows.ids, values, self.weights.table, scores, n_threads)
 
-    def left_out(self, rows: TokenRows, counted: WordCounts, labels: npt.NDArray[np.int64], unit: Floats) -> Floats:
+    def left_out(self, rows: TokenRows, counted: WordCounts, labels: Ints, unit: Floats) -> Floats:
         """The same under the counts without the document itself, of this class and weight."""
         values = rows.counts.astype(np.float64)
         taken = values * np.repeat(unit, np.diff(rows.indptr))
@@ -88,7 +86,7 @@ class TextColumns(Columns):
         for name, table in self.tables.items():
             table.add_scores(block.tokens[name], scores, n_threads)
 
-    def scores(self, name: str, cells: npt.NDArray[Any]) -> Floats:
+    def scores(self, name: str, cells: Array) -> Floats:
         """Documents are no codes."""
         raise BayesError(f"column {name!r} is text, whose words are no values to list here")
 
@@ -118,7 +116,7 @@ class TextColumns(Columns):
             shares=shares.T,
         )
 
-    def sample(self, name: str, labels: npt.NDArray[Any], rng: np.random.Generator) -> Any:
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Words in random order."""
         table = self.tables[name]
         return draw_bags(table.vocabulary, table.weights.table, self.counted[name], labels, rng)

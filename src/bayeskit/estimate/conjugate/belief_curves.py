@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.drawable import Drawable
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Floats = npt.NDArray[np.float64]
 B = TypeVar("B")
 POINTS = 201  # of a curve
 

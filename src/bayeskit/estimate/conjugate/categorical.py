@@ -9,7 +9,6 @@ from math import inf, lgamma
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
@@ -31,6 +30,7 @@ from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, Beli
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class DirichletCategorical(Readable, Drawable):
         """P(outcomes | one) / P(outcomes | other) of two distributions."""
         return ratio(self.log_likelihood(one), self.log_likelihood(other), "the first", "the second")
 
-    def _point(self, p: Mapping[Any, float] | Sequence[float], who: str) -> npt.NDArray[np.float64]:
+    def _point(self, p: Mapping[Any, float] | Sequence[float], who: str) -> Floats:
         """A distribution over the values, in the order of β."""
         if isinstance(p, Mapping):
             if p.keys() != self.beta.keys():

@@ -8,7 +8,7 @@ from math import inf, isfinite, lgamma, log, pi, sqrt
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.drawable import Drawable
@@ -17,6 +17,7 @@ from bayeskit.estimate.conjugate.belief import Interval, believed, listed, posit
 from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
+from bayeskit.typing import Floats
 
 T = TypeVar("T")
 
@@ -284,7 +285,7 @@ class NormalInverseGamma(Readable, Drawable):
 
 
 def _moments(data: Any) -> Moments:
-    x: NDArray[np.float64] = np.array(listed(data, "NormalInverseGamma"), dtype=np.float64).reshape(-1, 1)
+    x: Floats = np.array(listed(data, "NormalInverseGamma"), dtype=np.float64).reshape(-1, 1)
     for row in np.flatnonzero(~(np.abs(x) <= 1e150)):
         raise BayesError(
             f"NormalInverseGamma: {x[row, 0]!r} at position {row} is missing or beyond 1e150. Leave it out."

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Sums = tuple[Floats, ...]  # each with the states as its first axis
 
 
@@ -80,7 +78,7 @@ class Emission(Protocol):
         """What is expected of a column where the states have these shares (rows, states)."""
         ...
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         """A cell of each column for rows in these states."""
         ...
 

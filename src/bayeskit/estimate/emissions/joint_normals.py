@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Floats, Index, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.emission import Sums, cell, numbers_of
 from bayeskit.estimate.emissions.normals import MeasuredColumns, mixed_moments
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.plan import Request
 from bayeskit.tally.products import pairs
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, SINGULAR, UNDERFLOW
+from bayeskit.typing import Bools, Floats, Ints
 
 LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
@@ -75,7 +75,7 @@ class JointNormals(MeasuredColumns):
                 second[s] += (expected * own[:, s : s + 1]).T @ expected + own[:, s].sum() * doubt
         return rows, first, second
 
-    def _completed(self, x: Floats, there: npt.NDArray[np.bool_], state: int) -> tuple[Floats, Floats]:
+    def _completed(self, x: Floats, there: Bools, state: int) -> tuple[Floats, Floats]:
         """(Rows with what is expected of the missing cells in a state, the covariance of that doubt)."""
         expected, doubt = np.where(np.isnan(x), 0.0, x), np.zeros((x.shape[1], x.shape[1]))
         gone = ~there
@@ -192,7 +192,7 @@ class JointNormals(MeasuredColumns):
         j = self.names.index(name)
         return mixed_moments(self.mean[:, j], self.covariance[:, j, j], shares)
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.mean is not None
         assert self.covariance is not None
         roots = np.linalg.cholesky(self.covariance)
@@ -206,7 +206,7 @@ class JointNormals(MeasuredColumns):
         return states * d + (1 if self.tied else states) * d * (d + 1) // 2
 
 
-def _patterns(x: Floats) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
+def _patterns(x: Floats) -> Iterator[tuple[Any, Bools]]:
     """(rows, which cells they have) for each pattern of missing cells."""
     there = ~np.isnan(x)
     if there.all():

@@ -23,12 +23,13 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell
+from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, cell
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import log_peak
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, UNDERFLOW
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class MeasuredColumns(Emission):
         return np.array([self.scales[name].variance for name in self.names])
 
     @cached_property
-    def used(self) -> Index:
+    def used(self) -> Ints:
         """Columns that vary."""
         return np.flatnonzero(self.total > UNDERFLOW)
 
@@ -181,7 +182,7 @@ class Normals(MeasuredColumns):
         assert self.variance is not None
         return mixed_moments(self.mean[:, self.names.index(name)], self.variance[:, self.names.index(name)], shares)
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.mean is not None
         assert self.variance is not None
         noise = rng.standard_normal((len(states), len(self.names)))

@@ -22,7 +22,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Scale, Sums, cell, numbers_of
+from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, cell, numbers_of
 from bayeskit.estimate.emissions.normals import mixed_moments
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import nulls_for_nan
@@ -30,6 +30,7 @@ from bayeskit.tally.counts import are_counts
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_SHARE
+from bayeskit.typing import Floats, Ints
 
 
 def check_counts(block: Block, names: Sequence[str]) -> None:
@@ -115,7 +116,7 @@ class Rates(Emission):
         rate = self.rate[:, self.names.index(name)]
         return mixed_moments(rate, rate, shares)
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.rate is not None
         drawn = rng.poisson(self.rate[states]).astype(np.float64)
         return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
@@ -211,7 +212,7 @@ class CountShares(Emission):
         assert self.probabilities is not None
         return {"share": shares @ self.probabilities[:, self.names.index(name)]}
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.probabilities is not None
         totals = rng.poisson(self.mean_total, len(states))
         drawn = rng.multinomial(totals, self.probabilities[states]).astype(np.float64)

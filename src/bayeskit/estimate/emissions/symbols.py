@@ -20,12 +20,13 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import UnknownValue
-from bayeskit.estimate.emissions.emission import Emission, Floats, Index, Sums
+from bayeskit.estimate.emissions.emission import Emission, Sums
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class Symbols(Emission):
         expected = shares @ self.probabilities
         return {str(value): expected[:, j] for j, value in enumerate(self.values)}
 
-    def sample(self, states: Index, rng: np.random.Generator) -> dict[str, Any]:
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.probabilities is not None
         drawn = draw_slots(self.probabilities[states], rng) if self.values else np.zeros(len(states), np.int64) - 1
         return {self.name: cells_of(self.values, Categorical(), drawn + 1, rng)}

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -27,9 +26,8 @@ from bayeskit.estimate.variance import Gaussian, VarianceRule, as_variance_floor
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import CONVERGED
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
 SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
 DENSE = 1 << 22  # rows × values of indicators that are held as they are; more are held as the ones among them
@@ -64,7 +62,7 @@ class Cells:
     settings: Settings
     rule: VarianceRule
     slots: Any
-    column_of: Index  # the coded column of each slot
+    column_of: Array  # the coded column of each slot
     pseudo: Floats  # (slots,): NaN where a slot takes no part
     numbers: Floats  # 0 where missing
     present: Floats
@@ -109,7 +107,7 @@ class Cells:
         """How many there are."""
         return len(self.weights)
 
-    def take(self, rows: Index) -> Cells:
+    def take(self, rows: Array) -> Cells:
         """These rows alone."""
         return replace(
             self,
@@ -210,7 +208,7 @@ class Cells:
         return np.asarray(apart.sum(axis=1) + self.slots @ (asked - value))
 
 
-def _indicators(codes: list[Index], sizes: list[int], n_rows: int) -> Any:
+def _indicators(codes: list[Array], sizes: list[int], n_rows: int) -> Any:
     """One for the slot of each cell (rows, slots): an array, or a sparse matrix where that would be large."""
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if n_rows * starts[-1] <= DENSE:
@@ -249,7 +247,7 @@ def widened(normal: GaussianColumns, of_class: Moments, gaps: Mapping[str, float
     return replace(normal, gaussian=wider)
 
 
-def by_class(tally: Tally, owner: Index, n_classes: int) -> Moments:
+def by_class(tally: Tally, owner: Array, n_classes: int) -> Moments:
     """The moments of the class of each subclass: (subclasses, columns)."""
     totals = [tally.moments.take(np.flatnonzero(owner == c)).pooled() for c in range(n_classes)]
     parts = [totals[c] for c in owner]

@@ -16,17 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.mixtures.em import Cells
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of subclasses that are tried
 MOST_ROWS = 5000  # of all classes, by which the numbers are chosen
 ROWS = 8  # of a class for each part at least
@@ -43,7 +40,7 @@ class HeldOut:
 
     densities: Sequence[Mapping[int, Floats]]
     log_prior: Floats  # (rows, classes)
-    labels: Index
+    labels: Array
     weights: Floats
 
     def best(self) -> tuple[list[int], list[dict[int, float]]]:
@@ -88,7 +85,7 @@ def numbers_to_try(most: int, n_rows: int, folds: int) -> tuple[int, ...]:
 
 def held_out(
     cells: Cells,
-    labels: Index,
+    labels: Array,
     tried: Sequence[Sequence[int]],
     rngs: Sequence[np.random.Generator],
     folds: int,

@@ -6,14 +6,11 @@ Formula: P(c ∣ a, b) = l₁ P(c) + l₂ P(c ∣ b) + l₃ P(c ∣ a, b)
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.kernels.twins.tagging import Transitions, slot_of
 from bayeskit.tally.tags import TagCounts
-
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.int64]
+from bayeskit.typing import Floats, Ints
 
 
 def interpolation(counts: TagCounts) -> Floats:
@@ -62,7 +59,7 @@ def log_transitions(counts: TagCounts) -> Transitions:
     return Transitions(logspace.log(table), numbers, indptr, successors, logs)
 
 
-def _slots(context: Keys, states: Keys, n_contexts: int) -> tuple[Keys, Keys]:
+def _slots(context: Ints, states: Ints, n_contexts: int) -> tuple[Ints, Ints]:
     """Twice as many slots for each context as it has states, and the slot of each: the next that is free."""
     counts = np.bincount(context, minlength=n_contexts)
     sizes = 1 << np.ceil(np.log2(2 * counts)).astype(np.int64)

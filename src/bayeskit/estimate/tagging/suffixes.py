@@ -23,6 +23,7 @@ from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.tally.tags import TagCounts
+from bayeskit.typing import Bools, Floats, Ints
 
 RARE = 10  # times that a word is seen whose ending speaks for words not seen
 LONGEST = 10  # letters of an ending
@@ -32,15 +33,13 @@ WITHIN = 7.0  # states less probable than e^-7 times the best of a word are not 
 SHAPES, MARKS = ["l", "o", "u"], ["a", "b", "c", "d"]  # letters that stand for them in a form
 
 Ids = npt.NDArray[np.int32]
-Offsets = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Spans(NamedTuple):
     """Word i may be in ``states[k]``, which score ``scores[k]``, k from first[i] to last[i]."""
 
-    first: Offsets
-    last: Offsets
+    first: Ints
+    last: Ints
     states: Ids
     scores: Floats
 
@@ -49,25 +48,25 @@ class Spans(NamedTuple):
 class Tree:
     """Nodes in depth-first order: their parents (-1 at the top), depths, weights m, and counts by state."""
 
-    parent: Offsets
+    parent: Ints
     depth: Ids
     weight: Floats
-    indptr: Offsets
+    indptr: Ints
     states: Ids
     counts: Floats
 
-    def take(self, nodes: Offsets, depth: Ids, weight: Floats) -> Tree:
+    def take(self, nodes: Ints, depth: Ids, weight: Floats) -> Tree:
         """Some of the nodes, in another tree."""
         sizes = np.diff(self.indptr)[nodes]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         cells = np.arange(indptr[-1]) + np.repeat(self.indptr[nodes] - indptr[:-1], sizes)
         return Tree(np.full(len(nodes), -1), depth, weight, indptr, self.states[cells], self.counts[cells])
 
-    def candidates(self, base: Floats) -> tuple[Offsets, Ids, Floats]:
+    def candidates(self, base: Floats) -> tuple[Ints, Ids, Floats]:
         """(indptr, states, scores) of each node: see the kernel."""
         return kernels.tree_candidates(self.depth, self.weight, self.indptr, self.states, self.counts, base, WITHIN)
 
-    def chains(self, nodes: Offsets) -> tuple[Offsets, npt.NDArray[np.bool_]]:
+    def chains(self, nodes: Ints) -> tuple[Ints, Bools]:
         """The nodes above each of some nodes, and itself, by depth (nodes, depths); and where there is one."""
         above = np.full((len(nodes), int(self.depth.max(initial=0)) + 1), -1, dtype=np.int64)
         rows, at = np.flatnonzero(nodes >= 0), nodes[nodes >= 0]
@@ -85,10 +84,10 @@ class Lexicon:
     tree: Tree
     base: Floats
     endings: Words
-    ending_nodes: Offsets
+    ending_nodes: Ints
     words: Words
-    word_nodes: Offsets
-    candidates: tuple[Offsets, Ids, Floats]
+    word_nodes: Ints
+    candidates: tuple[Ints, Ids, Floats]
 
     @classmethod
     def of(cls, counts: TagCounts) -> Lexicon:
@@ -120,7 +119,7 @@ class Lexicon:
         tree = Tree(parent, depth, weight, indptr, states, held)
         return cls(tree, shares, endings, ending_nodes, counts.words, word_nodes, tree.candidates(shares))
 
-    def spans(self, words: pa.Array) -> tuple[Spans, npt.NDArray[np.bool_]]:
+    def spans(self, words: pa.Array) -> tuple[Spans, Bools]:
         """The candidates of words, and which words are known."""
         cut = Documents.of(words)
         place = self.words.index.find(cut.data, cut.offsets)
@@ -191,7 +190,7 @@ def _beginnings(forms: pa.Array) -> Any:
     return {text for n in lengths for text in pc.unique(pc.utf8_slice_codeunits(forms, 0, n)).to_pylist()}
 
 
-def _deepest(forms: pa.Array, endings: Words) -> Offsets:
+def _deepest(forms: pa.Array, endings: Words) -> Ints:
     """Which ending each beginning of a form is (forms, lengths), -1 where none; the longest one as the last column."""
     n = pc.utf8_length(forms).to_numpy()
     places = np.full((len(forms), LONGEST + 3), -1, dtype=np.int64)
@@ -202,9 +201,7 @@ def _deepest(forms: pa.Array, endings: Words) -> Offsets:
     return places
 
 
-def _counted(
-    counts: TagCounts, node: Offsets, word_nodes: Offsets, rare: npt.NDArray[np.bool_], n_nodes: int
-) -> tuple[Offsets, Ids, Floats]:
+def _counted(counts: TagCounts, node: Ints, word_nodes: Ints, rare: Bools, n_nodes: int) -> tuple[Ints, Ids, Floats]:
     """(indptr, states, counts) of the nodes: those of a word, and of an ending those of the rare words that have it."""
     n_states, of_word = len(counts.states), counts.pair_words
     places = [word_nodes[of_word], *(np.where(rare, column, -1)[of_word] for column in node.T)]
@@ -217,7 +214,7 @@ def _counted(
     return indptr, (cells % n_states).astype(np.int32), summed
 
 
-def _without_counts(tree: Tree, which: npt.NDArray[np.bool_]) -> Tree:
+def _without_counts(tree: Tree, which: Bools) -> Tree:
     """The same tree, some of whose nodes have counted nothing."""
     sizes = np.diff(tree.indptr)
     counted = ~np.repeat(which, sizes)

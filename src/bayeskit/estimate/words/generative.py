@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.tokens import TokenRows
@@ -14,8 +11,7 @@ from bayeskit.estimate.columns.poisson import log_poisson
 from bayeskit.estimate.words.weights import sums_by_document
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import POSITIVE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 def log_coefficient(rows: TokenRows) -> Floats:
@@ -39,7 +35,7 @@ def log_length(rows: TokenRows, counted: WordCounts) -> Floats:
 
 
 def draw_bags(
-    vocabulary: Words, log_shares: Floats, counted: WordCounts, labels: npt.NDArray[Any], rng: np.random.Generator
+    vocabulary: Words, log_shares: Floats, counted: WordCounts, labels: Array, rng: np.random.Generator
 ) -> list[str]:
     """One document a label: a length, and words of the class in random order."""
     words = np.array(vocabulary.tolist(), dtype=object)
@@ -52,7 +48,7 @@ def draw_bags(
     return drawn
 
 
-def draw_sets(vocabulary: Words, log_odds: Floats, labels: npt.NDArray[Any], rng: np.random.Generator) -> list[str]:
+def draw_sets(vocabulary: Words, log_odds: Floats, labels: Array, rng: np.random.Generator) -> list[str]:
     """One document a label: each word by its own coin."""
     words = np.array(vocabulary.tolist(), dtype=object)
     heads = (rng.random(len(words)) < 1 / (1 + logspace.exp(-log_odds[:, label])) for label in labels)

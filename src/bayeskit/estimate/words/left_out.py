@@ -10,17 +10,13 @@ Formula: weights of words without one document
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.words.weights import document_of_cell, sums_by_document, without
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -31,11 +27,11 @@ class LeftOutDocuments:
     (cells,) are those of the score.
     """
 
-    indptr: Index
-    ids: Index
+    indptr: Array
+    ids: Array
     taken: Floats
     values: Floats
-    labels: Index
+    labels: Array
     unit: Floats
 
 
@@ -148,7 +144,7 @@ def _log_share(part: Floats, whole: Floats) -> Floats:
     return np.where(np.isnan(logs), -np.inf, logs)
 
 
-def _absent(lacking: Floats, whole: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _absent(lacking: Floats, whole: Floats) -> tuple[Floats, Bools]:
     """(ln of the share that lacks each word, 0 where none does; where none does)."""
     logs = _log_share(lacking, whole)
     impossible = np.isneginf(logs)

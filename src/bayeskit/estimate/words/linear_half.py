@@ -22,10 +22,8 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.estimate.words.weights import document_of_cell, document_parts, sums_by_document
+from bayeskit.typing import Array, Bools, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Index = npt.NDArray[Any]
 COST = 30.0
 MOST_COST = 100.0  # of a document: beyond it the folds take more rounds than there are, and 32 bits lose digits
 RUNS = 0.5  # the length of runs of several words
@@ -33,7 +31,7 @@ STOP, ROUNDS, SEED = 0.05, 50, 1
 PENALTY = 1.0  # of the weights of the halves, away from one
 
 
-def values(counts: Index, ids: Index, indptr: Index, idf: Floats, runs: npt.NDArray[np.bool_] | None) -> Floats:
+def values(counts: Array, ids: Array, indptr: Array, idf: Floats, runs: Bools | None) -> Floats:
     """x of each cell; ``runs`` (words,) says which words are runs of several, None where none is."""
     raw = (1.0 + np.log(counts.astype(np.float64))) * idf[ids]
     square, document = raw * raw, document_of_cell(indptr)
@@ -46,7 +44,7 @@ def values(counts: Index, ids: Index, indptr: Index, idf: Floats, runs: npt.NDAr
     return np.asarray(raw * scales[run.astype(np.intp), document])
 
 
-def shares(counts: Index, lengths: Floats, runs: npt.NDArray[np.bool_], indptr: Index) -> Floats:
+def shares(counts: Array, lengths: Floats, runs: Bools, indptr: Array) -> Floats:
     """(1 + ln tf) / ∥(1 + ln tf) idf∥ of each cell, single words and runs each by themselves; all are (cells,)."""
     by, document = 1.0 + np.log(counts.astype(np.float64)), document_of_cell(indptr)
     square = np.square(by * lengths)
@@ -77,7 +75,7 @@ def width_of(n_classes: int) -> int:
 class LinearDocuments:
     """Documents in the values of their words, as the kernel reads them; ``costs`` (documents,) are C times weight."""
 
-    indptr: npt.NDArray[np.int64]
+    indptr: Ints
     ids: npt.NDArray[np.uint32]
     values: Singles
     labels: npt.NDArray[np.uint32]
@@ -91,7 +89,7 @@ class LinearDocuments:
         table, beta = (np.zeros((rows, width), np.float32) for rows in (self.n_words + 1, len(self.labels)))
         return LinearFit(table, beta, self.n_classes)
 
-    def fit(self, offsets: Floats, visited: npt.NDArray[np.int64], before: LinearFit) -> LinearFit:
+    def fit(self, offsets: Floats, visited: Ints, before: LinearFit) -> LinearFit:
         """The weights over these offsets (documents, classes), from where another fit has ended."""
         table, beta, _ = kernels.fit_ridge_logistic(
             self.indptr, self.ids, self.values, self._packed(offsets), self.labels, self.costs, self.n_classes, visited,
@@ -106,7 +104,7 @@ class LinearDocuments:
         packed[:, : self.n_classes] = offsets
         return packed
 
-    def matrix(self, rows: Index) -> Any:
+    def matrix(self, rows: Array) -> Any:
         """Some documents by words and the constant (CSR)."""
         from scipy.sparse import csr_matrix
 
@@ -131,7 +129,7 @@ class LinearFit:
     beta: Singles
     n_classes: int
 
-    def without(self, documents: Any, rows: Index) -> LinearFit:
+    def without(self, documents: Any, rows: Array) -> LinearFit:
         """Take documents, a matrix of these rows, out of W."""
         beta = self.beta.copy()
         beta[rows] = 0
@@ -149,7 +147,7 @@ class LinearFit:
 
 
 def pool(
-    counted: Floats, fitted: Floats, labels: Index, importance: Floats, n_threads: int = 1
+    counted: Floats, fitted: Floats, labels: Array, importance: Floats, n_threads: int = 1
 ) -> tuple[float, float, float]:
     """(v₁, v₂, mean log loss) of v₁ counted + v₂ fitted, scores (documents, classes) that have not seen the labels.
 

@@ -21,15 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.estimate.words.weighted_evidence import words_log_odds
 from bayeskit.estimate.words.weights import cosine_normalised
 from bayeskit.tolerance import LEAST_SHARE, POSITIVE
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 ROUNDS_OF_BALANCE = 3
 BETAS = np.log([0.01, 1000.0])
 
@@ -56,12 +54,12 @@ class Round:
     changed: int
 
 
-def sublinear_tf_idf(counts: Index, ids: Index, indptr: Index, idf: Floats) -> Floats:
+def sublinear_tf_idf(counts: Array, ids: Array, indptr: Array, idf: Floats) -> Floats:
     """(1 + ln tf) · idf, every document of length one."""
     return cosine_normalised((1 + np.log(counts.astype(np.float64))) * idf[ids], indptr)
 
 
-def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
+def left_out_evidence(x: Any, labels: Array, mass: Floats, a: float) -> Floats:
     """x·W' of labelled documents (CSR), each without itself (documents, classes), up to a constant for each."""
     k, n = mass.shape[1], x.shape[0]
     document = np.repeat(np.arange(n), np.diff(x.indptr))
@@ -77,7 +75,7 @@ def left_out_evidence(x: Any, labels: Index, mass: Floats, a: float) -> Floats:
     return scores
 
 
-def fit_beta(evidence: Floats, labels: Index, log_prior: Floats) -> float:
+def fit_beta(evidence: Floats, labels: Array, log_prior: Floats) -> float:
     """The β with the least log loss −Σ ln softmax(β · evidence + ln prior)."""
     from scipy.optimize import minimize_scalar
 
@@ -98,7 +96,7 @@ def balanced(p: Floats, prior: Floats) -> Floats:
 
 def expectation_maximisation(
     labelled: Any,
-    labels: Index,
+    labels: Array,
     unlabelled: Any,
     prior: Floats,
     a: float = 1.0,

@@ -21,16 +21,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell, document_parts
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
+from bayeskit.typing import Array, Bools, Bytes, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 BANDS = 8
 FEATURES = BANDS + 1  # the bands, and Σ ln(tf) λ
 PENALTY, FIRST_PENALTY = 10.0, 0.001
@@ -58,7 +56,7 @@ class EvidenceWeights:
         return np.concatenate([self.bands + self.first, self.repeated[:, None]], axis=1)
 
 
-def masses(counts: Index, indptr: Index) -> Floats:
+def masses(counts: Array, indptr: Array) -> Floats:
     """t of each cell: ln(1 + tf), every document of length one."""
     made = np.empty(len(counts))
     for rows, cells in document_parts(indptr):
@@ -67,7 +65,7 @@ def masses(counts: Index, indptr: Index) -> Floats:
     return made
 
 
-def bands_of(documents: Floats) -> npt.NDArray[np.uint8]:
+def bands_of(documents: Floats) -> Bytes:
     """min(7, ⌊log₂(max(df, 2)) / 1.5⌋).
 
     >>> bands_of(np.array([1.0, 2.0, 3.0, 8.0, 1e6])).tolist()
@@ -108,19 +106,19 @@ def evidence_tables(class_mass: Floats, documents: Floats, weights: EvidenceWeig
 class TrainingDocuments:
     """What weights are fitted on: word ids[k] stands counts[k] times, k in indptr[d]:indptr[d + 1]."""
 
-    indptr: Index
-    ids: Index
-    counts: Index
-    labels: Index
+    indptr: Array
+    ids: Array
+    counts: Array
+    labels: Array
     importance: Floats
     class_mass: Floats  # (words, classes)
     documents: Floats  # that have the word (words,)
     log_prior: Floats
     classes: tuple[Value, ...]
-    bands: npt.NDArray[np.uint8]  # of the words (words,)
+    bands: Bytes  # of the words (words,)
     mass: Floats  # of each cell, as it is summed in class_mass
 
-    def take(self, rows: Index) -> TrainingDocuments:
+    def take(self, rows: Array) -> TrainingDocuments:
         """These documents alone, under the masses of all."""
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)])
@@ -166,7 +164,7 @@ def fit_weights(
 def left_out_scores(
     d: TrainingDocuments,
     weights: EvidenceWeights,
-    held_out: npt.NDArray[np.bool_] | None = None,
+    held_out: Bools | None = None,
     n_threads: int = 1,
 ) -> Floats:
     """Scores of documents (documents, classes) with prior and bias, each by the masses without itself.
@@ -198,7 +196,7 @@ def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights
 
 
 def _fitted(
-    features: Floats, scale: Floats, labels: Index, d: TrainingDocuments, a: float, g: float, n_threads: int
+    features: Floats, scale: Floats, labels: Array, d: TrainingDocuments, a: float, g: float, n_threads: int
 ) -> EvidenceWeights:
     from scipy.optimize import minimize
 
@@ -247,7 +245,7 @@ def _at_most(d: TrainingDocuments, limit: int) -> TrainingDocuments:
 
 
 def scores(
-    indptr: Index, ids: Index, counts: Index, tables: tuple[Floats, Floats], g: float, constant: Floats, n_threads: int
+    indptr: Array, ids: Array, counts: Array, tables: tuple[Floats, Floats], g: float, constant: Floats, n_threads: int
 ) -> Floats:
     """Scores (documents, classes) of documents given by their known words."""
     log_count = np.log(counts.astype(np.float64))
@@ -258,11 +256,11 @@ def scores(
     return np.asarray(out + constant)
 
 
-def distinct_scale(indptr: Index, g: float) -> Floats:
+def distinct_scale(indptr: Array, g: float) -> Floats:
     """u^−g of each document, u the number of its distinct known words, at least 1."""
     return np.asarray(np.maximum(np.diff(indptr), 1).astype(np.float64) ** -g)
 
 
-def log_prior_of(class_counts: npt.NDArray[Any]) -> Floats:
+def log_prior_of(class_counts: Array) -> Floats:
     """ln(n_c / n)."""
     return np.asarray(logspace.log(class_counts / class_counts.sum()))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.word_list import Words
@@ -34,9 +33,8 @@ from bayeskit.estimate.smoothing import (
 )
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import GONE, POSITIVE
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 CELLS = 1 << 20  # of documents and words, at a time
 
 
@@ -101,7 +99,7 @@ class CoinWeights(WordWeights):
     are their ln p and ln(1 − p).
     """
 
-    certain: Index
+    certain: Array
     present: Floats
     absent: Floats
 
@@ -130,7 +128,7 @@ def without(documents: Floats, n_documents: Floats) -> Floats:
     return np.where(lacking <= GONE * n_documents, 0.0, lacking)
 
 
-def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Floats:
+def pseudo_counts(smoothing: Any, words: Words, counts: Array) -> Floats:
     """α_w of each word (words,): one number for all, or a mapping that gives some words their own.
 
     >>> pseudo_counts({"game": 5.0}, Words.of(["a", "game"]), np.zeros((2, 1))).tolist()
@@ -159,12 +157,12 @@ def pseudo_counts(smoothing: Any, words: Words, counts: npt.NDArray[Any]) -> Flo
 # -- values of the words of documents: word ids[k] stands counts[k] times, k in indptr[d]:indptr[d + 1] --------
 
 
-def document_of_cell(indptr: Index) -> Index:
+def document_of_cell(indptr: Array) -> Array:
     """The document of each cell."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
-def document_parts(indptr: Index) -> Iterator[tuple[slice, slice]]:
+def document_parts(indptr: Array) -> Iterator[tuple[slice, slice]]:
     """Runs of documents with their cells, so many that what is made of each cell on the way stays small.
 
     >>> list(document_parts(np.array([0, 2, 2, 5])))
@@ -177,12 +175,12 @@ def document_parts(indptr: Index) -> Iterator[tuple[slice, slice]]:
         start = stop
 
 
-def sums_by_document(values: Floats, indptr: Index) -> Floats:
+def sums_by_document(values: Floats, indptr: Array) -> Floats:
     """Σ of the values of each document (documents,)."""
     return np.asarray(np.bincount(document_of_cell(indptr), values, minlength=len(indptr) - 1), dtype=np.float64)
 
 
-def cosine_normalised(values: Floats, indptr: Index) -> Floats:
+def cosine_normalised(values: Floats, indptr: Array) -> Floats:
     """Values divided by the length √Σv² of their document; an empty document stays so."""
     length = np.sqrt(sums_by_document(values * values, indptr))
     return np.asarray(values / np.where(length > 0, length, 1.0)[document_of_cell(indptr)])
@@ -207,12 +205,12 @@ def smooth_idf(documents: Floats, n_documents: float) -> Floats:
     return np.asarray(1 + np.log((1 + n_documents) / (1 + documents)))
 
 
-def tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:
+def tf_idf(counts: Floats, ids: Array, indptr: Array, idf: Floats) -> Floats:
     """#(t, d) · ln(N / df), cosine-normalised."""
     return cosine_normalised(counts * idf[ids], indptr)
 
 
-def log_tf_idf(counts: Floats, ids: Index, indptr: Index, idf: Floats) -> Floats:
+def log_tf_idf(counts: Floats, ids: Array, indptr: Array, idf: Floats) -> Floats:
     """ln(1 + #(t, d)) · ln(N / df), cosine-normalised: the transforms of Rennie et al. 2003."""
     return cosine_normalised(np.log1p(counts) * idf[ids], indptr)
 

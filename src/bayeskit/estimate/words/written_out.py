@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.estimate.formulas import Given, Share, WrittenFactor
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.tally.words import WordCounts
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 ABSENT = 40  # absent words that have a factor each; more are one
 
 

@@ -11,9 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.export.scoring_form import (
     Context,
     ContextTerm,
@@ -23,8 +20,8 @@ from bayeskit.export.scoring_form import (
     TableTerm,
     WordsTerm,
 )
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax
@@ -15,8 +14,8 @@ from bayeskit.export.scoring_form import Coding, Context, ContextTerm, LinearTer
 from bayeskit.export.sql.lookups import Key, Lookup, Lookups, double
 from bayeskit.export.sql.read_cells import Cells, kind_of, storable, value_node
 from bayeskit.export.sql.relative import PolynomialTerm
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 CELLS = "r"  # the step that has the cells, as later steps name it
 
 

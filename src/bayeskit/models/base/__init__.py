@@ -13,7 +13,6 @@ from bayeskit.lazy import lazy_names
 if TYPE_CHECKING:
     from bayeskit.models.base.available import available_where as available_where
     from bayeskit.models.base.classifier import Classifier as Classifier
-    from bayeskit.models.base.classifier import Scores as Scores
     from bayeskit.models.base.estimator import Estimator as Estimator
     from bayeskit.models.base.estimator import clone as clone
     from bayeskit.models.base.joint_scores import KnowsJoint as KnowsJoint
@@ -25,7 +24,6 @@ _HOMES = {
     "Estimator": "estimator",
     "KnowsJoint": "joint_scores",
     "Learner": "learner",
-    "Scores": "classifier",
     "TallyClassifier": "tally_classifier",
     "available_where": "available",
     "clone": "estimator",

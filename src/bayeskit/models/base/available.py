@@ -71,7 +71,6 @@ BETWEEN_FILES = {
     "tally_to_save",
     "tempered",
     "to_saved",
-    "unwritten",
     "with_all_columns",
     "with_cuts",
     "with_labels",

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
@@ -56,9 +55,9 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
-Scores = npt.NDArray[np.float64]
 COLUMNS = 20  # whose tables a notebook shows
 
 
@@ -66,7 +65,7 @@ class Parameters(Protocol):
     """What an estimate holds at least: the class prior and how to read values."""
 
     @property
-    def log_prior(self) -> Scores: ...
+    def log_prior(self) -> Floats: ...
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
@@ -90,7 +89,7 @@ class Classifier(Stored, TakesLabels):
     memory_limit: Any = None
 
     params_: Any
-    classes_: npt.NDArray[Any]
+    classes_: Array
 
     rows_are: ClassVar[str] = "rows"
     """What a row is to a person."""
@@ -103,7 +102,7 @@ class Classifier(Stored, TakesLabels):
     if TYPE_CHECKING:
 
         def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
-        def log_joint(self, params: Any, block: Block) -> Scores: ...
+        def log_joint(self, params: Any, block: Block) -> Floats: ...
         def column_table(self, column: str) -> Table: ...
 
     # -- what a model may add ------------------------------------------------------------------------
@@ -202,13 +201,13 @@ class Classifier(Stored, TakesLabels):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> Scores:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | x) of each row (rows, classes).
 
         Of a Spark or Dask frame: the frame with a column ``p_…`` for each class.
         """
         if lies_elsewhere(X):
-            return cast(Scores, self._scored_there(X, "predict_proba"))
+            return cast(Floats, self._scored_there(X, "predict_proba"))
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
             proba, evidence = logspace.normalise(self.tempered(scores))
             if evidence[0] > -np.inf:
@@ -223,7 +222,7 @@ class Classifier(Stored, TakesLabels):
         impossible.tell()
         return stacked(parts, len(self.classes_)) if whole is None else whole
 
-    def predict_log_proba(self, X: Any) -> Scores:
+    def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | x) of each row (rows, classes)."""
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
@@ -235,13 +234,13 @@ class Classifier(Stored, TakesLabels):
         impossible.tell()
         return stacked(parts, len(self.classes_))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row; ties as the setting ``ties`` says.
 
         Of a Spark or Dask frame: the frame with the column ``predicted``.
         """
         if lies_elsewhere(X):
-            return cast(npt.NDArray[Any], self._scored_there(X, "predict"))
+            return cast(Array, self._scored_there(X, "predict"))
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
             return np.asarray(self.classes_[first_best(one)])
@@ -273,7 +272,7 @@ class Classifier(Stored, TakesLabels):
             raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
-    def choose(self, scores: Scores, block: Block) -> npt.NDArray[np.int64]:
+    def choose(self, scores: Floats, block: Block) -> Ints:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
 
@@ -328,7 +327,7 @@ class Classifier(Stored, TakesLabels):
         with naming_the_file(source):
             return completed(source, self.schema_, self.params_.vocabularies)
 
-    def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
+    def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
         self.check_settings()
         source = self.with_all_columns(open_source(X))
@@ -344,13 +343,11 @@ class Classifier(Stored, TakesLabels):
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
-    def tempered(self, scores: Scores) -> Scores:
+    def tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def label_codes(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    def label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
         """(class codes, C for an unknown class; weights)"""
         self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
@@ -388,7 +385,7 @@ class Classifier(Stored, TakesLabels):
         return model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
 
 
-def class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
+def class_array(classes: tuple[Value, ...]) -> Array:
     """Class labels as an array of their own type; as objects where NumPy would round them.
 
     >>> class_array((1, 2**80)).tolist() == [1, 2**80]
@@ -398,13 +395,13 @@ def class_array(classes: tuple[Value, ...]) -> npt.NDArray[Any]:
     return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
-def _room_for(X: Any, n_classes: int) -> Scores | None:
+def _room_for(X: Any, n_classes: int) -> Floats | None:
     """Where the scores of all rows will stand; None where their number is not known before they are read."""
     shape = getattr(X, "shape", None)
     return np.empty((shape[0], n_classes)) if shape and len(shape) == 2 and isinstance(shape[0], int) else None
 
 
-def stacked(parts: list[Scores], n_classes: int) -> Scores:
+def stacked(parts: list[Floats], n_classes: int) -> Floats:
     """The scores of all blocks (rows, classes)."""
     if len(parts) == 1:
         return parts[0]

@@ -25,13 +25,12 @@ from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import telescoped
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 class CodedClassifier(TallyClassifier):
@@ -73,7 +72,7 @@ class CodedClassifier(TallyClassifier):
         self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
         return self
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
         """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing.
 
         A number is drawn evenly from its interval, an open one being as wide as the others on average. So the model
@@ -91,17 +90,17 @@ class CodedClassifier(TallyClassifier):
             columns[name] = cells_of(values, self.schema_.columns[name], slots.get(name, labels), rng)
         return Table(columns), self.classes_[labels]
 
-    def log_terms(self, params: Any, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: Any, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores when it joins those before it, in schema order (rows, classes)."""
         known: dict[str, Any] = dict.fromkeys(block.codes, np.zeros(block.n_rows, dtype=np.uint8))
 
-        def joining(name: str) -> Scores:
+        def joining(name: str) -> Floats:
             known[name] = block.codes[name]
             return self.log_joint(params, replace(block, codes=known))
 
         return telescoped(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
-    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Slots of each column that takes part, for rows of these classes."""
         raise TypeError(f"{type(self).__name__} cannot be sampled")
 
@@ -122,7 +121,7 @@ class CodedLeftOut(ABC):
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
         """(ln P(x | class), ln P'(x | class)), both (rows, classes); of the second the own class is taken."""
 
-    def scores(self, block: Block) -> Scores:
+    def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
         labels = block.labels
         if labels is None or (labels >= len(self.tally.classes)).any():

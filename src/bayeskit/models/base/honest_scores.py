@@ -17,8 +17,7 @@ from bayeskit.evaluate.folds import labelled_table, posterior_over, stratified_f
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import written_prior
 from bayeskit.explain.work import Work, work_of
 from bayeskit.models.base.available import available_where, having
-from bayeskit.models.base.classifier import Classifier, Scores, stacked
+from bayeskit.models.base.classifier import Classifier, stacked
+from bayeskit.typing import Floats
 
 
 class LogLikelihood(NamedTuple):
@@ -25,11 +26,11 @@ class LogLikelihood(NamedTuple):
 class KnowsJoint(Classifier):
     """A classifier whose ``log_joint`` is ln P(x, class)."""
 
-    def predict_joint_log_proba(self, X: Any) -> Scores:
+    def predict_joint_log_proba(self, X: Any) -> Floats:
         """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
         return stacked([scores for _, scores in self._score(X)], len(self.classes_))
 
-    def score_samples(self, X: Any) -> Scores:
+    def score_samples(self, X: Any) -> Floats:
         """ln p(x) of each row."""
         parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -56,12 +57,12 @@ class KnowsJoint(Classifier):
         return self.prior
 
     @available_where(having("written_factors"), "it is no product of one factor for each column")
-    def predict_column_log_proba(self, X: Any) -> dict[str, Scores]:
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
 
         With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
         """
-        parts: dict[str, list[Scores]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
+        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
         for block, _ in self._score(X):
             for name, term in self.log_terms(self.params_, block).items():
                 parts[name].append(term)

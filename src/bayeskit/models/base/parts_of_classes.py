@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value, sort_values
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
-
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array
 
 
 def name_of(label: Value, number: int) -> str:
@@ -28,7 +25,7 @@ def name_of(label: Value, number: int) -> str:
     return json.dumps([label, number], ensure_ascii=False)
 
 
-def parts_of(tally: Tally, model: str, what: str) -> tuple[Index, Index, tuple[Value, ...]]:
+def parts_of(tally: Tally, model: str, what: str) -> tuple[Array, Array, tuple[Value, ...]]:
     """(the class of each part, its number, the classes); other tallies are refused."""
     try:
         read = [json.loads(name) for name in tally.classes]  # type: ignore[arg-type]
@@ -46,7 +43,7 @@ def parts_of(tally: Tally, model: str, what: str) -> tuple[Index, Index, tuple[V
     return owner, np.array([number for _, number in named], dtype=np.int64), classes
 
 
-def of_classes(tally: Tally, owner: Index, classes: tuple[Value, ...]) -> Tally:
+def of_classes(tally: Tally, owner: Array, classes: tuple[Value, ...]) -> Tally:
     """The counts of the classes: their parts together."""
     schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
     order = np.argsort(owner, kind="stable")

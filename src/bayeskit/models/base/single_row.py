@@ -12,11 +12,10 @@ from operator import add, is_
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.estimate.columns.one_cell import Odd, Row
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 PLAIN = {str, int, float, bool, type(None)}
 
 

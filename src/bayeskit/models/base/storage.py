@@ -23,8 +23,6 @@ class Stored(Estimator):
     restore: Any
     """``restore(tally, state)`` becomes the fitted model that was saved."""
     tally_: Tally
-    unwritten: ClassVar[Mapping[str, Any]] = {}
-    """What a file means that lacks a setting, where that is not the default of today: it is older than the setting."""
     unsaved: ClassVar[tuple[str, ...]] = ()
     """Settings that no file holds, since what was learnt stands in their place."""
 
@@ -68,7 +66,7 @@ class Stored(Estimator):
         model = cls()
         if unknown := settings.keys() - model.get_params(deep=False).keys():
             raise BadFile(f"{cls.__name__} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
-        return model.set_params(**{**cls.unwritten, **{name: _from_template(v) for name, v in settings.items()}})
+        return model.set_params(**{name: _from_template(v) for name, v in settings.items()})
 
 
 class Composite(Stored):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.schema import Numeric
@@ -15,8 +14,7 @@ from bayeskit.errors import QueryError
 from bayeskit.estimate.cuts import labels
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.remedy import Remedy
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 def network_of_tables(

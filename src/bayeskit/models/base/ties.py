@@ -17,9 +17,10 @@ from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.models.base.settings import seed_of
 from bayeskit.tolerance import TIE
+from bayeskit.typing import Array, Floats, Ints
 
 
-def first_best(scores: npt.NDArray[np.float64], n_threads: int = 1) -> npt.NDArray[np.int64]:
+def first_best(scores: Floats, n_threads: int = 1) -> Ints:
     """The position of the best class in each row (rows, classes), the first of a tie.
 
     >>> first_best(np.array([[0.1 + 0.2, 0.3]])).tolist()                # 0.30000000000000004 and 0.3
@@ -28,9 +29,7 @@ def first_best(scores: npt.NDArray[np.float64], n_threads: int = 1) -> npt.NDArr
     return kernels.best_classes(np.ascontiguousarray(scores), TIE, n_threads)
 
 
-def best_class(
-    scores: npt.NDArray[np.float64], block: Block, random: bool, seed: int, n_threads: int = 1
-) -> npt.NDArray[np.int64]:
+def best_class(scores: Floats, block: Block, random: bool, seed: int, n_threads: int = 1) -> Ints:
     """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
 
     A draw depends on the seed and the row's content alone, so neither order nor batches matter.
@@ -40,7 +39,7 @@ def best_class(
     best = scores.max(axis=1)
     within = scores >= (best - TIE * np.maximum(1.0, np.abs(best)))[:, None]
     within[np.isneginf(best)] = True
-    chosen: npt.NDArray[np.int64] = within.argmax(axis=1)
+    chosen: Ints = within.argmax(axis=1)
     rows = np.flatnonzero(within.sum(axis=1) > 1)
     if len(rows):
         order = within[rows].cumsum(axis=1)
@@ -66,7 +65,7 @@ def tie_seed(model: Any) -> int:
     return int(seed)
 
 
-def _row_hash(block: Block, rows: npt.NDArray[Any], seed: int) -> npt.NDArray[np.uint64]:
+def _row_hash(block: Block, rows: Array, seed: int) -> npt.NDArray[np.uint64]:
     state = np.full(len(rows), seed, dtype=np.uint64)
     contents = [column[rows].astype(np.uint64) for column in block.codes.values()]
     for column in block.floats.values():  # one zero, and one NaN

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -21,6 +20,7 @@ from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
+from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes.classifier import NaiveBayes
@@ -45,7 +45,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
         for block, unsmoothed in blocks:
             scores = left_out.scores(block, unsmoothed)
             scores /= model.temperature
-            labels: npt.NDArray[np.int64] = np.asarray(block.labels, dtype=np.int64)
+            labels: Ints = np.asarray(block.labels, dtype=np.int64)
             log_p = logspace.log_posterior_of(scores, labels)
             known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
             total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
@@ -67,7 +67,7 @@ def judged_terms(model: NaiveBayes, source: Source) -> Judge:
         order = np.random.default_rng(seed_of(model.random_state)).permutation(n_rows)
         chosen[order[int(MEMORY // per_row) :]] = False
     priors, labels, weights, start = [], [], [], 0
-    terms: dict[str, list[npt.NDArray[np.float64]]] = {}
+    terms: dict[str, list[Floats]] = {}
     for block in model.encoder().blocks(source):
         here = chosen[start : start + block.n_rows]
         start += block.n_rows

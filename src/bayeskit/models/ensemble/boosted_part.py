@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, positions
@@ -19,9 +18,8 @@ from bayeskit.estimate.calibration import log_capped
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.models.ensemble.linear_part import MOST_CLASSES, folds_by_class
 from bayeskit.tally.coded_trees import CodedTrees, Trees
+from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000  # fewer folds above so many rows
 FEW = 1_000  # rows below which a gain may more easily be chance
 LEAST_TRIED = 8  # columns of a tree, where half of them are fewer
@@ -35,7 +33,7 @@ class BoostedPart:
 
     classes: tuple[Value, ...]
     trees: Trees
-    values: npt.NDArray[np.float32]
+    values: Singles
 
     def scores(self, codes: Bytes, classes: Any, n_threads: int) -> Floats:
         """What is added (rows, classes): nothing to a class that was never seen."""
@@ -52,14 +50,14 @@ class BoostedPart:
     def __len__(self) -> int:
         return len(self.trees[0]) - 1
 
-    def arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[Array]:
         """All that is held."""
         return [*self.trees, self.values]
 
 
 def fit_boosting(
     rows: LearntRows,
-    asked: npt.NDArray[np.int64],
+    asked: Ints,
     trees: CodedTrees,
     codes: Bytes,
     scores: Floats,

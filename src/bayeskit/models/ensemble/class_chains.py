@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.typing import Bytes, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 Codes = dict[str, ColumnCodes]
 STEPS, TOGETHER, MOST_CUTS = 24, 12, 3  # of a chain: its length, the columns it chooses a step from, the cuts of each
 PART = 5_000  # rows that choose a chain, about
@@ -21,7 +21,7 @@ PART = 5_000  # rows that choose a chain, about
 class Steps:
     """The steps of class chains, those of chain b from ``start[b]`` to ``start[b + 1]``."""
 
-    start: npt.NDArray[np.int64]
+    start: Ints
     column: npt.NDArray[np.int32]
     m: Floats
     cuts: Floats  # (steps, most cuts), NaN where there is none; of a coded column the codes that are singled out
@@ -39,7 +39,7 @@ class Steps:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def some(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats, Floats]:
+    def some(self, first: int, last: int) -> tuple[Ints, npt.NDArray[np.int32], Floats, Floats]:
         """Start, column, m and cuts of some chains."""
         start = self.start[first : last + 1]
         own = slice(start[0], start[-1])
@@ -57,7 +57,7 @@ class Steps:
 
 def draw_chains(
     rows: LearntRows, n_chains: int, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], Floats]:
+) -> tuple[Bytes, npt.NDArray[np.int32], Floats]:
     """Parts (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts), NaN for none.
 
     Every other chain tells all values of a coded column apart. For the others, its cuts are one to three codes: their

@@ -30,7 +30,6 @@ from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.model_file import State
 from bayeskit.models.base.available import available_where
-from bayeskit.models.base.classifier import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
@@ -51,13 +50,14 @@ from bayeskit.models.ensemble.parameters import (
     unknown,
 )
 from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.models.ensemble.structure_parts import from_parts, to_parts, with_rows
+from bayeskit.models.ensemble.structure_parts import from_parts, to_parts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, Rows
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats
 
 Progress = Callable[[str, int, int], object]
 FEW_ROWS = 3_000  # up to which members and chains need not earn their place
@@ -338,8 +338,7 @@ class BayesClassifier(Learner):
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self.check_settings()
-        tally, arrays = with_rows(tally, state.header, state.arrays)
-        structure, left_out, importance = from_parts(tally, state.header, arrays)
+        structure, left_out, importance = from_parts(tally, state.header, state.arrays)
         self._figures = FitFigures(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
         if self.keep_rows != (leaves is None):
@@ -363,16 +362,16 @@ class BayesClassifier(Learner):
         head = f"Rows of the fit{some}, each left out of the counts in turn"
         return SheetText(Sheet(head, (self.left_out_.grid, optimistic, f"It is made of {self._in_words()}.")))
 
-    def log_joint(self, params: EnsembleParameters, block: Block) -> Scores:
+    def log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
         """ln P(class | x) of each row (rows, classes), capped."""
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
-    def log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
         """By how much ln P(class | x) changes when a column joins those before it (rows, classes), in schema order."""
         told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
 
-        def joining(name: str) -> Scores:
+        def joining(name: str) -> Floats:
             known[name] = told[name]
             return log_scores(params, list(known.values()), self._threads())
 
@@ -418,7 +417,7 @@ class BayesClassifier(Learner):
         return Table({"column": [column], "exponent": [float(self.structure_.column_exponents[names.index(column)])]})
 
 
-def _naive_left_out(naive: NaiveBayes) -> Scores:
+def _naive_left_out(naive: NaiveBayes) -> Floats:
     """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes): its codes are the tally's."""
     rows = rows_of(naive.tally_)
     left_out, scores = naive.left_out(), []

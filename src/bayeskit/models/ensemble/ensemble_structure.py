@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,8 @@ from bayeskit.models.ensemble.linear_part import LinearPart
 from bayeskit.models.ensemble.members import Members
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
 from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 Codes = dict[str, ColumnCodes]
 
 
@@ -71,7 +70,7 @@ class Structure:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _arrays(self) -> list[npt.NDArray[Any]]:
+    def _arrays(self) -> list[Array]:
         cuts, steps = [mine[name] for mine in self.cuts for name in sorted(mine)], self.steps
         weighed = [np.array(self.temperatures), self.exponents, *(self.line.arrays() if self.line else ())]
         weighed += self.boosting.arrays() if self.boosting else []

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.estimate.calibration import fit_exponents, fit_temperature
@@ -38,9 +37,8 @@ from bayeskit.models.ensemble.parameters import (
 )
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
 from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.typing import Array, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 SURER = 1.07  # than of rows left out, which only the trees judge that they have not grown
 MOST_TEMPERED = 4_000  # rows that a single number is fitted to
 
@@ -262,7 +260,7 @@ def without_columns(structure: Structure, exponents: Floats) -> Structure:
     )
 
 
-def left_out_prior(rows: LearntRows, asked: npt.NDArray[np.int64]) -> Floats:
+def left_out_prior(rows: LearntRows, asked: Ints) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
     return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO)))
 
@@ -276,7 +274,7 @@ class LeftOutScores:
     """
 
     rows: LearntRows
-    asked: npt.NDArray[np.int64]
+    asked: Ints
 
     def of(self, log_proba: Floats) -> tuple[float, float | None]:
         """Of ln P(class | x) (rows, classes)."""
@@ -292,7 +290,7 @@ class LeftOutScores:
         guess = np.full(len(self.asked), self.rows.class_weights.argmax())
         return self._judged(left_out_prior(self.rows, self.asked), guess)
 
-    def _judged(self, log_proba: Floats, guess: npt.NDArray[Any]) -> tuple[float, float | None]:
+    def _judged(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
         rows, labels = self.rows, self.rows.labels[self.asked]
         weights = None if rows.weights is None else rows.weights[self.asked]
         lost = takes_class_along(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.tally.coded_trees import UNKNOWN, CodedTrees, Trees, tree_columns
+from bayeskit.typing import Bytes, Floats, Singles
 
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 SHARE = 0.65  # of the rows grow a tree
 MOST_GROWN = 100_000  # rows that grow a tree, about
 MOST_CUT = 200_000  # rows whose numbers are cut
@@ -136,12 +135,12 @@ class LeftOutForests:
         return means
 
 
-def ready_leaves(trees: CodedTrees, totals: Floats, prior: Floats, n: float, n_threads: int) -> npt.NDArray[np.float32]:
+def ready_leaves(trees: CodedTrees, totals: Floats, prior: Floats, n: float, n_threads: int) -> Singles:
     """What every node says (nodes, classes), ready to be asked."""
     return kernels.smooth_leaves(trees.arrays, totals, prior, n, BACK_OFF, n_threads)
 
 
-def means_of(trees: CodedTrees, values: npt.NDArray[np.float32], codes: Bytes, n_threads: int) -> list[Floats]:
+def means_of(trees: CodedTrees, values: Singles, codes: Bytes, n_threads: int) -> list[Floats]:
     """Both means of each forest (rows, classes)."""
     means = []
     for first, last in forests_of(len(trees)):

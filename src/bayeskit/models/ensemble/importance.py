@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import LeftOutForests, count_leaves, total_leaves
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.models.ensemble.parameters import capped, prior_of, put_means
+from bayeskit.typing import Bytes, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
 
 
@@ -24,7 +22,7 @@ class ColumnImportance:
     """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
 
     structure: Structure
-    which: npt.NDArray[np.int64]  # of the learnt rows
+    which: Ints  # of the learnt rows
     terms: Singles  # (rows, classes, terms)
     scores: Floats  # (rows, classes)
     left_out: LeftOutForests | None  # without the totals of the nodes, which all rows are counted for
@@ -34,7 +32,7 @@ class ColumnImportance:
     def of(
         cls,
         structure: Structure,
-        asked: npt.NDArray[np.int64],
+        asked: Ints,
         terms: Singles,
         scores: Floats,
         left_out: LeftOutForests | None,
@@ -75,7 +73,7 @@ class ColumnImportance:
             rises.append(float(np.average(worse, weights=weights)))
         return rises
 
-    def _as_of_new_rows(self, rows: LearntRows, cells: dict[str, Any], codes: npt.NDArray[np.uint8]) -> Floats:
+    def _as_of_new_rows(self, rows: LearntRows, cells: dict[str, Any], codes: Bytes) -> Floats:
         """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
         structure, told = self.structure, np.zeros((len(codes), len(rows.classes)))
         if structure.line is not None and structure.trees is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,8 @@ from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import Part, Rows
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
 
 
@@ -30,7 +29,7 @@ class LearntRows:
     """All rows to learn from, in memory: columns in the schema's order, labels as codes."""
 
     codes: dict[str, ColumnCodes]
-    columns: list[npt.NDArray[Any]]
+    columns: list[Array]
     labels: npt.NDArray[np.uint32]
     classes: tuple[Value, ...]
     weights: Floats | None
@@ -40,7 +39,7 @@ class LearntRows:
             check_range(float(self.weights.min()), float(self.weights.sum()))
 
     @property
-    def cells(self) -> dict[str, npt.NDArray[Any]]:
+    def cells(self) -> dict[str, Array]:
         """Columns by name."""
         return dict(zip(self.codes, self.columns, strict=True))
 
@@ -50,7 +49,7 @@ class LearntRows:
         kinds = self.codes.values()
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
-    def unit(self, rows: npt.NDArray[Any]) -> Floats:
+    def unit(self, rows: Array) -> Floats:
         """What is taken away where these rows are left out: one of each, or all of a lighter one."""
         return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
 
@@ -123,7 +122,7 @@ def learnt_rows(tally: Tally) -> LearntRows:
     return LearntRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
 
 
-def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[npt.NDArray[Any]]:
+def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[Array]:
     """The columns of new rows, coded as they were learnt; infinity, which here means unknown, is refused."""
     raise_unusable(block.floats, block.start)
     found = []

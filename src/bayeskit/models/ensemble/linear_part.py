@@ -21,10 +21,8 @@ from bayeskit.data.numbers import LARGEST
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.typing import Array, Bytes, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
-Index = npt.NDArray[np.int64]
 CODES = 256
 VARIANCE = 3.0  # of the coefficients' normal prior
 FARTHEST = 4.0  # deviations
@@ -43,13 +41,11 @@ class LinearPart:
     numbers: tuple[str, ...]  # columns in deviations
     centre: Floats
     spread: Floats
-    read: Index  # the trees' column that each table of numbers reads
+    read: Ints  # the trees' column that each table of numbers reads
     tables: Floats  # (tables, codes): normal scores, and numbers that values stand for
     coefficients: Floats
 
-    def features(
-        self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees
-    ) -> tuple[Bytes, npt.NDArray[np.int64], Floats]:
+    def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
         """(one-hot codes, where their coefficients begin, numbers) of rows."""
         hot = trees.hot_columns
         n_numbers = 1 + len(self.numbers) + len(self.tables)
@@ -83,13 +79,13 @@ class LinearPart:
         told[:, known] = shares + logspace.log(np.maximum(logspace.exp(log_prior[known]).sum(), 0.0))
         return told
 
-    def arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[Array]:
         """All that is held."""
         return [self.centre, self.spread, self.read, self.tables, self.coefficients]
 
 
 def fit_line(
-    rows: LearntRows, asked: Index, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
+    rows: LearntRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
 ) -> tuple[LinearPart, Floats]:
     """(the line, ln P(class | x) of the asked rows (asked, classes), each by the fold that has not seen it)"""
     n_rows, n_classes = len(rows.labels), len(rows.classes)
@@ -110,7 +106,7 @@ def fit_line(
     return made, np.asarray(logspace.log_normalise(told)[0])
 
 
-def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Index:
+def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
     """The fold of each row, drawn; those of a class are shared among all folds."""
     shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
@@ -119,7 +115,7 @@ def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.
 
 def _reader(
     line: LinearPart, rows: LearntRows, trees: CodedTrees, codes: Bytes
-) -> Callable[[Index], tuple[Bytes, Index, Floats]]:
+) -> Callable[[Ints], tuple[Bytes, Ints, Floats]]:
     """The features of some rows; where there is room they are made once for all folds."""
     if len(rows.labels) > MOST_READ:
         return lambda some: line.features({name: c[some] for name, c in rows.cells.items()}, codes[some], trees)
@@ -174,7 +170,7 @@ def _normal_scores(counts: Floats) -> Floats:
     return scores
 
 
-def _fitted(rows: LearntRows, which: Index, hot: Bytes, place: Index, numbers: Floats, n_threads: int) -> Floats:
+def _fitted(rows: LearntRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
     """Coefficients of the line that is most probable by some rows, under a normal prior on all but the intercept."""
     from scipy.optimize import minimize
 

@@ -6,7 +6,6 @@ Cuts have not seen the classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,8 @@ from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.estimate.information import pair_information
 from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 Codes = dict[str, ColumnCodes]
 PARENTS = 5  # of a column in a member, at most
 COARSE = 5  # intervals in which dependence is measured
@@ -27,7 +26,7 @@ class Members:
     """Cuts of every number and the parents of every column, member by member."""
 
     cuts: tuple[dict[str, Floats], ...]
-    sizes: npt.NDArray[np.int64]  # (members, columns)
+    sizes: Ints  # (members, columns)
     parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 where there is none
 
     @classmethod
@@ -39,7 +38,7 @@ class Members:
         ]
         return cls(cuts, np.array(sizes, dtype=np.int64).reshape(len(cuts), len(how)), parents)
 
-    def codes(self, columns: list[npt.NDArray[Any]], how: Codes, n_threads: int) -> npt.NDArray[Any]:
+    def codes(self, columns: list[Array], how: Codes, n_threads: int) -> Array:
         """(members, columns, rows): numbers by each member's own cuts."""
         n_rows = len(columns[0])
         out = np.empty((*self.sizes.shape, n_rows), dtype=np.min_scalar_type(int(self.sizes.max())))
@@ -49,7 +48,7 @@ class Members:
         return out
 
 
-def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> npt.NDArray[Any]:
+def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> Array:
     """Codes of numbers by cuts, a value on a cut to the left; infinity is a number that is not known."""
     by_cuts = ColumnCodes(tuple(range(len(cuts) + 1)), how.missing)
     codes = by_cuts.shift(kernels.bin_codes([column], [cuts], n_threads)[0])
@@ -66,7 +65,7 @@ def draw_members(rows: LearntRows, n_members: int, rng: np.random.Generator, n_t
     points = rows.cut_points
     information = _information(rows, [among and among[0] for among in points], n_threads)
     n_columns, all_cuts = len(points), []
-    orders: list[npt.NDArray[np.int64]] = []
+    orders: list[Ints] = []
     parents = np.full((n_members, n_columns, min(PARENTS, n_columns - 1)), -1, dtype=np.int32)
     for j in range(n_members):
         all_cuts.append(

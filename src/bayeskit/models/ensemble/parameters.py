@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.column_codes import ColumnCodes
@@ -24,9 +23,9 @@ from bayeskit.models.ensemble.learnt_rows import LearntRows, check_range
 from bayeskit.models.ensemble.members import Members
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Columns = list[npt.NDArray[Any]]
+Columns = list[Array]
 Tell = Callable[[str, int, int], None]
 PSEUDO = 1.0  # rows of each class that the prior and the cap add to those learnt
 CHAINS_TOGETHER = 8
@@ -44,10 +43,10 @@ class EnsembleParameters:
     codes: dict[str, ColumnCodes]  # how columns are coded
     structure: Structure
     members: Members
-    factors: list[tuple[npt.NDArray[np.int64], Any]]  # columns, and what was counted for them
+    factors: list[tuple[Ints, Any]]  # columns, and what was counted for them
     chains: list[Any]
     learnt_columns: Columns  # with which chains compare a row in contexts of one learnt row
-    leaves: npt.NDArray[np.float32] | None  # what every node of a tree says
+    leaves: Singles | None  # what every node of a tree says
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
@@ -60,7 +59,7 @@ class EnsembleParameters:
         return np.asarray(log_scores(self, unknown(self, 1), 1)[0])
 
     @cached_property
-    def tree_tables(self) -> list[npt.NDArray[np.uint8]]:
+    def tree_tables(self) -> list[Bytes]:
         """The trees' codes of the values as they are coded now."""
         return [] if self.structure.trees is None else self.structure.trees.tables(self.codes)
 
@@ -70,13 +69,13 @@ def prior_of(rows: LearntRows) -> Floats:
     return np.asarray(smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes)))
 
 
-def some_columns(n_columns: int) -> list[npt.NDArray[np.int64]]:
+def some_columns(n_columns: int) -> list[Ints]:
     """The columns in groups that are learnt together, sixteen at most."""
     step = max(8, -(-n_columns // 16))
     return [np.arange(first, min(first + step, n_columns)) for first in range(0, n_columns, step)]
 
 
-def coded_sizes(codes: Mapping[str, ColumnCodes]) -> npt.NDArray[np.int64]:
+def coded_sizes(codes: Mapping[str, ColumnCodes]) -> Ints:
     """Values of each coded column, 0 for a number."""
     return np.array([how.size for how in codes.values()], dtype=np.int64)
 
@@ -185,7 +184,7 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
     return terms @ structure.exponents
 
 
-def put_means(terms: npt.NDArray[Any], where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
+def put_means(terms: Array, where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
     """Means of chains or trees into the terms that they are, tempered."""
     for place, scores, by in zip(range(where.start, where.stop), means, temperatures, strict=False):
         terms[:, :, place] = logspace.log_normalise(by * scores)[0]

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
@@ -27,11 +26,9 @@ from bayeskit.models.ensemble.weighed_terms import WeighedTerms
 from bayeskit.tally import coded_trees
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.leaves import Leaves
-from bayeskit.tally.plan import Request
-from bayeskit.tally.rows import Rows
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array
 
-Array = npt.NDArray[Any]
 Parts = tuple[dict[str, Any], list[Array]]
 FIXED = 9  # arrays of members, chains and exponents
 OF_LINE = 5
@@ -106,24 +103,6 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     }
     importance = _numbers(header["importance"], len(names))
     return structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
-
-
-def with_rows(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Tally, list[Array]]:
-    """(tally, arrays of the structure): version 0.1 wrote rows beside the structure, in the ensemble's own codes."""
-    if Rows.kind in tally.statistics or Leaves.kind in tally.statistics:
-        return tally, arrays
-    names = [str(name) for name in header["columns"]]
-    _need(len(arrays) == FIXED + 2 + len(names) and set(names) == set(tally.schema.used), "its columns")
-    labels, weights, *structure = arrays[: FIXED + 2]
-    slots = []
-    for name, column in zip(names, arrays[FIXED + 2 :], strict=True):
-        family = tally.families.get(name)
-        _need(column.dtype.kind == ("f" if family is None else "u"), "the types of its arrays")
-        coded = family is not None and not family.missing.any()  # where nothing is missing, codes began with 0
-        slots.append((column + np.uint32(1) if family.values else 0 * column) if coded and family else column)
-    rows = Rows.from_parts(Request(Rows.kind, tuple(names)), {}, [labels, weights, *slots], tally.space)
-    rows.check(tally)
-    return tally.with_statistic(rows), structure
 
 
 def _codes(tally: Tally, names: list[str], values: Any, missing: Any) -> Codes:

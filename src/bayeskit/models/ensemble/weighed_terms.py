@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
+
 STIFF = 8.0  # penalty on the exponents of columns: their left-out terms are honest, but the exponents overfit
 
 

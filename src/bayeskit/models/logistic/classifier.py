@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
@@ -40,9 +39,9 @@ from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import CONSTANT, NOISE
+from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
-Floats = npt.NDArray[np.float64]
 LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
 
 
@@ -174,7 +173,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
         return self._become_sparse(self_classes, *loss.plain(theta))
 
-    def _become_sparse(self, classes: npt.NDArray[Any], intercept: Floats, coef: Floats) -> Self:
+    def _become_sparse(self, classes: Array, intercept: Floats, coef: Floats) -> Self:
         self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
         self._sparse, self.n_features_in_ = True, coef.shape[1]
         self.features_ = [f"x{j}" for j in range(coef.shape[1])]
@@ -247,7 +246,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         z = self.decision_function(X)
         return logspace.normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)])
@@ -387,7 +386,7 @@ def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, fl
     return float(penalty), iterations, None if path is None else [(float(a), float(b)) for a, b in path]
 
 
-def _refuse_one_class(classes: npt.NDArray[Any]) -> None:
+def _refuse_one_class(classes: Array) -> None:
     if len(classes) < 2:
         raise BayesError(
             f"there is one class only ({np.asarray(classes).tolist()[0]!r}): log odds need at least two classes"

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -37,12 +36,11 @@ from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.export.of_columns import coding
 from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm
+from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes.classifier import NaiveBayes
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +51,7 @@ class LogisticForm(Readable):
     the plain x.
     """
 
-    classes: npt.NDArray[Any]
+    classes: Array
     encoder: Encoder
     base: Floats  # (classes,)
     columns: tuple[str, ...]  # measured ones
@@ -211,7 +209,7 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
 
 
 def words_form(
-    classes: npt.NDArray[Any], encoder: Encoder, base: Floats, term: WordsTerm, opened: Callable[[Any], Source]
+    classes: Array, encoder: Encoder, base: Floats, term: WordsTerm, opened: Callable[[Any], Source]
 ) -> LogisticForm:
     """The logistic form of a score that is a sum over the words of a document."""
     refuse_infinite({"a word has": term.weights}, base)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -33,14 +32,14 @@ from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
-from bayeskit.estimate.variance import BEFORE, as_variance_floor
+from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import DensityTable, class_densities
 from bayeskit.explain.images import ClassImages, class_images
 from bayeskit.export.of_columns import column_terms
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
@@ -54,11 +53,10 @@ from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -132,8 +130,6 @@ class NaiveBayes(Exported, TallyClassifier):
     temperature: float = 1.0
     variance_floor: Any = 0.01
     unlabelled: str = "error"
-
-    unwritten: ClassVar[Mapping[str, Any]] = {"variance_floor": BEFORE}
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -212,7 +208,7 @@ class NaiveBayes(Exported, TallyClassifier):
             return TextColumns
         return kind_of(self.setting_for("numeric", name, schema), statistic)
 
-    def log_joint(self, params: NaiveParameters, block: Block) -> Scores:
+    def log_joint(self, params: NaiveParameters, block: Block) -> Floats:
         """ln P(x, class) of the rows of a block (rows, classes), under these beliefs."""
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         threads = self._threads()
@@ -230,7 +226,7 @@ class NaiveBayes(Exported, TallyClassifier):
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
         return OneRow.of(self.params_.log_prior, cells)
 
-    def column_scores(self, params: NaiveParameters, name: str, cells: npt.NDArray[Any]) -> Scores:
+    def column_scores(self, params: NaiveParameters, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
         return params.by_column[name].scores(name, cells)
 
@@ -238,7 +234,7 @@ class NaiveBayes(Exported, TallyClassifier):
         """Numbers of a measured column that are equally probable in each class (classes, n)."""
         return params.by_column[name].points(name, n)
 
-    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores of a block (rows, classes), in schema order."""
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
@@ -423,7 +419,7 @@ class NaiveBayes(Exported, TallyClassifier):
         means = dict(zip(names, moments.mean().T, strict=True))
         return class_images(self.schema_, self.tally_.classes, means, shape, "mean")
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
         """Rows drawn from the model, and their classes: a class by the prior, then each column by itself.
 
         A column that the model leaves out is drawn as missing.

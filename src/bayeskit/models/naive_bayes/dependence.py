@@ -26,8 +26,8 @@ from bayeskit.evaluate.reliability import Reliability, top_reliability
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.tally.pairs import Pairs
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint32]
 PARTS = 5  # of a number
 VALUES = 15  # of a column; the rest are one more
@@ -203,7 +203,7 @@ def _cells(codes: Codes) -> Floats:
     return np.where(codes == 0, np.nan, codes.astype(np.float64))
 
 
-def _coarse(block: Block, labels: npt.NDArray[Any], n_classes: int) -> tuple[dict[str, Codes], dict[str, int]]:
+def _coarse(block: Block, labels: Array, n_classes: int) -> tuple[dict[str, Codes], dict[str, int]]:
     """(codes with few values, 0 where missing; how many codes) of the columns that tell most of the class."""
     codes: dict[str, Codes] = {}
     for name, column in block.codes.items():
@@ -227,13 +227,13 @@ def _coarse(block: Block, labels: npt.NDArray[Any], n_classes: int) -> tuple[dic
     return {name: codes[name] for name in sizes}, sizes
 
 
-def _information(column: Codes, size: int, labels: npt.NDArray[Any], n_classes: int) -> float:
+def _information(column: Codes, size: int, labels: Array, n_classes: int) -> float:
     table = np.bincount(labels * size + column, minlength=n_classes * size).reshape(n_classes, size)
     return mutual_information(table[:, 1:])
 
 
 def _tested(
-    codes: dict[str, Codes], sizes: dict[str, int], labels: npt.NDArray[Any], n_classes: int, rng: np.random.Generator
+    codes: dict[str, Codes], sizes: dict[str, int], labels: Array, n_classes: int, rng: np.random.Generator
 ) -> tuple[Floats, list[Dependence], int]:
     """(bits of all pairs beyond chance, the pairs that are more than chance, how many were tested)"""
     names, n = tuple(codes), len(codes)

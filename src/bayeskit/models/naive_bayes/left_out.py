@@ -11,10 +11,9 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.vocabulary import positions
@@ -23,12 +22,10 @@ from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
 from bayeskit.estimate.prior import log_prior_without, prior_without_class
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes.classifier import NaiveBayes
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]
 
 
 class NaiveLeftOut:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.numbers import as_floats
@@ -34,11 +33,11 @@ from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes.classifier import NaiveBayes
 
-Floats = npt.NDArray[np.float64]
 Terms = Mapping["Kind", Floats]
 ROWS = 5000  # by which the kinds are chosen
 GAIN = 2.0  # nats by which another kind must be better: as much as a parameter must earn
@@ -105,7 +104,7 @@ class _Search:
 
     terms: Mapping[str, Terms]
     given: Floats
-    labels: npt.NDArray[np.int64]
+    labels: Ints
     weights: Floats
     tempered: bool
     exponent: float = 1.0
@@ -175,7 +174,7 @@ def _terms(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str]
 
 def _fixed(
     model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], speak: bool
-) -> tuple[Floats, npt.NDArray[np.int64], Floats, Floats]:
+) -> tuple[Floats, Ints, Floats, Floats]:
     """(ln P(class), classes, weights, sum of the terms of columns whose kind is not asked for)."""
     fitted = _fitted(model, schema, rows, names, **({} if speak else {"numeric": "gaussian"}))
     prior, terms = _left_out(fitted, rows)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.value_table import ValueTable
+from bayeskit.typing import Floats
 
 K = TypeVar("K", bound=Columns)
 
@@ -23,7 +21,7 @@ K = TypeVar("K", bound=Columns)
 class NaiveParameters:
     """What a naive Bayes model believes: the class prior, and the columns of each kind in the order of their scores."""
 
-    log_prior: npt.NDArray[np.float64]
+    log_prior: Floats
     kinds: tuple[Columns, ...] = ()
 
     @cached_property

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -36,7 +35,6 @@ from bayeskit.estimate.smoothing import Lidstone, as_smoothing
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
-from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, names_of
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
@@ -47,9 +45,8 @@ from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 Progress = Callable[[str, int, int], None]
 
 
@@ -318,7 +315,7 @@ class NBTree(CodedClassifier):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    def log_joint(self, params: TreeParameters, block: Block) -> Scores:
+    def log_joint(self, params: TreeParameters, block: Block) -> Floats:
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
         for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
             some = np.tile(params.log_leaf[leaf], (len(rows), 1))
@@ -337,7 +334,7 @@ class NBTree(CodedClassifier):
         self._check_is_fitted()
         return TreeLeftOut(self)
 
-    def draw(self, labels: Index, rng: np.random.Generator) -> dict[str, Index]:
+    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A leaf for each row by its class, then each column by its table there; the way to the leaf is given."""
         params = self.params_
         leaves = draw_slots(logspace.exp(params.log_leaf).T[labels], rng)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, Vocabulary
@@ -21,9 +20,8 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.base.ties import first_best
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 Tree = Any  # a leaf's number, or {"column": name, "default": branch, "branches": [[value, Tree], …]}
 
 MOST_BRANCHES = 64  # of a split
@@ -35,12 +33,12 @@ CELLS = 20_000_000  # of the counts behind one utility
 class Growth:
     """The rows of a table as codes (0 missing, i + 1 the i-th value), and when a node is split."""
 
-    columns: Mapping[str, Index]
+    columns: Mapping[str, Array]
     values: Mapping[str, tuple[Value, ...]]
-    labels: Index
+    labels: Array
     n_classes: int
     weights: Floats | None
-    folds: Index
+    folds: Array
     n_folds: int
     min_rows: float
     min_gain: float
@@ -54,7 +52,7 @@ class Growth:
         self.n_leaves = 0
         return self._node(np.arange(len(self.labels)))
 
-    def _node(self, rows: Index) -> Tree:
+    def _node(self, rows: Array) -> Tree:
         split = self._best_split(rows)
         if split is None:
             self.n_leaves += 1
@@ -66,7 +64,7 @@ class Growth:
         branches = [[values[slot - 1], child] for slot, child in zip(slots, children, strict=True)]
         return {"column": name, "default": default, "branches": branches}
 
-    def _best_split(self, rows: Index) -> tuple[str, list[int], Index, int] | None:
+    def _best_split(self, rows: Array) -> tuple[str, list[int], Array, int] | None:
         """(column, slots of its branches, branch of each row, branch of other values), None for a leaf."""
         weights = None if self.weights is None else self.weights[rows]
         total = float(len(rows) if weights is None else weights.sum())
@@ -86,7 +84,7 @@ class Growth:
                 best, least = (name, slots, branch, default), left
         return best
 
-    def _branches(self, name: str, rows: Index, weights: Floats | None) -> tuple[list[int], Index, int] | None:
+    def _branches(self, name: str, rows: Array, weights: Floats | None) -> tuple[list[int], Array, int] | None:
         """A branch for each value that the rows show; missing cells go where most rows go."""
         codes = self.columns[name][rows]
         size = len(self.values[name]) + 1
@@ -99,7 +97,7 @@ class Growth:
         to[slots] = np.arange(len(slots))
         return slots.tolist(), to[codes], default
 
-    def _candidates(self, rows: Index) -> list[str]:
+    def _candidates(self, rows: Array) -> list[str]:
         """The columns to try; of very many, those that tell most of the class."""
         if len(self.columns) <= self.max_columns:
             return list(self.columns)
@@ -112,7 +110,7 @@ class Growth:
         chosen = sorted(range(len(names)), key=lambda i: -information[i])[: self.max_columns]
         return [names[i] for i in sorted(chosen)]
 
-    def _right(self, rows: Index, branch: Index, n_branches: int) -> float:
+    def _right(self, rows: Array, branch: Array, n_branches: int) -> float:
         """The weight of the rows that naive Bayes in their branch puts right, learnt from the other folds."""
         n_contexts, n_classes = self.n_folds * n_branches, self.n_classes
         sizes = {name: len(self.values[name]) + 1 for name in self.columns}
@@ -142,7 +140,7 @@ class Growth:
         return float(right.sum() if weights is None else weights[right].sum())
 
 
-def stratified_folds(labels: Index, n_folds: int, rng: np.random.Generator) -> Index:
+def stratified_folds(labels: Array, n_folds: int, rng: np.random.Generator) -> Array:
     """A fold for each row, every class spread evenly over them.
 
     >>> stratified_folds(np.array([0, 0, 1, 1, 0, 0]), 2, np.random.default_rng(0)).tolist()
@@ -162,18 +160,18 @@ class Routes:
     tree: Tree
     vocabularies: Mapping[str, Vocabulary]
 
-    def leaves(self, codes: Mapping[str, Index], n: int) -> Index:
+    def leaves(self, codes: Mapping[str, Array], n: int) -> Array:
         """The leaf in which each row is counted: missing and other values take the branch of most rows."""
         leaf_of_row = np.zeros(n, dtype=np.int64)
         for leaf, rows in self._walk(self.tree, codes, np.arange(n), False):
             leaf_of_row[rows] = leaf
         return leaf_of_row
 
-    def compatible(self, codes: Mapping[str, Index], n: int) -> list[tuple[int, Index]]:
+    def compatible(self, codes: Mapping[str, Array], n: int) -> list[tuple[int, Array]]:
         """(leaf, the rows that may be in it): missing and other values may be in all branches."""
         return self._walk(self.tree, codes, np.arange(n), True)
 
-    def _walk(self, node: Tree, codes: Mapping[str, Index], rows: Index, all_ways: bool) -> list[tuple[int, Index]]:
+    def _walk(self, node: Tree, codes: Mapping[str, Array], rows: Array, all_ways: bool) -> list[tuple[int, Array]]:
         if not isinstance(node, Mapping):
             return [(int(node), rows)]
         vocabulary = self.vocabularies[node["column"]]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -18,12 +17,10 @@ from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.base.coded_classifier import CodedLeftOut
 from bayeskit.models.nbtree.growth import Routes, Tree, leaf_paths
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
     from bayeskit.models.nbtree.classifier import NBTree
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class TreeLeftOut(CodedLeftOut):
     """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
 
     model: NBTree
-    _home: Index  # the leaf of each row, by its values as they were learnt
+    _home: Array  # the leaf of each row, by its values as they were learnt
 
     def _of_unit(self, block: Block, unit: float) -> Floats:
         self._home = self.model.params_.routes.leaves(block.codes, block.n_rows)

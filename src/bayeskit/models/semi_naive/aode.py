@@ -18,7 +18,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -35,7 +34,6 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.dependence import DependenceGraph, pair_dependence
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import State
-from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
@@ -43,11 +41,11 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
+from bayeskit.typing import Array, Bools, Floats
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
-Floats = npt.NDArray[np.float64]
 ROWS = 20_000  # on which exponents are fitted, at most
 MOST = 1e9  # an exponent: far beyond any that is learnt
 CHUNK = 4096  # rows whose scores by every parent are held at a time
@@ -193,10 +191,10 @@ class AODE(CodedClassifier):
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         return super()._with_tally(tally, **{**self._held(tally), **settings})
 
-    def log_joint(self, params: AODEParameters, block: Block) -> Scores:
+    def log_joint(self, params: AODEParameters, block: Block) -> Floats:
         return self.log_likelihoods(params, block) + params.log_prior
 
-    def log_likelihoods(self, params: AODEParameters, block: Block) -> Scores:
+    def log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
         """ln P(x | class) of each row (rows, classes)."""
         model, threads = params.model, self._threads()
         columns = [block.codes[name] for name in model.values]
@@ -215,7 +213,7 @@ class AODE(CodedClassifier):
             scores[left] = part
         return scores
 
-    def _has_parent(self, params: AODEParameters, columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    def _has_parent(self, params: AODEParameters, columns: list[Array]) -> Bools:
         takes_part, at = ~np.isneginf(params.log_weights), 0
         has_parent = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
         for column, size in zip(columns, params.model.sizes, strict=True):
@@ -225,9 +223,7 @@ class AODE(CodedClassifier):
             at += size
         return has_parent
 
-    def _multiply(
-        self, params: AODEParameters, columns: list[npt.NDArray[Any]], exponents: Floats, out: Floats
-    ) -> None:
+    def _multiply(self, params: AODEParameters, columns: list[Array], exponents: Floats, out: Floats) -> None:
         """Σ w_p ln P_p(x | class) over the parents that take part, their exponents scaled to the sum of all."""
         for start in range(0, len(out), CHUNK):
             rows = slice(start, start + CHUNK)
@@ -236,9 +232,7 @@ class AODE(CodedClassifier):
             w *= exponents.sum() / np.maximum(w.sum(axis=1, keepdims=True), POSITIVE)
             out[rows] = np.einsum("rp,rpc->rc", w, np.where(w[:, :, None] > 0, terms, 0.0))
 
-    def parent_scores(
-        self, params: AODEParameters, columns: list[npt.NDArray[Any]]
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def parent_scores(self, params: AODEParameters, columns: list[Array]) -> tuple[Floats, Bools]:
         """(ln P_p(x | class) (rows, parents, classes), which parents take part (rows, parents))."""
         model, starts = params.model, np.cumsum([0, *params.model.sizes[:-1]])
         terms = kernels.score_parents(columns, model.sizes, model.tables, model.base, self._threads())
@@ -306,7 +300,7 @@ class AODE(CodedClassifier):
             joined = "their scores are multiplied, each with its exponent"
         return StructureDescription(f"every column in turn is the parent of all others, and {joined}", Table(columns))
 
-    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A parent at random, its value, and the others given it: the mean over all parents."""
         model = self.params_.model
         names = [name for name, used in zip(model.values, model.used, strict=True) if used]
@@ -338,7 +332,7 @@ class AODELeftOut(CodedLeftOut):
         with_row, without_row = (self.model.log_likelihoods(params, block) for params in self._params(unit))
         return with_row, without_row
 
-    def parent_scores(self, block: Block) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def parent_scores(self, block: Block) -> tuple[Floats, Bools]:
         """`AODE.parent_scores` of learnt rows, each without itself."""
         known = self.without_gone(block, 1.0)
         columns = [known.codes[name] for name in self.model.params_.model.values]

@@ -17,7 +17,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
@@ -28,14 +27,12 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
-from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.remedy import Setting
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class FullJointBayes(CodedClassifier):
         joint = self.params_.joint.marginal(tuple(tally.families))
         return tally.with_statistic(Joints({joint.columns: joint}))
 
-    def log_joint(self, params: JointParameters, block: Block) -> Scores:
+    def log_joint(self, params: JointParameters, block: Block) -> Floats:
         return self.log_likelihoods(params, block, 0.0) + params.log_prior
 
     def log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
@@ -207,7 +204,7 @@ class FullJointBayes(CodedClassifier):
         target, classes = self.schema_.target.name, self.tally_.classes
         return table_by_class(column, names.tolist(), counts, np.asarray(shares), target, classes)
 
-    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A training row without missing cells, or by smoothing any possible one."""
         params = self.params_
         complete = (params.joint.cells > 0).all(axis=1)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
@@ -38,8 +37,7 @@ from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import TIE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(eq=False, repr=False)

@@ -31,15 +31,13 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.of_columns import coding, context_term
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base import Scores
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class StructuredClassifier(Exported, CodedClassifier):
             total += log_evidence(counts, hyperparameters(rule, table.values, self.smoothing))
         return total
 
-    def log_joint(self, params: StructuredParameters, block: Block) -> Scores:
+    def log_joint(self, params: StructuredParameters, block: Block) -> Floats:
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
         used = {name: table for name, table in params.tables.items() if table.used}
         if used:
@@ -101,7 +99,7 @@ class StructuredClassifier(Exported, CodedClassifier):
             kernels.score_codes(context_columns(used, block, self._threads()), tables, scores, self._threads())
         return scores
 
-    def log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Scores]:
+    def log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
         """ln P(cell | class, parents) of each column (rows, classes), in schema order: the factors of the product."""
         terms = {name: np.zeros((block.n_rows, len(params.log_prior))) for name in self.schema_.used}
         for name, table in params.tables.items():
@@ -221,9 +219,9 @@ class StructuredClassifier(Exported, CodedClassifier):
         shares = np.concatenate(table.probabilities)[nodes]
         return shares.transpose(2, 0, 1).reshape(shares.shape[2], *sizes, shares.shape[1])
 
-    def draw(self, labels: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Columns after their parents, each by its table."""
-        drawn: dict[str, npt.NDArray[Any]] = {}
+        drawn: dict[str, Array] = {}
         tables = self.params_.tables
         while len(drawn) < len(tables):
             for name, table in tables.items():
@@ -282,7 +280,7 @@ def given_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) 
     return parents_of
 
 
-def _paths(table: ConditionalTable) -> list[npt.NDArray[np.int64]]:
+def _paths(table: ConditionalTable) -> list[Ints]:
     """For each parent, which of its values every context of the last level has."""
     node = np.arange(len(table.contexts.counts[-1]))
     codes = []

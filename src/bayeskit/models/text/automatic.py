@@ -6,17 +6,14 @@ or bigrams. The model goes on as the recipe that was chosen, and so does its fil
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from bayeskit.errors import BayesError
 from bayeskit.models.text.best import BEST
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.recipe import Recipe, Settings, Training
 from bayeskit.models.text.weighted import WeightedEvidence
 from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 LEAST_DOCUMENTS = 500
 MOST_CLASSES = 300
 EVIDENCE = WeightedEvidence("weighted", tries=((1, 1), (1, 2)))

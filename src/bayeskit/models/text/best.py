@@ -37,8 +37,8 @@ from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
 from bayeskit.models.text.word_choice import has_many_runs, limits_of
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats, Singles
 
-Floats = npt.NDArray[np.float64]
 SEED = 0
 AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
 BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
@@ -52,7 +52,7 @@ class LinearWeights:
 
     words: Words
     idf: Floats
-    table: npt.NDArray[np.float32]
+    table: Singles
     constant: Floats
     log_prior: Floats
     classes: tuple[Value, ...]
@@ -71,7 +71,7 @@ class LinearWeights:
         return np.ascontiguousarray(kept).view(np.uint32)
 
     @staticmethod
-    def unpacked(bits: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.float32]:
+    def unpacked(bits: Array, n_classes: int) -> Singles:
         """The table (words, classes) that :meth:`packed` wrote."""
         if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
             raise BadFile("the weights of the linear half do not fit their classes")

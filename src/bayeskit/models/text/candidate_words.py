@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
 from bayeskit.data.text.tokenizer import Tokenizer
@@ -23,8 +22,7 @@ from bayeskit.models.text.held_documents import BYTES, SHARE, Room, Sizes, tell
 from bayeskit.models.text.reading import LabelledDocuments, SummedWords, document_frequency, has_space, is_inside
 from bayeskit.models.text.word_choice import NO_LIMITS, Limits, candidate_rows, tried_alone, words_within
 from bayeskit.tally.tally import Tally
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Bools, Floats
 
 
 class Masses(Protocol):
@@ -34,7 +32,7 @@ class Masses(Protocol):
         """Of each cell."""
         ...
 
-    def silent(self, words: Words) -> npt.NDArray[np.bool_] | None:
+    def silent(self, words: Words) -> Bools | None:
         """(words,), None where all are evidence."""
         ...
 

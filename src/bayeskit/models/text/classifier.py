@@ -20,7 +20,6 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.model_file import Saved, State
-from bayeskit.models.base import Scores
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
@@ -35,6 +34,7 @@ from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.typing import Floats
 
 LARGEST_TABLE = 1 << 29  # words times classes
 CHOOSE_CHARACTERS = (("auto", "best"), ("auto", "auto"))  # characters= and recipe=
@@ -309,7 +309,7 @@ class TextClassifier(Exported, DocumentClassifier):
         opened = partial(source_of, column=self.column)
         return words_form(self.classes_, self.encoder(), prior, replace(term, weights=weights), opened)
 
-    def decision_function(self, X: Any) -> Scores:
+    def decision_function(self, X: Any) -> Floats:
         """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""
         scores = self.predict_joint_log_proba(X)
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
@@ -329,7 +329,7 @@ class TextClassifier(Exported, DocumentClassifier):
         self._check_is_fitted()
         return TextLeftOut(self.recipe_, self.tally_, self.params_, self._recipe.prior_or(self.prior))
 
-    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Scores:
+    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Scores (documents, classes) of the learnt documents, each by the model without it, to the last count.
 
         For tf-idf recipes the idf of the others is held and the own vector made with df − 1; for weighted evidence

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
@@ -26,7 +25,7 @@ from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
-from bayeskit.models.base import Scores, TallyClassifier
+from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.classifier import stacked
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import content_hash, source_of, values_matrix
@@ -41,8 +40,8 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import GONE
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 CELLS = 1 << 22  # of documents and classes, at a time
 
 
@@ -63,9 +62,9 @@ class DocumentClassifier(TallyClassifier):
     def plan(self, schema: Schema) -> Plan:
         return Plan(words=(COLUMN,))
 
-    def log_joint(self, params: Any, block: Block) -> Scores:
+    def log_joint(self, params: Any, block: Block) -> Floats:
         texts, role, n_threads = block.texts.get(COLUMN), self.schema_.columns[COLUMN], self._threads()
-        scores: Scores | None = None
+        scores: Floats | None = None
         if texts is not None and isinstance(role, Text):
             scores = params.text_scores(texts, role.tokenizer, n_threads)
         return params.scores(block.tokens[COLUMN], n_threads) if scores is None else scores
@@ -95,7 +94,7 @@ class DocumentClassifier(TallyClassifier):
         """The factors of the first document, by the recipe."""
         return cast(GenerativeRecipe, self.recipe_).written_out(block.tokens[COLUMN], self.tally_, self.params_)
 
-    def predict_column_log_proba(self, X: Any) -> dict[str, Scores]:
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """ln P(words | class) of each document, in the order they stand (documents, classes), as the column ``text``.
 
         With ln P(class) it sums to ``predict_joint_log_proba``.
@@ -103,7 +102,7 @@ class DocumentClassifier(TallyClassifier):
         self._check_is_fitted()
         return {COLUMN: stacked([self._log_words(block) for block, _ in self._score(X)], len(self.classes_))}
 
-    def _log_words(self, block: Block) -> Scores:
+    def _log_words(self, block: Block) -> Floats:
         """What the documents add to the class prior, which may be 0 for some class."""
         params: Any = self.params_
         return self.log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
@@ -174,7 +173,7 @@ class DocumentClassifier(TallyClassifier):
         likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
         return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], npt.NDArray[Any]]:
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], Array]:
         """Documents drawn from the model and their classes: one coin a word, or a length and then words."""
         self._check_is_fitted()
         rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
@@ -206,7 +205,7 @@ class DocumentClassifier(TallyClassifier):
             rows = self.with_labels(plain := TextColumn.of(plain, self.column))
         return rows if engine is None else super()._labelled_source(plain, None, engine)
 
-    def _score(self, X: Any) -> Iterator[tuple[Block, Scores]]:
+    def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
         texts = X if is_source(X) else {COLUMN: source_of(X, column=self.column).columns[COLUMN]}
         for block, scores in super()._score(texts):

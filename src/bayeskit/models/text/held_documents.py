@@ -24,11 +24,11 @@ from bayeskit.models.text.reading import LabelledDocuments, document_frequency
 from bayeskit.models.text.word_choice import Limits, limits_of, rows_within_limits, runs_of, words_within
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.threads import thread_count
+from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.recipe import Settings
 
-Index = npt.NDArray[np.int64]
 CELL, DOCUMENT, SCORE, FEATURE = 40, 64, 32, 16  # bytes of a cell, a document, one and a class, a feature of one
 WORD, WEIGHT = 100, 64  # of a word, of a word and class
 LEAST = 500  # documents that must fit in, or all
@@ -51,7 +51,7 @@ class Room:
         """By the setting, and no more than the machine has."""
         return cls(memory_allowed(memory_limit), n_classes, min(n_sampled, most_documents(n_classes)))
 
-    def of_documents(self, n_cells: npt.ArrayLike, n_documents: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def of_documents(self, n_cells: npt.ArrayLike, n_documents: npt.ArrayLike) -> Floats:
         """Bytes of documents in their words, of their scores, and of the features of some."""
         features = FEATURE * n_features(self.n_classes) * np.minimum(n_documents, self.n_sampled)
         each = (DOCUMENT + SCORE * self.n_classes) * np.asarray(n_documents, np.float64)
@@ -81,7 +81,7 @@ class Sizes:
 
     words: Words
     pruned: bool
-    cells: Index
+    cells: Ints
 
     @classmethod
     def of(cls, read: LabelledDocuments, tries: Sequence[Tokenizer], limits: Limits, n_threads: int) -> Sizes:
@@ -113,7 +113,7 @@ class Sizes:
         """Bytes of all documents and words."""
         return float(room.of_documents(self.cells.sum(), len(self.cells))) + room.of_words(len(self.words))
 
-    def drawn(self, room: Room, share: float) -> Index:
+    def drawn(self, room: Room, share: float) -> Ints:
         """Documents that fit in beside the tables of words, drawn at random and in order; all where they do.
 
         Where they do not, they take a share of the room.

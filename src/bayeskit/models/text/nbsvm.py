@@ -18,7 +18,6 @@ from math import inf
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
@@ -38,8 +37,8 @@ from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
+from bayeskit.typing import Bools, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 SEED = 0
 
 
@@ -149,7 +148,7 @@ class NaiveBayesSVM(Recipe):
 
 def margins_on_folds(
     rows: TokenRows, read: LabelledDocuments, pseudo: Floats, C: float, beta: float
-) -> tuple[npt.NDArray[np.int64], Floats]:
+) -> tuple[Ints, Floats]:
     """(documents, their margins (documents, classes) by machines that have not seen them).
 
     A class is shared out evenly over three folds; the only document of a class is never held out. As many folds as
@@ -174,7 +173,7 @@ def margins_on_folds(
     return np.concatenate(parts), np.concatenate(margins)
 
 
-def fold_of(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def fold_of(labels: Ints) -> Ints:
     """The fold of each document, −1 for the only one of its class.
 
     >>> fold_of(np.array([0, 0, 0, 1, 1, 2])).tolist()
@@ -215,7 +214,7 @@ def fit_linear(
     return table, constant
 
 
-def log_count_ratio(present: Any, own: npt.NDArray[np.bool_], pseudo: Floats) -> Floats:
+def log_count_ratio(present: Any, own: Bools, pseudo: Floats) -> Floats:
     """r = ln((p/∥p∥₁) / (q/∥q∥₁)) of each word."""
     p = pseudo + np.asarray(present[own].sum(axis=0)).ravel()
     q = pseudo + np.asarray(present[~own].sum(axis=0)).ravel()

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
@@ -20,8 +19,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import CoinWeights, WordWeights
 from bayeskit.export.scoring_form import WordsTerm
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats, Ints
 
 
 class Parameters(Protocol):
@@ -178,7 +176,7 @@ class CoinParameters(PresenceParameters):
         return super().words_term(name)
 
 
-def _lacking(rows: TokenRows, at: npt.NDArray[np.int64], absent: Floats) -> Floats:
+def _lacking(rows: TokenRows, at: Ints, absent: Floats) -> Floats:
     """Σ of ``absent`` (k, classes) over those of k words that each document lacks; word w is the ``at[w]``-th or −1."""
     from scipy.sparse import csr_matrix
 

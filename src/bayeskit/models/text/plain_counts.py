@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
@@ -22,9 +21,7 @@ from bayeskit.models.text.parameters import CoinParameters
 from bayeskit.models.text.recipe import GenerativeRecipe, Leaving, Recipe
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
+from bayeskit.typing import Array, Floats
 
 
 class Multinomial(GenerativeRecipe):
@@ -46,7 +43,7 @@ class Multinomial(GenerativeRecipe):
         orders = (log_coefficient(rows),) if coefficient else ()
         return (*orders, log_length(rows, counted)) if length else orders
 
-    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """Occurrences, and θ."""
         return tally.words[COLUMN].table(), logspace.exp(params.table)
 
@@ -82,7 +79,7 @@ class SetOfWords(GenerativeRecipe):
         left = leaving.with_values(present, present)
         return words_left_out.set_of_words(documents, class_counts, params.pseudo, left)
 
-    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """Documents that have the word, and p."""
         documents, alpha = tally.words[COLUMN].table("documents"), params.pseudo[:, None]
         return documents, smoothed(documents, tally.class_counts, alpha, 2 * alpha)

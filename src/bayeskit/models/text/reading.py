@@ -28,12 +28,10 @@ from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.recipe import Training
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 
 
 def text_column(X: Any, name: str | None = None) -> Any:
@@ -109,7 +107,7 @@ class LabelledDocuments:
     """Documents of weight over 0, with codes of sorted classes."""
 
     texts: Documents
-    labels: npt.NDArray[np.int64]
+    labels: Ints
     weights: Floats | None
     classes: tuple[Value, ...]
 
@@ -118,7 +116,7 @@ class LabelledDocuments:
         """Documents of each class, or their weight."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
-    def take(self, rows: Index) -> LabelledDocuments:
+    def take(self, rows: Array) -> LabelledDocuments:
         """These documents alone, under the same classes."""
         weights = None if self.weights is None else self.weights[rows]
         return LabelledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
@@ -174,7 +172,7 @@ def _joined(parts: list[Documents]) -> Documents:
     )
 
 
-def with_words(rows: TokenRows, keep: npt.NDArray[np.bool_]) -> TokenRows:
+def with_words(rows: TokenRows, keep: Bools) -> TokenRows:
     """The same documents with some of the words alone; what is made of each cell on the way stays small."""
     if keep.all():
         return rows
@@ -216,14 +214,14 @@ def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats
     return sums
 
 
-def has_space(words: Words) -> npt.NDArray[np.bool_]:
+def has_space(words: Words) -> Bools:
     """Which words are runs of several."""
     found = np.zeros(len(words), dtype=bool)
     found[np.searchsorted(words.offsets, np.flatnonzero(words.data == ord(" ")), side="right") - 1] = True
     return found
 
 
-def is_inside(words: Words) -> npt.NDArray[np.bool_]:
+def is_inside(words: Words) -> Bools:
     """Which words are runs of characters inside others, as ``Tokenizer(characters=…)`` writes them."""
     first, last = words.offsets[:-1], words.offsets[1:] - 1
     long = last > first
@@ -231,7 +229,7 @@ def is_inside(words: Words) -> npt.NDArray[np.bool_]:
     return np.asarray(long & (marked[first] | marked[last]) & ~has_space(words))
 
 
-def class_sums(rows: TokenRows, values: Floats | None, labels: Index, weights: Floats | None, sums: Floats) -> Floats:
+def class_sums(rows: TokenRows, values: Floats | None, labels: Array, weights: Floats | None, sums: Floats) -> Floats:
     """Add the values of each word, or 1, to its sums by class (words, classes); in parts it is the same to the bit."""
     n_classes, flat = np.int64(sums.shape[1]), sums.reshape(-1)
     for some, cells in document_parts(rows.indptr):

@@ -14,7 +14,6 @@ from inspect import getattr_static
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of, naming_the_file
@@ -35,9 +34,8 @@ from bayeskit.models.text.reading import LabelledDocuments, read_all
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[Any]
 Model = TypeVar("Model", bound=type)
 
 DRAWING = ("document_log_likelihood", "score_samples", "sample", "work", "predict_column_log_proba")
@@ -103,7 +101,7 @@ class Leaving:
     """Learnt documents scored without themselves; ``unit`` (documents,) of each leaves the counts of its class."""
 
     rows: TokenRows
-    labels: Index
+    labels: Array
     unit: Floats
 
     def with_values(self, learnt: Floats, values: Floats) -> LeftOutDocuments:
@@ -245,7 +243,7 @@ class GenerativeRecipe(Recipe):
         """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
         return ()
 
-    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Index, Floats]:
+    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
         """What was counted of each word in each class, and P(word | class), both (words, classes)."""
         raise TypeError(f"recipe {self.name!r} has no probabilities of words")
 
@@ -253,7 +251,7 @@ class GenerativeRecipe(Recipe):
         """The factors of the first document, as counts and what is added to them."""
         raise TypeError(f"recipe {self.name!r} writes no documents out")
 
-    def draw(self, params: Any, counted: WordCounts, labels: Index, rng: np.random.Generator) -> list[str]:
+    def draw(self, params: Any, counted: WordCounts, labels: Array, rng: np.random.Generator) -> list[str]:
         """A document of each class that is asked for."""
         raise TypeError(f"recipe {self.name!r} draws no documents")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BadFile
+from bayeskit.typing import Array
 
 LARGEST = 1e15  # of a weight: beyond it scores are no numbers
 
@@ -19,7 +19,7 @@ def finite(number: Any) -> float:
     return float(number)
 
 
-def check_numbers(array: npt.NDArray[Any]) -> None:
+def check_numbers(array: Array) -> None:
     """Refuse an array that holds anything but such numbers."""
     if array.dtype.kind != "f" or not (np.abs(array) < LARGEST).all():
         raise BadFile("a fitted weight is no number")

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
@@ -28,8 +27,7 @@ from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.tally.words import choose_words
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Floats, Ints
 
 NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
 
@@ -136,7 +137,7 @@ class TokenCounter(Transforms):
         self._check_is_fitted()
         return self._valued(self._counts_of(raw_documents))
 
-    def similarity(self, raw_documents: Any, other: Any = None) -> npt.NDArray[np.float64]:
+    def similarity(self, raw_documents: Any, other: Any = None) -> Floats:
         """Cosine of documents to those of ``other``, by default to each other (documents, documents of ``other``).
 
         >>> counter = TokenCounter(tf_idf=True).fit(["a cat sat", "the cat", "the dog"])
@@ -148,14 +149,14 @@ class TokenCounter(Transforms):
         return cosine_similarity(one, one if other is None else self._valued(self._counts_of(other)))
 
     @property
-    def idf_(self) -> npt.NDArray[np.float64]:
+    def idf_(self) -> Floats:
         """ln(N / df) of each word (words,): 0 for one that every document has."""
         self._check_is_fitted()
         if not hasattr(self, "_document_frequency"):
             raise AttributeError(f"{type(self).__name__} has no idf_: words were given, and no document is learnt yet")
         return inverse_document_frequency(self._document_frequency.astype(np.float64), self.n_documents_)
 
-    def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
+    def inverse_transform(self, X: Any) -> list[Array]:
         """The words of each row that have a count."""
         from scipy.sparse import csr_matrix
 
@@ -240,7 +241,7 @@ class TokenCounter(Transforms):
         names = CountVectorizer().get_params()
         return CountVectorizer(**{name: value for name, value in self.get_params().items() if name in names})
 
-    def _choose(self) -> npt.NDArray[np.bool_]:
+    def _choose(self) -> Bools:
         """Keep the words within the limits."""
         low, high = (
             limit if isinstance(limit, Integral) else limit * self.n_documents_ for limit in (self.min_df, self.max_df)
@@ -305,18 +306,18 @@ def _is_text(documents: Any) -> bool:
     return str(kind) in ("string", "large_string", "str", "String")
 
 
-def _totals(rows: TokenRows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _totals(rows: TokenRows) -> tuple[Ints, Ints]:
     """(documents, occurrences) of each word."""
     n = len(rows.words)
     return np.bincount(rows.ids, minlength=n), np.bincount(rows.ids, rows.counts, n).astype(np.int64)
 
 
-def _frequency(counts: Any) -> npt.NDArray[np.int64]:
+def _frequency(counts: Any) -> Ints:
     """How many documents have each word (words,)."""
     return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
-def _given(vocabulary: Any) -> tuple[Words, npt.NDArray[np.int64] | None]:
+def _given(vocabulary: Any) -> tuple[Words, Ints | None]:
     """A vocabulary given beforehand: its words sorted, and which of them each column is."""
     if isinstance(vocabulary, Mapping):
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.linear_half import LinearDocuments, LinearFit
@@ -13,9 +12,8 @@ from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.estimate.words.weights import document_parts, smooth_idf
 from bayeskit.models.text.candidate_words import Reading
 from bayeskit.models.text.reading import class_sums, document_frequency, has_space, is_inside
+from bayeskit.typing import Floats, Ints, Singles
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 SAMPLE = 5_000  # documents on which the weights of evidence are fitted
 LENGTHS = (1.0, 0.5)  # corrections for the length of documents, of which the better one is taken
 GAIN = 0.9  # runs of two words are kept where they bring the loss of the evidence below this part of it
@@ -31,18 +29,18 @@ class Halves:
     """What was fitted: idf (words,), W (words, classes) with its constant, v₁ and v₂, and their log loss on folds."""
 
     idf: Floats
-    table: npt.NDArray[np.float32]
+    table: Singles
     constant: Floats
     shares: tuple[float, float]
     log_loss: float
 
 
-def evidence_candidates(reading: Reading, a: float, n_threads: int, sample: Index) -> list[EvidenceWeights]:
+def evidence_candidates(reading: Reading, a: float, n_threads: int, sample: Ints) -> list[EvidenceWeights]:
     """Weights of evidence, fitted on a sample of the documents under the masses of all."""
     return weighted_evidence.fit_weights(reading.documents.take(sample), (a,), LENGTHS, n_threads)
 
 
-def fit_halves(reading: Reading, weights: EvidenceWeights, order: Index, n_threads: int) -> Halves:
+def fit_halves(reading: Reading, weights: EvidenceWeights, order: Ints, n_threads: int) -> Halves:
     """The linear half over the leave-one-out scores of the evidence, and the pool of both on folds.
 
     Of few and short documents it is fitted over the whole and over half of these scores, with shorter and with longer
@@ -82,10 +80,10 @@ def _on_folds(
     weights: EvidenceWeights,
     linear: LinearDocuments,
     fit: LinearFit,
-    order: Index,
+    order: Ints,
     offset: float,
     n_threads: int,
-) -> tuple[Index, Floats, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     """(documents, their scores by the evidence, by the linear half), each by what was fitted without its fold."""
     n = len(order)
     n_folds = min(FOLDS, n, -(-FOLDS * HELD_OUT // n))
@@ -100,11 +98,11 @@ def _fold(
     weights: EvidenceWeights,
     linear: LinearDocuments,
     fit: LinearFit,
-    order: Index,
-    held_out: Index,
+    order: Ints,
+    held_out: Ints,
     offset: float,
     n_threads: int,
-) -> tuple[Index, Floats, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     d, rows = reading.documents, reading.rows
     is_out = np.zeros(len(order), dtype=bool)
     is_out[held_out] = True

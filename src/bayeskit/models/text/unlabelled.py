@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.documents import Documents
@@ -27,8 +26,7 @@ from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.state import LARGEST
 from bayeskit.models.text.word_choice import rows_within_limits
 from bayeskit.tolerance import OFF_ONE
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class DocumentModel:
     classes: tuple[Value, ...]
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> Array:
         """The classes, sorted."""
         return np.array(self.classes)
 
@@ -87,7 +85,7 @@ class DocumentModel:
         """ln P(class | document) (documents, classes)."""
         return logspace.log_normalise(self.predict_joint_log_proba(X))[0]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each document."""
         return np.asarray(self.classes_[first_best(self.predict_joint_log_proba(X))])
 
@@ -108,7 +106,7 @@ def check_learns_unlabelled(model: TextClassifier) -> None:
 def fit_documents(
     model: TextClassifier,
     X: Any,
-    codes: npt.NDArray[Any],
+    codes: Array,
     classes: tuple[Value, ...],
     weight: float,
     rounds: int,

@@ -13,7 +13,6 @@ from math import inf, isfinite
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
@@ -37,8 +36,8 @@ from bayeskit.remedy import Setting
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
+from bayeskit.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
 Ngrams = tuple[int, int]
 CANDIDATES = ("ngrams", "a", "g", "log loss")
 
@@ -173,7 +172,7 @@ class WeightedEvidence(Recipe):
         both = (weighted_evidence.masses(np.where(kind, rows.counts, none), rows.indptr) for kind in (runs, ~runs))
         return np.asarray(sum(both))
 
-    def silent(self, words: Words) -> npt.NDArray[np.bool_] | None:
+    def silent(self, words: Words) -> Bools | None:
         """Which words are no evidence, None where all are."""
         return is_inside(words) if self.runs_are_silent else None
 

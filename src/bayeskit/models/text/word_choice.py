@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
@@ -20,6 +19,7 @@ from bayeskit.remedy import Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Bools, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.text.recipe import Settings
@@ -94,7 +94,7 @@ def has_many_runs(read: LabelledDocuments, tokenizer: Tokenizer, n_threads: int)
     return int(runs_of(rows.words, *tokenizer.characters)[rows.ids].sum()) > MOST_RUNS
 
 
-def runs_of(words: Words, shortest: int, longest: int) -> npt.NDArray[np.int64]:
+def runs_of(words: Words, shortest: int, longest: int) -> Ints:
     """Runs of characters of each word, at most: a character has a byte or more."""
     length = np.diff(words.offsets)
     return np.asarray(sum(np.maximum(length + 3 - size, 0) for size in range(shortest, longest + 1)))
@@ -108,16 +108,14 @@ def _within(rows: TokenRows, read: LabelledDocuments, limits: Limits) -> tuple[T
     return (rows, False) if keep is None else (with_words(rows, keep), True)
 
 
-def words_within(
-    documents: npt.NDArray[Any], counts: npt.NDArray[Any], n_documents: int, limits: Limits
-) -> npt.NDArray[np.bool_] | None:
+def words_within(documents: Array, counts: Array, n_documents: int, limits: Limits) -> Bools | None:
     """Which words the limits keep, by the documents that have them and by their occurrences; None: there are none."""
     if limits == NO_LIMITS:
         return None
     return _some(choose_words(documents, counts, float(n_documents), *limits))
 
 
-def _some(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _some(keep: Bools) -> Bools:
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
     return keep
@@ -148,7 +146,7 @@ def tally_within_limits(tally: Tally, known: WordCounts | None, settings: Settin
     return tally_of_words(tally, _some(selected(counted, *limits)))
 
 
-def tally_of_words(tally: Tally, keep: npt.NDArray[np.bool_]) -> Tally:
+def tally_of_words(tally: Tally, keep: Bools) -> Tally:
     """The tally of some of its words alone."""
     counted = tally.words[COLUMN]
     kept = counted.keep(keep)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.data.sheet import Readable, Records, Sheet
@@ -16,11 +15,11 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import class_position, compared
+from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
     from bayeskit.models.text.document_classifier import DocumentClassifier
 
-Floats = npt.NDArray[np.float64]
 SHOWN = 20  # words of a document that its record shows
 HALVES = ("by counts", "by fit")
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.independence import LEAST_BITS, LEVEL, by_chi_squared
@@ -15,8 +14,8 @@ from bayeskit.estimate.information import information_gain
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.models.base.estimator import clone
+from bayeskit.typing import Array, Floats
 
-Floats = npt.NDArray[np.float64]
 WORDS = 200  # that tell most of the class
 DOCUMENTS = 5  # that have a word, at least
 
@@ -73,7 +72,7 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
     )
 
 
-def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: npt.NDArray[Any]) -> tuple[Floats, int]:
+def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -> tuple[Floats, int]:
     """(Documents without and with each pair of words (words, words, classes, 2, 2), how many were looked at)"""
     from scipy.sparse import csr_matrix
 

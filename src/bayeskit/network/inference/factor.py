@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.tolerance import UNDERFLOW
-
-Floats = npt.NDArray[np.float64]
+from bayeskit.typing import Floats
 
 
 class Underflow(Exception):

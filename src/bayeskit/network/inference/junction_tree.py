@@ -31,8 +31,9 @@ from bayeskit.network.inference.elimination import (
     shakes,
     table_size,
 )
-from bayeskit.network.inference.factor import Floats, least, project
+from bayeskit.network.inference.factor import least, project
 from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Floats, Ints
 
 SMALL = 4096  # cells: a tree of fewer is good enough
 HOPELESS = 4  # times the limit: other orders will not help
@@ -249,7 +250,7 @@ class JunctionTree:
         for v in reversed(self.variables[i]):
             cell, states[v] = divmod(cell, self.cards[v])
 
-    def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> Ints:
         """States (n, variables) drawn from P(all | findings): the root first, then each table given its separator."""
         tables, _ = self.collect(likelihoods)
         drawn = np.zeros((n, len(self.cards)), dtype=np.int64)
@@ -264,14 +265,14 @@ class JunctionTree:
         return drawn
 
 
-def _draw(log_rows: Floats, at: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _draw(log_rows: Floats, at: Ints, rng: np.random.Generator) -> Ints:
     """For each of ``at`` a column, drawn by the (not normalised) log probabilities of that row."""
     used, which = np.unique(at, return_inverse=True)
     top = log_rows[used].max(axis=1, keepdims=True)
     return draw(logspace.exp(log_rows[used] - np.where(np.isneginf(top), 0.0, top)), which, rng)
 
 
-def draw(rows: Floats, which: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def draw(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
     """For each of ``which`` a column, drawn by the weights of that row.
 
     >>> draw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 0]), np.random.default_rng(0)).tolist()
@@ -285,5 +286,5 @@ def draw(rows: Floats, which: npt.NDArray[np.int64], rng: np.random.Generator) -
     return np.asarray(np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which]))
 
 
-def _last_positive(rows: Floats) -> npt.NDArray[np.int64]:
+def _last_positive(rows: Floats) -> Ints:
     return np.asarray(rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1))

@@ -18,7 +18,8 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.network.graph import Graph, as_set, bits, join, reach
 from bayeskit.network.inference.elimination import CELL, MEMORY_LIMIT, check_cost, min_fill, table_size
-from bayeskit.network.inference.factor import Factor, Floats, Underflow, combine
+from bayeskit.network.inference.factor import Factor, Underflow, combine
+from bayeskit.typing import Floats
 
 
 def eliminate(

@@ -23,7 +23,6 @@ from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import IS_MISSING, Comparison, Negation, Query, Statement, leaves
 from bayeskit.network.query.truth import (
     Domain,
-    Mask,
     check_numbers,
     compare,
     conjuncts,
@@ -34,11 +33,10 @@ from bayeskit.network.query.truth import (
     number,
     unknown_column,
 )
+from bayeskit.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
-
-Floats = npt.NDArray[np.float64]
 
 
 # -- a network ----------------------------------------------------------------------------------------
@@ -114,7 +112,7 @@ class _Side:
             mask = evaluate(statement, self._holds).astype(np.float64)
             self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
-    def _holds(self, comparison: Comparison) -> Mask:
+    def _holds(self, comparison: Comparison) -> Bools:
         return holds(self.query, comparison, self.n.domains[comparison.column])
 
     def log_probability(self) -> float:
@@ -130,12 +128,12 @@ class _Side:
         table, log_p = self.n.joint_table(tied, self.likelihoods)
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
 
-        def spread(comparison: Comparison) -> Mask:
+        def spread(comparison: Comparison) -> Bools:
             shape = [1] * len(tied)
             shape[axis[comparison.column]] = -1
             return self._holds(comparison).reshape(shape)
 
-        mask: Mask = np.ones([1] * len(tied), dtype=bool)
+        mask: Bools = np.ones([1] * len(tied), dtype=bool)
         for statement in self.rest:
             mask = mask & evaluate(statement, spread)
         return tied, np.where(mask, table, 0.0), log_p
@@ -247,7 +245,7 @@ class _Counter:
         for name in self._filled_in:
             present &= ~missing[name]
 
-        def leaf(comparison: Comparison) -> Mask:
+        def leaf(comparison: Comparison) -> Bools:
             name = comparison.column
             if comparison.op in IS_MISSING:
                 return missing[name] if comparison.op == "missing" else ~missing[name]
@@ -278,7 +276,7 @@ class _Counter:
             self._domains[name] = Domain(name, values)
         return self._domains[name]
 
-    def _compared(self, comparison: Comparison, values: Floats) -> Mask:
+    def _compared(self, comparison: Comparison, values: Floats) -> Bools:
         op = comparison.op
         if op == "true":
             if not np.isin(values[~np.isnan(values)], (0, 1)).all():
@@ -353,11 +351,11 @@ class _Values:
         counts[: len(self._codes)] += self._codes
         self._codes = counts
 
-    def by_code(self, n_values: int) -> npt.NDArray[np.int64]:
+    def by_code(self, n_values: int) -> Ints:
         """The count of each value."""
         return np.pad(self._codes, (0, max(0, n_values + 1 - len(self._codes))))[1 : n_values + 1]
 
-    def add_numbers(self, column: Floats, matching: Mask, *, as_mean: bool) -> None:
+    def add_numbers(self, column: Floats, matching: Bools, *, as_mean: bool) -> None:
         """The numbers of the rows that match; of the others too, whether all are 0 or 1."""
         numbers = column[matching]
         if as_mean:

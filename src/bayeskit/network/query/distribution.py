@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import nearest
+from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Distribution(Drawable):
 
     variable: str
     values: tuple[Value, ...]
-    probabilities: npt.NDArray[np.float64]
+    probabilities: Floats
 
     def __getitem__(self, value: Value) -> float:
         if value not in self.values:
@@ -49,7 +49,7 @@ class Distribution(Drawable):
         return sqrt(float((self._numbers - self.mean) ** 2 @ self.probabilities))
 
     @property
-    def _numbers(self) -> npt.NDArray[np.float64]:
+    def _numbers(self) -> Floats:
         if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values):
             raise BayesError(f"{self.variable!r} has no mean, for its values are no numbers: {list(self.values)[:6]}")
         return np.array(self.values, dtype=np.float64)

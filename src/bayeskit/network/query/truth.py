@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
 from bayeskit.network.query.grammar import IS_MISSING, Comparison, Junction, Negation, Query, Statement, Token, leaves
+from bayeskit.typing import Array, Bools
 
-Mask = npt.NDArray[np.bool_]
 TRUE = ({True, False}, {"true", "false"}, {"yes", "no"})
 
 
-def evaluate(statement: Statement, leaf: Callable[[Comparison], Mask]) -> Mask:
+def evaluate(statement: Statement, leaf: Callable[[Comparison], Bools]) -> Bools:
     """Where a statement holds, from where each comparison holds; without recursion, and with few arrays at a time."""
     work: list[Statement | str] = [statement]
-    held: list[Mask] = []
+    held: list[Bools] = []
     while work:
         one = work.pop()
         if isinstance(one, Comparison):
@@ -97,7 +95,7 @@ class Domain:
         return self._by_text.get(token.content)
 
 
-def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool = False) -> Mask:
+def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool = False) -> Bools:
     """For which values of its column a comparison holds; ``so_far``: a value not among them may still come.
 
     >>> from bayeskit.network.query.grammar import parse
@@ -132,7 +130,7 @@ def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool 
     return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
 
 
-def compare(numbers: npt.NDArray[Any], op: str, bound: float) -> Mask:
+def compare(numbers: Array, op: str, bound: float) -> Bools:
     """numbers op bound, cell by cell."""
     by = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
     return np.asarray(by[op](numbers, bound))
@@ -149,7 +147,7 @@ def number(query: Query, token: Token, op: str) -> float:
     return bound
 
 
-def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Mask:
+def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Bools:
     if not domain.boolean:
         raise query.error(
             comparison.at,
@@ -159,7 +157,7 @@ def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Mask:
     return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
 
 
-def _beside_cut(query: Query, comparison: Comparison, domain: Domain, bound: float) -> Mask:
+def _beside_cut(query: Query, comparison: Comparison, domain: Domain, bound: float) -> Bools:
     cuts = domain.cuts or ()
     if comparison.op not in ("<=", ">") or bound not in cuts:
         raise query.error(

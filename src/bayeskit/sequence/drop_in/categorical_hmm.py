@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.sequence.drop_in.hmm_contract import Counts, Floats, HmmContract, Index, Observed, check_table, updated
+from bayeskit.sequence.drop_in.hmm_contract import Counts, HmmContract, Observed, check_table, updated
+from bayeskit.typing import Array, Floats, Ints
 
 
 @dataclass(eq=False, repr=False)
@@ -46,7 +46,7 @@ class CategoricalHMM(HmmContract):
 
     emission_names: ClassVar[Mapping[str, str]] = {"e": "emissionprob_"}
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """One column of whole numbers."""
         rows = super().as_rows(X)
         if rows.shape[1] != 1:
@@ -54,7 +54,7 @@ class CategoricalHMM(HmmContract):
             rows = rows.reshape(-1, 1)
         return rows
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """The table of symbols, and the symbol of each row."""
         table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
         if X.dtype.kind not in "iu":
@@ -64,7 +64,7 @@ class CategoricalHMM(HmmContract):
             raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}", culprit=bad)
         return Observed(table, X[:, 0].astype(np.uint32), starts)
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """ln P, and counts of starts, transitions and symbols."""
         log_prob, counts, symbols = self._counted(seen, by_row=False)
         return log_prob, {**counts, "symbols": symbols.T}
@@ -85,7 +85,7 @@ class CategoricalHMM(HmmContract):
         """A symbol."""
         return [int((np.cumsum(self.emissionprob_[state]) > random_state.rand()).argmax())]
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         from sklearn.utils import check_random_state
 
         super()._init(X, lengths)
@@ -93,7 +93,7 @@ class CategoricalHMM(HmmContract):
             drawn: Floats = check_random_state(self.random_state).rand(self.n_components, self.n_features)
             self.emissionprob_ = drawn / drawn.sum(axis=1, keepdims=True)
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         if not np.issubdtype(X.dtype, np.integer):
             raise BayesError("Symbols should be integers")
         if X.min() < 0:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.k_means import k_means
-from bayeskit.sequence.drop_in.hmm_contract import Counts, Floats, HmmContract, Index, Observed
+from bayeskit.sequence.drop_in.hmm_contract import Counts, HmmContract, Observed
 from bayeskit.tolerance import LEAST_ROWS, LIFT
+from bayeskit.typing import Array, Floats, Ints
 
 TYPES = ("spherical", "diag", "full", "tied")
 LOG_TWO_PI = float(logspace.log(2 * np.pi))
@@ -95,11 +95,11 @@ class GaussianHMM(HmmContract):
 
     # -- rows ----------------------------------------------------------------------------------------
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """Rows by column, as every round reads them."""
         return np.asfortranarray(super().as_rows(X))
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """ln of the density of each row in each state."""
         X = X.astype(np.float64, copy=False)
         if X.shape[1] != self.means_.shape[1]:
@@ -115,7 +115,7 @@ class GaussianHMM(HmmContract):
         normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
         return Observed(np.zeros((0, self.n_components)), None, starts, normals)
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """ln P, and sums of rows by state, around the mean of all."""
         centre = X.mean(axis=0)
         if seen.normals is not None:
@@ -178,7 +178,7 @@ class GaussianHMM(HmmContract):
 
     # -- beginning -----------------------------------------------------------------------------------
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         super()._init(X, lengths)
         if self._needs_init("m", "means_"):
             self.means_ = self._cluster_means(X)
@@ -192,7 +192,7 @@ class GaussianHMM(HmmContract):
                 "tied": whole,
             }[self.covariance_type]
 
-    def _cluster_means(self, X: npt.NDArray[Any]) -> Floats:
+    def _cluster_means(self, X: Array) -> Floats:
         """Means of the clusters that hmmlearn begins with: k-means of ten starts."""
         if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
             from sklearn.cluster import KMeans
@@ -213,7 +213,7 @@ class GaussianHMM(HmmContract):
             )
         return clusters.centres
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:
             raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
         known = getattr(self, "n_features", X.shape[1])

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
 from bayeskit.models.base.estimator import Estimator, check_is_fitted
 from bayeskit.models.base.settings import one_of
 from bayeskit.sequence.drop_in.convergence import ConvergenceMonitor, log
+from bayeskit.typing import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Counts = dict[str, Floats]  # what is expected of a round, by name
 
 
@@ -25,8 +23,8 @@ class Observed:
     """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row, or normal columns."""
 
     logs: Floats
-    codes: npt.NDArray[Any] | None
-    starts: Index
+    codes: Array | None
+    starts: Ints
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = (
         None  # columns, mean, precision, constant, centre
     )
@@ -63,11 +61,11 @@ class HmmContract(Estimator):
 
     # -- what a model adds ---------------------------------------------------------------------------
 
-    def observed(self, X: npt.NDArray[Any], starts: Index) -> Observed:
+    def observed(self, X: Array, starts: Ints) -> Observed:
         """ln P(row | state)."""
         raise NotImplementedError
 
-    def expected(self, X: npt.NDArray[Any], seen: Observed) -> tuple[float, Counts]:
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
         """(ln P of all rows, what is expected to be counted)"""
         raise NotImplementedError
 
@@ -84,7 +82,7 @@ class HmmContract(Estimator):
         """A row drawn in a state."""
         raise NotImplementedError
 
-    def as_rows(self, X: Any) -> npt.NDArray[Any]:
+    def as_rows(self, X: Any) -> Array:
         """Rows as an array (rows, columns)."""
         from sklearn.utils.validation import check_array
 
@@ -146,7 +144,7 @@ class HmmContract(Estimator):
             np.ascontiguousarray(logspace.log(self.transmat_)),
         )
 
-    def _init(self, X: npt.NDArray[Any], lengths: Any = None) -> None:
+    def _init(self, X: Array, lengths: Any = None) -> None:
         """Numbers to begin with, drawn as hmmlearn draws them."""
         from sklearn.utils import check_random_state
 
@@ -167,7 +165,7 @@ class HmmContract(Estimator):
             log.warning("%s is set, and will be overwritten: init_params has %r", name, letter)
         return letter in self.init_params or not there
 
-    def _check_and_set_n_features(self, X: npt.NDArray[Any]) -> None:
+    def _check_and_set_n_features(self, X: Array) -> None:
         raise NotImplementedError
 
     def _check(self) -> None:
@@ -185,7 +183,7 @@ class HmmContract(Estimator):
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def _seen(self, X: Any, lengths: Any) -> tuple[npt.NDArray[Any], Observed]:
+    def _seen(self, X: Any, lengths: Any) -> tuple[Array, Observed]:
         self._check_is_fitted()
         self._check()
         rows = self.as_rows(X)
@@ -210,7 +208,7 @@ class HmmContract(Estimator):
         """P(state | all rows of its sequence) of each row (rows, states)."""
         return self.score_samples(X, lengths)[1]
 
-    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Index]:
+    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Ints]:
         """(ln P of the path, the path): the most probable path ("viterbi"), or the most probable state of each row
         ("map", where the number is the sum of their probabilities, as hmmlearn has it)."""
         algorithm = algorithm or self.algorithm
@@ -227,13 +225,11 @@ class HmmContract(Estimator):
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
 
-    def predict(self, X: Any, lengths: Any = None) -> Index:
+    def predict(self, X: Any, lengths: Any = None) -> Ints:
         """The states, by ``algorithm``."""
         return self.decode(X, lengths)[1]
 
-    def sample(
-        self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
-    ) -> tuple[npt.NDArray[Any], Index]:
+    def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Ints]:
         """(rows, states) of one sequence; it begins in the state ``currstate`` where that is given."""
         from sklearn.utils import check_random_state
 
@@ -271,7 +267,7 @@ class HmmContract(Estimator):
         check_is_fitted(self)
 
 
-def starts_of(lengths: Any, n_rows: int) -> Index:
+def starts_of(lengths: Any, n_rows: int) -> Ints:
     """Where sequences begin, and the end."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
