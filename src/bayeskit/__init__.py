@@ -4,7 +4,6 @@ A model is a plan of what to count, an estimate made from the counts, and a scor
 """
 
 from bayeskit.lazy import lazy_names
-from bayeskit.moved import find_moved
 
 __version__ = "0.2.0"
 
@@ -29,11 +28,11 @@ _HOMES = {
     "MEstimate": "estimate.smoothing",
     "MLE": "estimate.smoothing",
     "VarianceFloor": "estimate.variance",
-    "BetaBernoulli": "estimate.conjugate",
-    "DirichletCategorical": "estimate.conjugate",
-    "NormalInverseGamma": "estimate.conjugate",
-    "Reply": "models.questions",
-    "ask": "models.questions",
+    "BetaBernoulli": "beliefs",
+    "DirichletCategorical": "beliefs",
+    "NormalInverseGamma": "beliefs",
+    "Reply": "network.ask",
+    "ask": "network.ask",
     "BayesianNetwork": "network.network",
     "JointDistribution": "network.joint_distribution",
     "read_bif": "network.bif",
@@ -46,7 +45,7 @@ _HOMES = {
     "Duel": "evaluate.signed_ranks",
     "Diagnosis": "evaluate.diagnosis",
     "compare": "evaluate.side_by_side",
-    "Encoded": "models.encoded",
+    "Encoded": "models.wrappers.encoded",
     "model_named": "models.catalogue",
     "model_names": "models.catalogue",
     "BrierParts": "evaluate.reliability",
@@ -63,14 +62,14 @@ _HOMES = {
     "cross_validate": "evaluate.cross_validation",
     "f_measure": "evaluate.metrics",
     "NaiveBayes": "models.naive_bayes.classifier",
-    "GaussianBayes": "models.gaussian_bayes",
+    "GaussianBayes": "models.gaussian",
     "SubclassBayes": "models.subclass",
-    "NBTree": "models.nbtree.classifier",
+    "NBTree": "models.nbtree",
     "Discretizer": "models.discretizer",
-    "TAN": "models.semi_naive.tan",
-    "AODE": "models.semi_naive.aode",
-    "KDB": "models.semi_naive.kdb",
-    "FullJointBayes": "models.semi_naive.full_joint",
+    "TAN": "models.tan",
+    "AODE": "models.aode",
+    "KDB": "models.kdb",
+    "FullJointBayes": "models.full_joint",
     "Tagger": "models.tagger",
     "HiddenMarkovModel": "sequence.hidden_markov",
     "MarkovChain": "sequence.markov_chain",
@@ -78,25 +77,25 @@ _HOMES = {
     "CategoricalHMM": "sequence.drop_in.categorical_hmm",
     "GaussianHMM": "sequence.drop_in.gaussian_hmm",
     "TokenCounter": "models.text.token_counter",
-    "BayesOptimalClassifier": "models.optimal",
-    "CostSensitive": "models.cost_sensitive",
-    "Calibrated": "models.calibrated",
-    "GibbsClassifier": "models.optimal",
-    "Hypotheses": "models.hypotheses",
+    "BayesOptimalClassifier": "models.wrappers.optimal",
+    "CostSensitive": "models.wrappers.cost_sensitive",
+    "Calibrated": "models.wrappers.calibrated",
+    "GibbsClassifier": "models.wrappers.optimal",
+    "Hypotheses": "beliefs.hypotheses",
     "LinearRegression": "models.linear",
-    "Costs": "decide",
-    "read_costs": "decide",
-    "mistake_probability": "evaluate.mistake",
+    "Costs": "decisions.costs",
+    "read_costs": "decisions.costs",
+    "mistake_probability": "decisions.mistake",
     "generative_vs_discriminative": "evaluate.generative_discriminative",
-    "LogisticRegression": "models.logistic.classifier",
-    "DiscriminativeWeights": "models.discriminative_weights",
+    "LogisticRegression": "models.logistic",
+    "DiscriminativeWeights": "models.wrappers.discriminative_weights",
     "BayesClassifier": "models.ensemble.classifier",
-    "BernoulliNB": "models.drop_in",
-    "CategoricalNB": "models.drop_in",
-    "ComplementNB": "models.drop_in",
-    "GaussianNB": "models.drop_in",
-    "MultinomialNB": "models.drop_in",
-    "SemiSupervised": "models.semi_supervised",
+    "BernoulliNB": "compat.sklearn",
+    "CategoricalNB": "compat.sklearn",
+    "ComplementNB": "compat.sklearn",
+    "GaussianNB": "compat.sklearn",
+    "MultinomialNB": "compat.sklearn",
+    "SemiSupervised": "models.wrappers.semi_supervised",
     "TextClassifier": "models.text.classifier",
     "TopicModel": "topics.topic_model",
     "load": "models",
@@ -104,7 +103,7 @@ _HOMES = {
     "open_source": "data.source",
 }
 
-_MODULES = ("charts", "datasets", "decide", "errors")
+_MODULES = ("charts", "datasets", "decisions.costs", "errors")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
@@ -115,4 +114,3 @@ def __dir__() -> list[str]:
     return sorted(["__version__", *_names()])
 
 
-find_moved()

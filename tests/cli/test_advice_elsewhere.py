@@ -74,8 +74,8 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
 @follows(
     "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
     "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
-    "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
-    "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
+    "models/nbtree.py: complete_schema: NaiveBayes", "models/aode.py: fit_source: weights",
+    "models/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
     "models/text/recipe.py: _documents: recipe", "tally/statistic.py: check_movable: NaiveBayes",
     "tally/distinct.py: with_columns: cuts", "data/source.py: _labelled: sample_weight",
     "models/naive_bayes/numeric_choice.py: best_kinds: numeric",

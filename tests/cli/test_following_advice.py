@@ -53,7 +53,7 @@ def test_an_ensemble_takes_no_texts():
     follow(attempt, "roles", "NaiveBayes")
 
 
-@follows(*(f"models/gaussian_bayes.py: complete_schema: {what}" for what in ("roles", "NaiveBayes", "memory_limit")))
+@follows(*(f"models/gaussian.py: complete_schema: {what}" for what in ("roles", "NaiveBayes", "memory_limit")))
 def test_multivariate_normals_are_of_numbers():
     data, y = rows(z=np.arange(60) ** 2 % 17 * 0.5, sky=[*"ab"] * 30, wind=[*"uv"] * 30)
     follow(fitting(data, y, bk.GaussianBayes), "roles", "NaiveBayes")
@@ -65,7 +65,7 @@ def test_multivariate_normals_are_of_numbers():
     follow(attempt, "memory_limit", "NaiveBayes", chosen={"memory_limit": 1e6})
 
 
-@follows("models/gaussian_bayes.py: _tell_singular: covariance")
+@follows("models/gaussian.py: _tell_singular: covariance")
 @pytest.mark.parametrize("given", ["full", "tied"])
 def test_covariances_that_are_singular_are_shared_or_shrunk(given):
     one = np.random.default_rng(1).normal(size=60)
@@ -82,7 +82,7 @@ def test_covariances_that_are_singular_are_shared_or_shrunk(given):
     bk.GaussianBayes("tied").fit(few, labels)
 
 
-@follows("models/nbtree/classifier.py: _smoothing: smoothing", "estimate/prior.py: class_prior: prior",
+@follows("models/nbtree.py: _smoothing: smoothing", "estimate/prior.py: class_prior: prior",
          "models/ensemble/classifier.py: check_settings: unseen")  # fmt: skip
 def test_settings_that_are_one_of_a_few():
     data, y = rows(sky=[*"ab"] * 30)
@@ -144,7 +144,7 @@ def test_models_of_other_columns_share_a_schema(bayes):
     bayes("merge", "a.bayes", "b.bayes", "-o", "c.bayes")
 
 
-@follows("models/ensemble/classifier.py: _merged: structure", "models/nbtree/classifier.py: _merged: tree")
+@follows("models/ensemble/classifier.py: _merged: structure", "models/nbtree.py: _merged: tree")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.AdviceWarning")
 def test_models_of_other_structures_share_one():
@@ -387,7 +387,7 @@ def test_scores_without_leave_one_out(bayes):
 
 
 @follows(
-    "models/questions.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric"
+    "network/ask.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric"
 )
 @pytest.mark.slow
 def test_numbers_that_are_measured_are_cut_to_be_asked(bayes):

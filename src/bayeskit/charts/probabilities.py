@@ -10,8 +10,8 @@ from bayeskit.errors import BayesError
 from bayeskit.explain.phrases import cell
 
 if TYPE_CHECKING:
-    from bayeskit.models.hypotheses import Hypotheses
-    from bayeskit.models.questions import Reply
+    from bayeskit.beliefs.hypotheses import Hypotheses
+    from bayeskit.network.ask import Reply
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.query.distribution import Distribution
 

@@ -24,7 +24,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.conjugate.belief import tails
+from bayeskit.beliefs.belief import tails
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted

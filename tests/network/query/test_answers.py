@@ -13,7 +13,7 @@ from bayeskit.data import frames
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.models.questions import lines, network_of, of_data
+from bayeskit.network.ask import lines, network_of, of_data
 from bayeskit.network.query import answers
 from bayeskit.network.query.grammar import parse
 

@@ -23,7 +23,7 @@ from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
-from bayeskit.models.logistic.form import LogisticForm, words_form
+from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import source_of

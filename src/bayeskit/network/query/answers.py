@@ -18,7 +18,7 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Source, by_name
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError, TooLarge
-from bayeskit.estimate.conjugate import BetaBernoulli
+from bayeskit.beliefs import BetaBernoulli
 from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import IS_MISSING, Comparison, Negation, Query, Statement, leaves
 from bayeskit.network.query.truth import (

@@ -284,7 +284,7 @@ def _option(setting: str) -> str:
 
 def _calibrated(model: Any, method: str | None) -> Any:
     """The model, with a curve for its probabilities where one was asked for."""
-    from bayeskit.models.calibrated import METHODS, Calibrated
+    from bayeskit.models.wrappers.calibrated import METHODS, Calibrated
 
     if method is None:
         return model

@@ -14,7 +14,7 @@ from bayeskit.estimate.score_maps import fit_beta, fit_isotonic, fit_sigmoid
 from bayeskit.evaluate.folds import stratified_folds
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.honest_scores import HonestScores
-from bayeskit.models.calibrated import METHODS, Calibrated
+from bayeskit.models.wrappers.calibrated import METHODS, Calibrated
 
 N = 400
 

@@ -24,8 +24,8 @@ Gaussian distribution", 2007.
 Formula: Beta, Dirichlet and normal-inverse-gamma beliefs
 """
 
-from bayeskit.estimate.conjugate.categorical import BetaBernoulli, DirichletCategorical
-from bayeskit.estimate.conjugate.normal import (
+from bayeskit.beliefs.beta_dirichlet import BetaBernoulli, DirichletCategorical
+from bayeskit.beliefs.normal import (
     NormalHyperparameters,
     NormalInverseGamma,
     NormalParameters,

@@ -15,7 +15,7 @@ from bayeskit import logspace
 from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
-from bayeskit.estimate.conjugate.belief import (
+from bayeskit.beliefs.belief import (
     Interval,
     believed,
     listed,
@@ -26,7 +26,7 @@ from bayeskit.estimate.conjugate.belief import (
     some,
     tails,
 )
-from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
+from bayeskit.beliefs.curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.models.hypotheses import exception_bits
+from bayeskit.beliefs.hypotheses import exception_bits
 
 shares = st.lists(st.floats(0.01, 1), min_size=2, max_size=6)
 

@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
-
 import numpy as np
-
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.reader import in_order
@@ -46,10 +44,16 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.honest_scores import HonestScores, honest_scores
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
-from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
 from bayeskit.typing import Array, Floats, Ints
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.explain.evidence import telescoped
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Floats, Ints
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
 _FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
@@ -282,3 +286,71 @@ class Calibrated(Composite, PredictsClasses):
 def _odds(scores: Floats) -> Floats:
     """Log odds of each class against all others; what is certain has a number, too, and what is unknown 0."""
     return np.nan_to_num(np.clip(logspace.log_odds_of_each(scores), -CERTAIN, CERTAIN), nan=0.0)
+
+
+class CalibratedParams:
+    """The estimates of a classifier, with the calibrated prior in the place of its own."""
+
+    def __init__(self, params: Any, log_prior: Floats) -> None:
+        self._params, self.log_prior, self.log_start = params, log_prior, log_prior
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._params, name)
+
+
+class CalibratedEvidence:
+    """What an explanation asks of a model: a classifier with log terms, seen through its curves."""
+
+    def __init__(self, calibrated: Calibrated) -> None:
+        self.calibrated, self.inner = calibrated, calibrated.model_
+        self.undecidable: str = self.inner.undecidable
+        params = self.inner.params_
+        start = np.asarray(getattr(params, "log_start", params.log_prior), dtype=np.float64)
+        self.params_ = CalibratedParams(params, self._through(start[None])[0])
+
+    @property
+    def tally_(self) -> Tally:
+        """What was counted."""
+        tally: Tally = self.inner.tally_
+        return tally
+
+    def encoder(self) -> Encoder:
+        """The classifier's."""
+        encoder: Encoder = self.inner.encoder()
+        return encoder
+
+    def tempered(self, scores: Floats) -> Floats:
+        """Scores are calibrated already."""
+        return scores
+
+    def log_joint(self, params: CalibratedParams, block: Block) -> Floats:
+        """ln P(class | x), calibrated (rows, classes); −∞ where a row is impossible under every class."""
+        return self._through(self._scores(block))
+
+    def log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
+        """What each column adds to the calibrated scores when it joins those before it."""
+        plain = self.inner.params_
+        so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
+        steps = []
+        for name, term in self.inner.log_terms(plain, block).items():
+            so_far = so_far + term
+            steps.append((name, self._through(so_far)))
+        if steps:
+            steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
+        return telescoped(params.log_prior, steps)
+
+    def choose(self, scores: Floats, block: Block) -> Ints:
+        """As :meth:`Calibrated.predict`."""
+        return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
+
+    def _scores(self, block: Block) -> Floats:
+        return np.asarray(self.inner.log_joint(self.inner.params_, block))
+
+    def _through(self, scores: Floats) -> Floats:
+        """Scores (rows, classes) of the classifier through the curves; rows that are impossible stay so."""
+        log_p, evidence = logspace.log_normalise(self.inner.tempered(scores))
+        impossible = np.isneginf(evidence)
+        log_p[impossible] = 0.0
+        through = np.asarray(logspace.log(self.calibrated.calibrated(log_p)))
+        through[impossible] = -np.inf
+        return through

@@ -9,7 +9,7 @@ from bayeskit.container.packing import pack, unpack
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.questions import network_of
+from bayeskit.network.ask import network_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 BIRDS = load_penguins()

@@ -26,7 +26,7 @@ from bayeskit.estimate.information import conditional_information, information_a
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.models.semi_naive.structured import (
+from bayeskit.models._structured import (
     StructuredClassifier,
     StructuredLeftOut,
     StructuredParameters,

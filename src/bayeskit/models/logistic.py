@@ -35,7 +35,7 @@ from bayeskit.models.base.labels import TakesLabels
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
-from bayeskit.models.logistic.form import LogisticForm, naive_form
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import CONSTANT, NOISE
