@@ -104,7 +104,7 @@ format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 
-stubs: $(STAMP) ## write what editors read: the public names, and the signatures of the compiled core
+stubs: $(STAMP) ## write what editors read: the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew

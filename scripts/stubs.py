@@ -1,8 +1,7 @@
-"""The stubs that editors and mypy read: ``python scripts/stubs.py`` writes them, ``--check`` says where they are old.
+"""The stub of the compiled core: ``python scripts/stubs.py`` writes it, ``--check`` says where it is old.
 
-- ``__init__.pyi``: the public names, which `bayeskit` imports only when they are used, from the homes that it lists.
-- ``_core.pyi``: names, arguments and defaults are those of the compiled core, as nanobind's stubgen finds them. To
-  nanobind an array is an array; what it holds is said by the signature of the kernel's NumPy twin.
+``_core.pyi``: names, arguments and defaults are those of the compiled core, as nanobind's stubgen finds them. To
+nanobind an array is an array; what it holds is said by the signature of the kernel's NumPy twin.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-import bayeskit
 
 PACKAGE = Path(__file__).parents[1] / "src" / "bayeskit"
 TWINS = sorted((PACKAGE / "kernels" / "twins").glob("*.py"))
@@ -42,15 +39,6 @@ from bayeskit.kernels.twins.tree_growth import Trees
 from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
 
 '''
-
-
-def public_names() -> str:
-    """The stub of the package."""
-    homes = bayeskit._HOMES.items()  # noqa: SLF001  (its own list, which no one else needs)
-    imports = "".join(f"from bayeskit import {name} as {name}\n" for name in bayeskit._MODULES)  # noqa: SLF001
-    imports += "".join(f"from bayeskit.{home} import {name} as {name}\n" for name, home in homes)
-    listed = "".join(f'    "{name}",\n' for name in bayeskit.__all__)
-    return f'"""{bayeskit.__doc__}\n{WRITTEN}\n"""\n\n{imports}\n__version__: str\n__all__ = [\n{listed}]\n'
 
 
 def core() -> str:
@@ -109,18 +97,16 @@ def formatted(text: str, path: Path) -> str:
 
 def main() -> None:
     check = sys.argv[1:] == ["--check"]
-    stubs = {PACKAGE / "__init__.pyi": public_names()}
-    if importlib.util.find_spec("bayeskit._core"):
-        stubs[PACKAGE / "_core.pyi"] = core()
-    else:
+    if not importlib.util.find_spec("bayeskit._core"):
         print("there is no compiled core: _core.pyi stays as it is", file=sys.stderr)
-    for path, text in stubs.items():
-        new, old = formatted(text, path), path.read_text("utf-8") if path.exists() else ""
-        if check and new != old:
-            sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "there", "wanted"))
-            sys.exit(f"{path.name} is not what the code says: make stubs")
-        if new != old:
-            path.write_text(new, "utf-8")
+        return
+    path = PACKAGE / "_core.pyi"
+    new, old = formatted(core(), path), path.read_text("utf-8") if path.exists() else ""
+    if check and new != old:
+        sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "there", "wanted"))
+        sys.exit(f"{path.name} is not what the code says: make stubs")
+    if new != old:
+        path.write_text(new, "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,4 +3,3 @@
 from bayeskit.data.files.file_source import FileSource
 
 __all__ = ["FileSource"]
-

@@ -102,8 +102,11 @@ class Classifier(Stored, TakesLabels):
     if TYPE_CHECKING:
 
         def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
-        def log_joint(self, params: Any, block: Block) -> Floats: ...
         def column_table(self, column: str) -> Table: ...
+
+    def log_joint(self, params: Any, block: Block) -> Floats:
+        """Return ln P(x, class) of the rows of a block, shape (n_rows, n_classes)."""
+        raise NotImplementedError
 
     # -- what a model may add ------------------------------------------------------------------------
 

@@ -27,10 +27,13 @@ class Learner(Classifier):
 
     if TYPE_CHECKING:
 
-        def plan(self, schema: Schema) -> Plan: ...
         def _begin(self, tally: Tally) -> Self: ...
         def _move(self, tally: Tally) -> Self: ...
         def _merged(self, other: Any) -> Self: ...
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the statistics to count of columns with these roles."""
+        raise NotImplementedError
 
     def learn_plan(self, schema: Schema, source: Source) -> Plan:
         """What to count where that must be learnt from the rows first, such as which columns go together."""

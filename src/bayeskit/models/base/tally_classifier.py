@@ -39,10 +39,13 @@ class TallyClassifier(Learner, KnowsJoint):
 
     if TYPE_CHECKING:
 
-        def estimate(self, tally: Tally) -> Any: ...
         def left_out(self) -> Any: ...
 
     # -- learning ------------------------------------------------------------------------------------
+
+    def estimate(self, tally: Tally) -> Any:
+        """Return the parameters computed from the counts; the model is unchanged."""
+        raise NotImplementedError
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone: from a table of counts, another model's tally, a sum of tallies."""

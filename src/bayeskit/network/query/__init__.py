@@ -3,4 +3,3 @@
 from bayeskit.network.query.grammar import parse
 
 __all__ = ["parse"]
-

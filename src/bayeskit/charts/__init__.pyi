@@ -1,0 +1,15 @@
+from .comparison import scatter_chart as scatter_chart
+from .conditional_tables import conditional_chart as conditional_chart
+from .densities import density_chart as density_chart
+from .dependence import dependence_chart as dependence_chart
+from .drawing import draw as draw
+from .evidence import evidence_chart as evidence_chart
+from .graphs import graph_chart as graph_chart
+from .images import images_chart as images_chart
+from .nomogram import nomogram_chart as nomogram_chart
+from .notebook import offline as offline
+from .regions import regions_chart as regions_chart
+from .sequences import state_evidence_chart as state_evidence_chart
+from .sequences import states_chart as states_chart
+from .topics import topic_shares_chart as topic_shares_chart
+from .topics import topic_words_chart as topic_words_chart

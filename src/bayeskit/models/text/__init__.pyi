@@ -1,0 +1,2 @@
+from .classifier import TextClassifier as TextClassifier
+from .token_counter import TokenCounter as TokenCounter
