@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, UnknownValue
 from bayeskit.beliefs import BetaBernoulli, DirichletCategorical, NormalInverseGamma
+from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import Dirichlet, Lidstone, probabilities
 
 flips = st.lists(st.booleans(), max_size=20)

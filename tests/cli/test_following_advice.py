@@ -386,9 +386,7 @@ def test_scores_without_leave_one_out(bayes):
     bayes("evaluate", "t.bayes", "texts.csv", "--text", "text", "--folds", "2")
 
 
-@follows(
-    "network/ask.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric"
-)
+@follows("network/ask.py: refuse_untabled: numeric", "models/base/tables_as_network.py: network_of_tables: numeric")
 @pytest.mark.slow
 def test_numbers_that_are_measured_are_cut_to_be_asked(bayes):
     question = "P(species = Gentoo | body_mass_g > 4500)"

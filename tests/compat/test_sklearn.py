@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from bayeskit.compat import sklearn as drop_in
 from bayeskit.datasets import load_penguins, load_worked_example
-from bayeskit.models import drop_in
 
 NAMES = drop_in.__all__
 COUNTING = ["BernoulliNB", "ComplementNB", "MultinomialNB"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn import naive_bayes
 
-from bayeskit.models import drop_in
+from bayeskit.compat import sklearn as drop_in
 
 SOURCE = Path(find_spec("sklearn.tests.test_naive_bayes").origin)
 DIFFERENCES = dict(

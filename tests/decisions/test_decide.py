@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import bayeskit as bk
-from bayeskit.decisions.costs import Costs, decide, rank
+from bayeskit.decisions import Costs, decide, rank
 from bayeskit.errors import BayesError
 
 MAIL = {"ham": {"spam": 10}, "spam": {"ham": 1}}

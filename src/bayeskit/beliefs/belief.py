@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
 import numpy as np
+
 from bayeskit import logspace
 from bayeskit.data.sheet import Grid
+from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.remedy import Setting
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
-from bayeskit.drawable import Drawable
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:

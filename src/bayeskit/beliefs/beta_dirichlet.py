@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
-from bayeskit.data.sheet import ROWS, Readable, Sheet
-from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.beliefs.belief import (
+    POINTS,
+    BeliefCurves,
+    BeliefIntervals,
+    Beliefs,
     Interval,
+    LikelihoodCurve,
     believed,
     listed,
     positive,
@@ -26,7 +28,9 @@ from bayeskit.beliefs.belief import (
     some,
     tails,
 )
-from bayeskit.beliefs.curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
+from bayeskit.data.sheet import ROWS, Readable, Sheet
+from bayeskit.drawable import Drawable
+from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
 from bayeskit.tolerance import GONE, OFF_ONE

@@ -10,11 +10,23 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayeskit.beliefs.belief import (
+    POINTS,
+    BeliefCurves,
+    Beliefs,
+    Interval,
+    LikelihoodCurve,
+    believed,
+    listed,
+    positive,
+    same_prior,
+    sequence,
+    some,
+    tails,
+)
 from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt
-from bayeskit.beliefs.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
-from bayeskit.beliefs.curves import POINTS, BeliefCurves, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Floats

@@ -11,7 +11,7 @@ from bayeskit.charts.spec import altair, inline, rounded
 from bayeskit.charts.style import FAINT, INK, band, named_axis, title
 
 if TYPE_CHECKING:
-    from bayeskit.beliefs.curves import BeliefCurves, BeliefIntervals, LikelihoodCurve
+    from bayeskit.beliefs.belief import BeliefCurves, BeliefIntervals, LikelihoodCurve
 
 
 def belief_chart(record: Any) -> Any:

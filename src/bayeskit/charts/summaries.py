@@ -12,7 +12,7 @@ from bayeskit.charts.heat import SIDE, heat
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
-    from bayeskit.decisions.costs import Costs, Decisions
+    from bayeskit.decisions import Costs, Decisions
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.evaluate.selection import Selection
     from bayeskit.explain.informative import Telling

@@ -3,7 +3,7 @@
     P(mistake) = 1 − ∫ max_c P(c) p(x | c) dx
 
 for any number of classes and any density that the model has, here by the trapezoidal rule over a fine line;
-``decisions/mistake.py`` has the closed forms.
+``estimate/mistake.py`` has the closed forms.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.models._structured import (
     StructuredClassifier,
     StructuredLeftOut,
     StructuredParameters,
     given_parents,
 )
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.remedy import Remedy
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan

@@ -13,8 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
+
 import numpy as np
+
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
@@ -29,11 +32,11 @@ from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import Lidstone, as_smoothing
+from bayeskit.estimate.smoothing import Lidstone, as_smoothing, smoothed
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import State
-from bayeskit.models.base.coded_classifier import CodedClassifier, names_of
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.settings import seed_of
@@ -42,15 +45,9 @@ from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Array, Floats
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-from bayeskit.estimate.smoothing import smoothed
-from bayeskit.models.base.coded_classifier import CodedLeftOut
-from bayeskit.models.nbtree_growth import Routes, Tree, leaf_paths
 from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats
+
 
 @dataclass(frozen=True)
 class TreeParameters:

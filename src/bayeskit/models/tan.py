@@ -31,8 +31,8 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.trees import best_tree
 from bayeskit.explain.dependence import DependenceGraph, pair_dependence
 from bayeskit.explain.structure import StructureDescription, graph_of_columns, tree_lines
-from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents
+from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import POSITIVE

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, with_article
-from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
@@ -228,6 +227,8 @@ def network_of(model: Any) -> BayesianNetwork:
         return model
     if getattr(getattr(model, "params_", None), "tables", None) is None or not hasattr(model, "to_network"):
         if hasattr(model, "fit"):
+            from sklearn.utils.validation import check_is_fitted  # loads slowly
+
             check_is_fitted(model)
         who = with_article(type(model).__name__)
         member = ", or ask one of its members, model.to_network(column)" if hasattr(model, "to_network") else ""

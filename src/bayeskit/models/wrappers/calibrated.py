@@ -16,9 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
 import numpy as np
+
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -35,7 +39,7 @@ from bayeskit.estimate.score_maps import (
 )
 from bayeskit.evaluate.fitted_parts import fit_wrapped
 from bayeskit.evaluate.folds import log_probabilities
-from bayeskit.explain.evidence import explain_rows
+from bayeskit.explain.evidence import explain_rows, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
@@ -46,14 +50,8 @@ from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
-from bayeskit.typing import Array, Floats, Ints
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-from bayeskit.data.block import Block
-from bayeskit.data.encoder import Encoder
-from bayeskit.explain.evidence import telescoped
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Floats, Ints
+from bayeskit.typing import Array, Floats, Ints
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
 _FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.vocabulary import canonical
-from bayeskit.decisions.costs import Costs, Decisions, decide
+from bayeskit.decisions import Costs, Decisions, decide
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.evaluate.fitted_parts import fit_wrapped
 from bayeskit.model_file import Saved, State
@@ -74,7 +74,7 @@ class CostSensitive(Composite, PredictsClasses):
         return np.asarray(self.classifier_.predict_proba(X))
 
     def decide(self, X: Any, top_k: int | None = None, capacity: int | None = None, action: Any = None) -> Decisions:
-        """Decisions with their expected losses (see :func:`bayeskit.decisions.costs`)."""
+        """Decisions with their expected losses (see :func:`bayeskit.decisions`)."""
         p = self.predict_proba(X)
         labels = np.asarray(self.classes_).tolist()
         return decide(p, self.costs_, self.reject_cost, top_k, capacity, classes=labels, action=action)

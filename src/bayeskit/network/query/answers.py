@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.beliefs import BetaBernoulli
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
@@ -18,7 +19,6 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Source, by_name
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError, TooLarge
-from bayeskit.beliefs import BetaBernoulli
 from bayeskit.network.query.distribution import Distribution
 from bayeskit.network.query.grammar import IS_MISSING, Comparison, Negation, Query, Statement, leaves
 from bayeskit.network.query.truth import (
