@@ -23,7 +23,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site quick test coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
+.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -31,17 +31,21 @@ help: ## what can be made
 # The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
 $(STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
-	touch $@
+	@echo "Installing bayeskit and the developers' tools into .venv and compiling the core: two to four minutes ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
+	@touch $@
+	@echo "Installed."
 
 # What a user needs, and none of the developers' tools; where these are installed, nothing more is needed.
 $(USER_STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@echo "Installing bayeskit into .venv and compiling its core: one to two minutes ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+	@echo "Installed."
 
 # Those whom benchmarks compare with; tests do without them.
 $(PEERS): $(STAMP)
@@ -51,16 +55,16 @@ $(PEERS): $(STAMP)
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
 	$(BIN)/python -m bayeskit.demo
 
-quick: $(STAMP) ## within a minute: all tests but those marked slow, on the compiled kernels
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
-
-test: $(STAMP) ## all tests and docstring examples, on the compiled kernels and on their NumPy twins
+test: $(STAMP) ## the tests, in five minutes: all behaviour on fixed examples, docstrings and the short pages
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
-	BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 -m "not spark and not dask" $(ON_TWINS)
+
+test-all: $(STAMP) ## every test: more examples, all pages, services where they are installed, and the NumPy twins
+	BAYESKIT_TESTS=all $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	BAYESKIT_TESTS=all BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 -m "not spark and not dask" $(ON_TWINS)
 
 coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
 	mkdir -p build/coverage
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=html
+	BAYESKIT_TESTS=all $(BIN)/python -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=html
 
 browser: ## Debian's Chromium, which tests open pages in; without it they are skipped
 	scripts/browser
@@ -78,7 +82,7 @@ $(WATCHED)/.installed: $(STAMP) $(NATIVE)
 
 sanitize: EXAMPLES ?= 150
 sanitize: $(WATCHED)/.installed ## the kernels' tests and hostile arrays under AddressSanitizer and UBSan; longer: EXAMPLES=2000
-	BAYESKIT_CORE=$(WATCHED)/bayeskit BAYESKIT_EXAMPLES=$(EXAMPLES) \
+	BAYESKIT_TESTS=all BAYESKIT_CORE=$(WATCHED)/bayeskit BAYESKIT_EXAMPLES=$(EXAMPLES) \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 \
 	  UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
 	  LD_PRELOAD="$$(gcc -print-file-name=$(WATCH)) $$(gcc -print-file-name=libstdc++.so)" \
@@ -108,7 +112,7 @@ stubs: $(STAMP) ## write what editors read: the signatures of the compiled core
 	$(BIN)/python scripts/stubs.py
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew
-	BAYESKIT_WRITE=1 $(BIN)/python -m pytest -q tests/test_gallery.py
+	BAYESKIT_TESTS=all BAYESKIT_WRITE=1 $(BIN)/python -m pytest -q tests/test_gallery.py
 
 notebooks: $(STAMP) ## the chapters of the course as executed notebooks in build/notebooks, and their pictures on one page
 	$(BIN)/python -m pip install --quiet --group notebooks

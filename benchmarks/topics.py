@@ -18,11 +18,10 @@ import numpy as np
 from bench import Row, compare
 
 from bayeskit import TopicModel, kernels
-from bayeskit.topics.coherence import coherence
-from bayeskit.topics.corpus import Corpus
-from bayeskit.topics.document_reader import DocumentReader
-from bayeskit.topics.joint_likelihood import word_topics
+from bayeskit.topics.corpus import Corpus, DocumentReader
+from bayeskit.topics.measures import coherence
 from bayeskit.topics.sampler import n_shards as shards_of
+from bayeskit.topics.sampler import word_topics
 
 TITLE = "Topics"
 NOTE = (

@@ -44,7 +44,7 @@ with atheris.instrument_imports(include=["bayeskit"]) if atheris else contextlib
     from bayeskit.errors import BayesError
     from bayeskit.kernels.twins import tokens as token_twins
     from bayeskit.network.bif import parse_bif, to_bif
-    from bayeskit.network.query.grammar import parse
+    from bayeskit.network.query import parse
     from fuzz import model_files
 
     for name in bk.__all__:  # what is imported at first use must be seen too

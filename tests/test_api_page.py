@@ -36,8 +36,8 @@ WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 @cache
 def models():
     """Every estimator that is no drop-in, fitted, by name."""
+    from bayeskit.compat.hmmlearn import HmmContract
     from bayeskit.models.base import Estimator
-    from bayeskit.sequence.drop_in.hmm_contract import HmmContract
 
     fitted = {}
     for name in bk.__all__:

@@ -17,6 +17,8 @@ if not (ROOT / "README.md").exists():
     pytest.skip("the documentation is not here", allow_module_level=True)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CHAPTERS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
+LONG = {"docs/best.md", "docs/tokens.md", "docs/course/09-topics.md", "docs/course/11-discriminative.md"}
+"""Pages that take more than five seconds."""
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -38,8 +40,9 @@ def blocks_of(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (name(page) in LONG), id=name(page)) for page in PAGES]
+)
 def test_the_examples_of_a_page_run_in_order_and_print_what_it_says(page):
     examples = doctest.DocTestParser().get_doctest(code_of(page), {"__name__": "__main__"}, name(page), str(page), 0)
     report: list[str] = []

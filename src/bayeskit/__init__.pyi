@@ -8,6 +8,8 @@ from .beliefs import BetaBernoulli as BetaBernoulli
 from .beliefs import DirichletCategorical as DirichletCategorical
 from .beliefs import NormalInverseGamma as NormalInverseGamma
 from .beliefs.hypotheses import Hypotheses as Hypotheses
+from .compat.hmmlearn import CategoricalHMM as CategoricalHMM
+from .compat.hmmlearn import GaussianHMM as GaussianHMM
 from .compat.sklearn import BernoulliNB as BernoulliNB
 from .compat.sklearn import CategoricalNB as CategoricalNB
 from .compat.sklearn import ComplementNB as ComplementNB
@@ -91,8 +93,6 @@ from .network.bif import write_bif as write_bif
 from .network.joint_distribution import JointDistribution as JointDistribution
 from .network.network import BayesianNetwork as BayesianNetwork
 from .sequence.classifier import SequenceClassifier as SequenceClassifier
-from .sequence.drop_in.categorical_hmm import CategoricalHMM as CategoricalHMM
-from .sequence.drop_in.gaussian_hmm import GaussianHMM as GaussianHMM
 from .sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from .sequence.markov_chain import MarkovChain as MarkovChain
 from .tally.tally import Tally as Tally

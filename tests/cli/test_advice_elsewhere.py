@@ -52,7 +52,7 @@ def test_rows_that_follow_one_another(bayes):
     bayes("inspect", "w.bayes", "--column", "it")
 
 
-@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/shared_values.py: check_varies: roles",
+@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
          "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
 def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     def online(unseen="error"):
@@ -134,7 +134,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     follow(documents, "recipe")
 
 
-@follows("export/of_columns.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
+@follows("export/scoring_form.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
          "cli/inputs.py: open_database: --sql", "cli/commands/export.py: command: --sql",
          "cli/commands/export.py: command: --sql --onnx --json", "cli/commands/fit/from_tables.py: fit_table: --plot",
          )  # fmt: skip

@@ -275,7 +275,7 @@ def test_boundaries_that_are_no_way_to_cut():
 
 
 @follows("tally/contexts.py: FEWER: memory_limit", "network/conditional_tables.py: tables_cost: memory_limit",
-         "network/inference/elimination.py: check_cost: memory_limit")  # fmt: skip
+         "network/variable_elimination.py: check_cost: memory_limit")  # fmt: skip
 def test_networks_that_take_too_much():
     data = {"a": [*"uvw"] * 20, "b": [*"xy"] * 30}
     for attempt in (

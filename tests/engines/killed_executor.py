@@ -8,9 +8,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import pyspark
-from pyspark.sql import SparkSession
-
 import bayeskit as bk
 import bayeskit.engines.spark
 from bayeskit.engines import Spark
@@ -19,6 +16,9 @@ from tests.engines.faults import Trouble
 
 
 def main(folder, tried):
+    import pyspark
+    from pyspark.sql import SparkSession
+
     warnings.simplefilter("ignore")
     os.environ |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "PYSPARK_PYTHON": sys.executable}
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -175,6 +175,7 @@ def test_leave_one_out_equals_refitting_with_the_bandwidth_held(seed, n, weighte
         np.testing.assert_allclose(found[i], held(model, rows, y, i, weights), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_leave_one_out_of_many_values_equals_the_sums_written_out():
     rng = np.random.default_rng(6)
     y = rng.choice(["a", "b"], 900)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.export.sql.word_sums import WordTable
+from bayeskit.export.sql_terms import WordTable
 from tests.export.test_scores import NEAR
 
 FILMS = ["good good film", "bad film and bad", "a good one", "dull and bad", "good", "It's so, so good"]

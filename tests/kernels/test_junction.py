@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bayeskit import kernels
 from bayeskit.kernels import twins
 from bayeskit.network.graph import Graph
-from bayeskit.network.inference.junction_tree import JunctionTree
+from bayeskit.network.junction_tree import JunctionTree
 
 from .conftest import same, seeds, thread_counts
 

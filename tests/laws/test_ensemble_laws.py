@@ -14,7 +14,7 @@ from bayeskit import kernels
 from bayeskit.data import frames
 from bayeskit.models.base import Learner
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 

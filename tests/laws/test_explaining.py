@@ -12,7 +12,7 @@ import bayeskit as bk
 from bayeskit.charts.evidence import evidence_chart
 from bayeskit.cli.console import plain
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("slow laws")
 CHANGES = [{}, {"smoothing": 0}, {"smoothing": 0, "undecidable": "nan"}, {"smoothing": 0, "ties": "random"}]
 

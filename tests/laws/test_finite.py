@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import bayeskit as bk
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]

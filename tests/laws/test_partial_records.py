@@ -14,8 +14,6 @@ import bayeskit as bk
 from bayeskit.errors import BayesWarning, SchemaMismatch
 from bayeskit.evaluate.held_out import held_out
 
-pytestmark = pytest.mark.slow
-
 N = 60
 TABLE = {
     "sky": ["sun", "rain", "hail"] * 20,

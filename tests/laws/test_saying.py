@@ -12,7 +12,7 @@ from scipy import special
 import bayeskit as bk
 from bayeskit.data import frames
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("laws")
 
 

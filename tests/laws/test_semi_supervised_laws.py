@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 TEXTS = ["sun sea sand", "sea sea wind", "sun ice", "rain fog", "fog wind rain ice", "rain", "sun fog", "ice ice sea"]
 TAGS = ["good", "good", "good", "bad", "bad", "bad", "bad", "good"]
 ASKED = ["sun", "rain sea", "fog ice ice", "", "unheard"]

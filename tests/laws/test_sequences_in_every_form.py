@@ -4,12 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from pyarrow import csv
 
 import bayeskit as bk
-
-pytestmark = pytest.mark.slow
 
 TOWNS, DAYS = 6, 5
 RNG = np.random.default_rng(3)

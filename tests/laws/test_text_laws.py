@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("few")
 COUNTED = ["multinomial", "set_of_words", "complement", "wcnb"]
 HELD = ["tfidf", "twcnb", "weighted", "best", "auto"]  # idf, weights and what goes with them are those of the first fit

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import bayeskit as bk
 from bayeskit.data import frames
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("few")
 
 

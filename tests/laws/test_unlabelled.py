@@ -13,8 +13,6 @@ import bayeskit as bk
 from bayeskit.errors import BayesWarning, Unlabelled
 from bayeskit.evaluate.held_out import held_out
 
-pytestmark = pytest.mark.slow
-
 ROWS = 60
 LABELS = np.array(["yes", "no", "no", None, "yes"] * (ROWS // 5), dtype=object)
 TABLE = {

@@ -16,7 +16,7 @@ import bayeskit as bk
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.errors import SchemaMismatch
 
-from ..conftest import CHAIN, NAMES, PARENTS, cell, rows_with_gaps, table, two_classes
+from .conftest import CHAIN, NAMES, PARENTS, cell, rows_with_gaps, table, two_classes
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

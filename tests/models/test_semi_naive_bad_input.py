@@ -10,7 +10,7 @@ import bayeskit as bk
 import bayeskit.data.source
 from bayeskit.errors import NotLearnt, TooLarge, UnknownValue
 
-from ..conftest import table
+from .conftest import table
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 import bayeskit as bk
 import bayeskit.data.source
 
-from ..conftest import CHAIN, PARENTS, rows_with_gaps, table, two_classes
+from .conftest import CHAIN, PARENTS, rows_with_gaps, table, two_classes
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 

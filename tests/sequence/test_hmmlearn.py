@@ -11,9 +11,8 @@ from bayeskit.data.block import Block
 from bayeskit.estimate.emissions.emission import Scale
 from bayeskit.estimate.state_moves import MoveRules, stays_of
 from bayeskit.sequence.baum_welch import BaumWelch
-from bayeskit.sequence.lattice import Observed
-from bayeskit.sequence.state_beliefs import StateFrame, StateSums
-from bayeskit.sequence.state_frame import state_frame
+from bayeskit.sequence.forward_backward import Observed
+from bayeskit.sequence.parameters import StateFrame, StateSums, state_frame
 
 hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed: it comes with the group bench")
 

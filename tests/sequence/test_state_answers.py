@@ -130,7 +130,7 @@ def test_long_sequences_in_pieces_are_the_whole() -> None:
         blocks[part.sequence].append(part.probabilities)
     for i in range(4):
         np.testing.assert_array_equal(np.concatenate(blocks[i]), whole[i])
-    import bayeskit.sequence.lattice as lattice
+    import bayeskit.sequence.forward_backward as lattice
 
     before = lattice.LONG
     try:

@@ -8,12 +8,9 @@ import pytest
 from scipy.special import psi
 
 from bayeskit import TopicModel
-from bayeskit.topics.corpus import Corpus
-from bayeskit.topics.document_prior import TopicCounts, optimised
-from bayeskit.topics.joint_likelihood import JointLikelihood, word_topics
-from bayeskit.topics.random_streams import below, stream
-from bayeskit.topics.top_words import word_scores
-from bayeskit.topics.topic_beliefs import TopicBeliefs
+from bayeskit.topics.corpus import Corpus, below, stream
+from bayeskit.topics.measures import TopicBeliefs, word_scores
+from bayeskit.topics.sampler import JointLikelihood, TopicCounts, optimised, word_topics
 
 
 def some_tokens(seed=0, n_topics=4, n_words=6):

@@ -1,11 +1,11 @@
-"""What every belief checks and does alike, whatever its family."""
+"""Shared parts of all beliefs: validation, sequences of updates, and the curves that charts draw."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -17,10 +17,16 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.remedy import Setting
 from bayeskit.typing import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
-B = TypeVar("B")
+class Updatable(Protocol):
+    """A belief that turns into another one by an outcome."""
+
+    def update(self, data: list[Any], /) -> Self:
+        """The belief after these outcomes too."""
+        ...
+
+
+B = TypeVar("B", bound=Updatable)
 POINTS = 201  # of a curve
 
 
@@ -82,17 +88,6 @@ class Beliefs(list[B], Drawable):
 
 
 Interval = tuple[float, float]
-
-
-class Updatable(Protocol):
-    """A belief that turns into another one by an outcome."""
-
-    def update(self, data: list[Any], /) -> Self:
-        """The belief after these outcomes too."""
-        ...
-
-
-B = TypeVar("B", bound=Updatable)
 
 
 def positive(who: str, **hyperparameters: Any) -> None:

@@ -46,7 +46,7 @@ PICTURES = {
     "decisions.costs.Decisions": "summaries.decisions_chart",
     "data.probability_table.ProbabilityTable": "conditional_tables.conditional_chart",
     "network.ask.Reply": "probabilities.reply_chart",
-    "network.query.distribution.Distribution": "probabilities.distribution_chart",
+    "network.answers.Distribution": "probabilities.distribution_chart",
     "network.joint_distribution.JointDistribution": "probabilities.joint_chart",
     "beliefs.hypotheses.Hypotheses": "probabilities.hypotheses_chart",
 }

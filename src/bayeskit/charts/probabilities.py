@@ -11,9 +11,9 @@ from bayeskit.explain.phrases import cell
 
 if TYPE_CHECKING:
     from bayeskit.beliefs.hypotheses import Hypotheses
+    from bayeskit.network.answers import Distribution
     from bayeskit.network.ask import Reply
     from bayeskit.network.joint_distribution import JointDistribution
-    from bayeskit.network.query.distribution import Distribution
 
 
 def distribution_chart(record: Distribution) -> Any:

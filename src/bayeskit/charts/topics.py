@@ -14,9 +14,7 @@ from bayeskit.charts.word_weights import grouped_words
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
-    from bayeskit.topics.document_topics import DocumentTopics
-    from bayeskit.topics.number_of_topics import TopicChoice
-    from bayeskit.topics.topic_table import TopicTable
+    from bayeskit.topics.measures import DocumentTopics, TopicChoice, TopicTable
 
 
 def topics_chart(record: TopicTable, kind: str = "words") -> Any:

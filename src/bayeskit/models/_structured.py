@@ -29,8 +29,7 @@ from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evi
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
-from bayeskit.export.of_columns import coding, context_term
-from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.threads import thread_count

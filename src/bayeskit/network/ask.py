@@ -15,11 +15,9 @@ from bayeskit.remedy import Remedy
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
     from bayeskit.data.vocabulary import Value
+    from bayeskit.network.answers import Answer, Distribution, Shares
     from bayeskit.network.network import BayesianNetwork
-    from bayeskit.network.query.answers import Answer, Shares
-    from bayeskit.network.query.distribution import Distribution
-    from bayeskit.network.query.grammar import Query
-    from bayeskit.network.query.truth import Domain
+    from bayeskit.network.query import Domain, Query
 
 Record = dict[str, Any]
 
@@ -74,7 +72,7 @@ def ask(
     from bayeskit.data.source import open_source
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.network import BayesianNetwork
-    from bayeskit.network.query.grammar import parse
+    from bayeskit.network.query import parse
 
     query = parse(question)
     if isinstance(of, (int, float, complex)):
@@ -99,7 +97,7 @@ def reply_of(record: Record) -> Reply:
 
 def of_data(source: Source, query: Query, level: float = 0.95) -> Record:
     """The answer of data: the share, the rows behind it, its interval, and the rows left out."""
-    from bayeskit.network.query import answers
+    from bayeskit.network import answers
 
     answer = answers.of_data(source, query)
     record: Record = {"query": query.text.strip()}
@@ -131,7 +129,7 @@ def _interval(answer: Answer, level: float) -> Record:
 def of_table(source: Source, query: Query, probability: str | None, count: str | None) -> Record:
     """The answer of a table of a distribution."""
     from bayeskit.network.joint_distribution import JointDistribution
-    from bayeskit.network.query.truth import Domain
+    from bayeskit.network.query import Domain
 
     joint = JointDistribution.from_table(source, probability, count)
     domains = {name: Domain(name, values) for name, values in joint.values.items()}
@@ -173,7 +171,7 @@ def of_model(model: Any, query: Query) -> Record:
 
 def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
     """A column that the model knows, but not as a table of values."""
-    from bayeskit.network.query.grammar import leaves
+    from bayeskit.network.query import leaves
 
     columns = {} if model is network else model.schema_.columns
     sides = [query.event] if query.condition is None else [query.event, query.condition]

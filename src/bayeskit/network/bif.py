@@ -26,7 +26,7 @@ from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import MOST_PARENTS, normalised, parents_of, tables_cost
-from bayeskit.network.inference.elimination import MEMORY_LIMIT
+from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, 
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import nearest
 from bayeskit.network.graph import Graph
-from bayeskit.network.inference.elimination import CELL, amount, decimal
+from bayeskit.network.variable_elimination import CELL, amount, decimal
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Floats

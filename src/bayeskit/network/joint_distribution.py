@@ -1,7 +1,4 @@
-"""JointDistribution: the probability of every combination of values, listed; every question is a sum over that list.
-
-Formula: P(E ∣ C) as a sum over cells
-"""
+"""Rows as codes of their values, all at once; and all combinations of values there can be."""
 
 from __future__ import annotations
 
@@ -15,29 +12,119 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.probability_table import ProbabilityTable
-from bayeskit.data.schema import Categorical, Numeric, Schema, as_domain, infer
+from bayeskit.data.reader import read_block
+from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema, as_domain, infer
 from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.data.source import open_source
+from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value
+from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
+from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
 from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
-from bayeskit.network import network_file
-from bayeskit.network.cells import Combinations, by_value, every_cell, read_cells
-from bayeskit.network.inference.elimination import MEMORY_LIMIT, check_cost
-from bayeskit.network.inference.junction_tree import draw
-from bayeskit.network.query.distribution import Distribution
-from bayeskit.network.query.grammar import Comparison, Query, Statement, parse, parse_statement
-from bayeskit.network.query.truth import Domain, check_numbers, evaluate, holds, impossible, unknown_column
+from bayeskit.network import persistence
+from bayeskit.network.answers import Distribution
+from bayeskit.network.junction_tree import draw
+from bayeskit.network.query import (
+    Comparison,
+    Domain,
+    Query,
+    Statement,
+    check_numbers,
+    evaluate,
+    holds,
+    impossible,
+    parse,
+    parse_statement,
+    unknown_column,
+)
+from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
+
+
+class Combinations(Sequence[tuple[Value, ...]]):
+    """All combinations of values, without a list of them."""
+
+    def __init__(self, values: Mapping[str, Sequence[Value]]) -> None:
+        self.values = list(values.values())
+
+    def __len__(self) -> int:
+        return prod(len(column_values) for column_values in self.values)
+
+    def __getitem__(self, at: Any) -> Any:
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        cells = []
+        for column_values in reversed(self.values):
+            at, i = divmod(at, len(column_values))
+            cells.append(column_values[i])
+        return tuple(reversed(cells))
+
+
+class Cells(NamedTuple):
+    """All rows of a source: codes (0 is missing) and floats by column, the values sorted."""
+
+    n_rows: int
+    values: dict[str, tuple[Value, ...]]
+    codes: dict[str, Ints]
+    floats: dict[str, Floats]
+    cuts: dict[str, tuple[float, ...]]
+
+
+def read_cells(source: Source, schema: Schema) -> Cells:
+    """All rows of a source, column by column."""
+    encoder = Encoder(schema, grow=True)
+    block = read_block(encoder, source)
+    roles = schema.columns
+    cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
+    values: dict[str, tuple[Value, ...]] = {}
+    codes: dict[str, Ints] = {}
+    for name in schema.coded():
+        cells = block.codes[name].astype(np.int64)
+        if name in cuts:
+            values[name], codes[name] = tuple(labels(cuts[name])), cells
+            continue
+        met = encoder.vocabularies[name].values
+        role = roles[name]
+        order = declared_first((role.domain or ()) if isinstance(role, Categorical) else (), met)
+        place = {value: i + 1 for i, value in enumerate(order)}
+        values[name] = order
+        codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
+    floats = {name: block.floats[name] for name in schema.measured()}
+    return Cells(block.n_rows, values, codes, floats, cuts)
+
+
+def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
+    """Roles in which an undeclared column is read by its values."""
+    if roles is None:
+        return "categorical"
+    if not isinstance(roles, Mapping):
+        return roles
+    by_type = {TYPES.get(key) for key in roles if isinstance(key, type)}
+    return {name: "categorical" for name, kind in kinds.items() if kind not in by_type} | dict(roles)
+
+
+def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Ints]:
+    """The code of each variable in every combination, the last variable fastest.
+
+    >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}
+    {'a': [0, 0, 0, 1, 1, 1], 'b': [0, 1, 2, 0, 1, 2]}
+    """
+    left, right, codes = 1, prod(len(states) for states in values.values()), {}
+    for name, states in values.items():
+        right //= len(states)
+        codes[name] = np.tile(np.repeat(np.arange(len(states)), right), left)
+        left *= len(states)
+    return codes
+
 
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
@@ -194,17 +281,17 @@ class JointDistribution(Readable, Drawable):
 
     def save(self, path: str | Path) -> None:
         """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`."""
-        network_file.save(self, path)
+        persistence.save(self, path)
 
     def to_saved(self) -> Saved:
         """What a file holds of the distribution."""
-        network_file.refuse_subclass(type(self), JointDistribution)
-        return network_file.of_joint(self, JointDistribution.__name__)
+        persistence.refuse_subclass(type(self), JointDistribution)
+        return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
     def of_saved(cls, saved: Saved) -> JointDistribution:
         """The distribution of what a file holds."""
-        return cls(*network_file.joint_parts(saved.wrapped()))
+        return cls(*persistence.joint_parts(saved.wrapped()))
 
     # -- questions -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import parents_of
-from bayeskit.network.inference.elimination import MEMORY_LIMIT
+from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

@@ -5,6 +5,7 @@ Formula: P(x) = Π P(x_i ∣ parents)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -15,28 +16,30 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.probability_table import ProbabilityTable
-from bayeskit.data.sheet import Readable, Sheet
+from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet, left_out
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
-from bayeskit.explain.structure import StructureDescription
+from bayeskit.estimate.information import NATS_IN_A_BIT, conditional_information
+from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
-from bayeskit.network import display, learning, network_file
-from bayeskit.network.arcs import describe_network
+from bayeskit.network import answers as asking
+from bayeskit.network import learning, persistence
+from bayeskit.network.answers import Distribution
 from bayeskit.network.conditional_tables import normalised, parents_of, states_of, table_of, tables_cost
-from bayeskit.network.findings import Pairs, Reader, contradiction, one_row
+from bayeskit.network.evidence import Pairs, Reader, contradiction, one_row
 from bayeskit.network.graph import Graph, as_set, bits
-from bayeskit.network.inference.elimination import MEMORY_LIMIT, amount
-from bayeskit.network.inference.junction_tree import JunctionTree, cliques_of, draw
-from bayeskit.network.inference.variable_elimination import eliminate
-from bayeskit.network.query import answers as asking
-from bayeskit.network.query.distribution import Distribution
-from bayeskit.network.query.grammar import parse
-from bayeskit.network.query.truth import Domain
+from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
+from bayeskit.network.query import Domain, parse
+from bayeskit.network.variable_elimination import MEMORY_LIMIT, amount, eliminate
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
+
+LARGEST = 100_000  # cells of a family whose information is computed
+MOST = 80  # nodes of a network whose arcs are weighed
+LINES = 12  # of the table of a node
 
 
 class Explanation(NamedTuple):
@@ -207,12 +210,12 @@ class BayesianNetwork(Readable, Drawable):
         ...     load(f"{folder}/cold.bayes") == n
         True
         """
-        network_file.save(self, path)
+        persistence.save(self, path)
 
     def to_saved(self) -> Saved:
         """What a file holds of the network."""
-        network_file.refuse_subclass(type(self), BayesianNetwork)
-        return network_file.of_network(self, BayesianNetwork.__name__)
+        persistence.refuse_subclass(type(self), BayesianNetwork)
+        return persistence.of_network(self, BayesianNetwork.__name__)
 
     @classmethod
     def of_saved(cls, saved: Saved) -> Self:
@@ -221,9 +224,9 @@ class BayesianNetwork(Readable, Drawable):
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:
                 raise BadFile("a counted network holds counts and their smoothing, and nothing else")
             return cls._of_tally(
-                network_file.counted_network(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT
+                persistence.counted_network(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT
             )
-        return cls.of_arrays(*network_file.written_network(saved.wrapped()))
+        return cls.of_arrays(*persistence.written_network(saved.wrapped()))
 
     # -- asking --------------------------------------------------------------------------------------
 
@@ -340,7 +343,7 @@ class BayesianNetwork(Readable, Drawable):
 
     def table(self, node: str) -> ProbabilityTable:
         """P(node | parents), a row a context."""
-        return display.table(self, self.nodes[self._reader.find(node)])
+        return _conditional_table(self, self.nodes[self._reader.find(node)])
 
     def array(self, node: str) -> Floats:
         """P(node | parents) as an array (parents…, states)."""
@@ -353,12 +356,12 @@ class BayesianNetwork(Readable, Drawable):
 
     def to_dot(self) -> str:
         """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""
-        return display.dot(self)
+        return _dot(self)
 
     @property
     def sheet(self) -> Sheet:
         """The factors, and the states and parents of each node."""
-        return display.sheet(self)
+        return _sheet(self)
 
     def __repr__(self) -> str:
         return (
@@ -454,3 +457,95 @@ class BayesianNetwork(Readable, Drawable):
 
 def _listed(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
+
+
+def describe_network(n: BayesianNetwork) -> StructureDescription:
+    """The arcs of a network, the strongest first, and its graph."""
+    bits = arc_bits(n) if len(n.nodes) <= MOST else {}
+    edges = sorted(n.edges, key=lambda edge: -bits.get(edge, 0.0))
+    columns = {"parent": [a for a, _ in edges], "child": [b for _, b in edges]}
+    table = Table({**columns, "bits": [bits.get(edge) for edge in edges]} if bits else columns, keys=2)
+    at = {node: i for i, node in enumerate(n.nodes)}
+    arcs = tuple(Arc(at[a], at[b], bits.get((a, b))) for a, b in n.edges)
+    nodes = tuple(Node(node, _lines(n, node)) for node in n.nodes)
+    head = f"A network of {len(nodes):,} nodes: what each hangs on"
+    return StructureDescription(head, table, (), StructureGraph(head, nodes, arcs))
+
+
+def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
+    """I(child; parent | the child's other parents) in bits of each arc, where its family is not too large."""
+    bits = {}
+    at = {node: i for i, node in enumerate(n.nodes)}
+    for child in n.nodes:
+        parents = n.parents[child]
+        sizes = [len(n.states[name]) for name in (*parents, child)]
+        if not parents or float(np.prod(sizes)) > LARGEST:
+            continue
+        try:
+            table, _ = n.joint_table([at[name] for name in (*parents, child)], {})
+        except BayesError:  # it would take more memory than the network may use
+            continue
+        joint = np.asarray(table).reshape(sizes)
+        for i, parent in enumerate(parents):
+            others = [k for k in range(len(parents)) if k != i]
+            cells = joint.transpose(*others, i, len(parents)).reshape(-1, sizes[i], sizes[-1])
+            bits[parent, child] = float(conditional_information(cells)[0]) / NATS_IN_A_BIT
+    return bits
+
+
+def _lines(n: BayesianNetwork, node: str) -> tuple[str, ...]:
+    """The table of a node in words: a line for each context."""
+    table = n.table(node)
+    lines = []
+    for context, shares in list(zip(table.contexts, table.shares, strict=True))[:LINES]:
+        distribution = ", ".join(f"{value} {p:.3g}" for value, p in list(zip(table.values, shares, strict=True))[:4])
+        lines.append(f"{context}: {distribution}" if n.parents[node] else distribution)
+    more = len(table.contexts) - LINES
+    return tuple([*lines[:-1], f"and {more + 1:,} more contexts"] if more > 0 else lines)
+
+
+def _sheet(n: BayesianNetwork) -> Sheet:
+    """The factorisation, and the states and parents of each node."""
+    first = n.nodes[:ROWS]
+    factors = [f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in first]
+    more = len(n.nodes) - len(first)
+    columns = {
+        "node": first,
+        "states": [", ".join(map(str, n.states[node])) for node in first],
+        "parents": [", ".join(n.parents[node]) for node in first],
+    }
+    return Sheet(repr(n)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
+
+
+def _conditional_table(n: BayesianNetwork, node: str) -> ProbabilityTable:
+    """P(node | parents), a row a context, a column a state; counts beside them where rows were counted."""
+    parents = n.parents[node]
+    contexts = list(itertools.product(*(n.states[p] for p in parents)))
+    columns: dict[str, list[object]] = {p: [_plain(c[i]) for c in contexts] for i, p in enumerate(parents)}
+    if n.tally_ is not None:
+        columns["count"] = n.tally_.contexts(node).tolist()
+    given = f" | {', '.join(parents)}" if parents else ""
+    p = n.array(node).reshape(-1, len(n.states[node]))
+    for i, state in enumerate(n.states[node]):
+        columns[f"P({node} = {state}{given})"] = p[:, i].tolist()
+    named = [" · ".join(map(str, context)) or "all" for context in contexts]
+    heading = " · ".join(parents) or "nothing"
+    return ProbabilityTable(
+        columns, variable=node, values=n.states[node], given=heading, contexts=named, shares=np.asarray(p)
+    )
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, bool) else value
+
+
+def _dot(n: BayesianNetwork) -> str:
+    """The graph in the language of Graphviz."""
+    lines = [f"  {_quoted(node)};" for node in n.nodes]
+    lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in n.edges]
+    return "\n".join(["digraph {", *lines, "}"])
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

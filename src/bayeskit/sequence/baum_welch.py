@@ -18,8 +18,8 @@ import numpy as np
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.estimate.information import weighed_log_ratio
-from bayeskit.sequence.lattice import Impossible, Observed
-from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame, StateSums
+from bayeskit.sequence.forward_backward import Impossible, Observed
+from bayeskit.sequence.parameters import HiddenBeliefs, StateFrame, StateSums
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Floats, Ints
 

@@ -1,11 +1,8 @@
-"""SequenceClassifier: Bayes' rule over one model of sequences for each class.
-
-Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class)
-"""
+"""What was counted of the sequences of each class: a value with + and −, as a tally is one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,11 +10,12 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Schema, Target
+from bayeskit.data.numbers import as_floats
+from bayeskit.data.schema import Categorical, Schema, Target, infer
 from bayeskit.data.sequences import Sequences, label_values
 from bayeskit.data.sheet import Figure, Grid, Sheet
 from bayeskit.data.table import Table
-from bayeskit.data.vocabulary import Value, canonical, positions, sort_values, union
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, with_article
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.evaluation import Evaluation
@@ -32,17 +30,112 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of, seed_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.base.ties import best_class, tie_seed
-from bayeskit.sequence.class_tallies import ClassTallies
-from bayeskit.sequence.evidence import explained
+from bayeskit.remedy import Remedy
+from bayeskit.sequence.explanation import explained
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
-from bayeskit.sequence.left_out import SequencesLeftOut
-from bayeskit.sequence.markov_chain import MarkovChain
-from bayeskit.sequence.shared_values import check_varies, schema_of
-from bayeskit.tally.space import Space
+from bayeskit.sequence.markov_chain import MarkovChain, SequencesLeftOut
+from bayeskit.tally.space import Space, times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+
+@dataclass(frozen=True)
+class ClassTallies:
+    """The tally of each class's sequences, and how many these are or what they weigh; classes are sorted."""
+
+    tallies: Mapping[Value, Tally]
+    counts: Mapping[Value, Any]
+
+    @classmethod
+    def of(
+        cls, sequences: Sequences, labels: Sequence[Value], count: Callable[[Value, Sequences], Tally]
+    ) -> ClassTallies:
+        """Sequences with their classes; ``count(class, sequences)`` counts those of one."""
+        weights = np.ones(len(labels), np.int64) if sequences.weights is None else sequences.weights
+        tallies, counts = {}, {}
+        for label in sort_values(dict.fromkeys(labels)):
+            of_class = np.array([one == label for one in labels], dtype=bool)
+            tallies[label] = count(label, sequences.take(of_class))
+            counts[label] = weights[of_class].sum().item()
+        return cls(tallies, counts)
+
+    def __add__(self, other: ClassTallies) -> ClassTallies:
+        """The sequences of both sides."""
+        a, b = self.tallies, other.tallies
+        both = {c: a[c] + b[c] if c in a and c in b else (a if c in a else b)[c] for c in sort_values({**a, **b})}
+        return ClassTallies(both, {c: self.counts.get(c, 0) + other.counts.get(c, 0) for c in both})
+
+    def __sub__(self, other: ClassTallies) -> ClassTallies:
+        """This side without the other, whose sequences must all have been counted here; classes may go."""
+        gone = GONE * sum(self.counts.values())
+        left = {c: self.counts.get(c, 0) - other.counts.get(c, 0) for c in {**self.counts, **other.counts}}
+        for c, n in left.items():
+            if n < -gone:
+                raise NotLearnt(
+                    f"class {c!r} was learnt {times(self.counts.get(c, 0))} and cannot be forgotten "
+                    f"{times(other.counts[c])}; nothing was changed",
+                    culprit=c,
+                )
+        tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
+        remaining = [c for c in self.tallies if left[c] > gone]
+        if not remaining:
+            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+        return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
+
+    def check(self) -> None:
+        """Refuse a class of which there is not one step."""
+        empty = [c for c, tally in self.tallies.items() if not tally.n_rows]
+        if empty:
+            raise BayesError(
+                f"the sequences of class {empty[0]!r} are all empty, so there is nothing to believe of it",
+                culprit=empty[0],
+            )
+
+
+def schema_of(model: Any, sequences: Sequences) -> Schema:
+    """What the columns of all sequences mean to a ``HiddenMarkovModel``, with the symbols that any of them shows: one
+    that a class never shows is improbable in it, not unknown to it."""
+    if model.schema is not None:
+        schema: Schema = model.schema
+    else:
+        kinds, target = sequences.kinds, Target("state")
+        schema = infer(kinds, roles=model.roles, domains=model.domains, target=target, named=sequences.named)
+    where = schema.locate(list(sequences.kinds), sequences.named)
+    symbols = {}
+    for name in schema.coded():
+        role = schema.columns[name]
+        if type(role) is Categorical and role.domain is None:
+            vocabulary = Vocabulary()
+            sequences.coded(sequences.columns[where[name]], vocabulary, grow=True, name=name)
+            if vocabulary.values:
+                symbols[name] = Categorical(tuple(sort_values(vocabulary.values)))
+    return schema.replace(symbols)
+
+
+def check_varies(label: Value, of_class: Sequences, all_of_them: Sequences, schema: Schema) -> None:
+    """Refuse a column of numbers that varies, but not within a class: the density there would have no width."""
+    where = schema.locate(list(of_class.kinds), of_class.named)
+    for name in schema.measured():
+        if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
+            continue
+        raise BayesError(
+            f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "
+            "compared with those of other classes: leave it out with ",
+            Remedy("roles", {name: "ignore"}),
+            " of the model, or take it as ",
+            Remedy("roles", {name: "categorical"}, short=True),
+            culprit=(label, name),
+        )
+
+
+def _varies(sequences: Sequences, name: str) -> bool:
+    numbers = as_floats(sequences.columns[name], name, 0)
+    numbers = numbers[~np.isnan(numbers)]
+    return len(numbers) > 0 and bool(numbers.min() < numbers.max())
+
 
 ONLY_COUNTED = "its models are found by EM, and other sequences make other ones. Fit again, or with a MarkovChain"
 

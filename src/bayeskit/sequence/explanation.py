@@ -17,11 +17,16 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.sequences import Sequences
 from bayeskit.data.sheet import Items, Readable, Sheet
+from bayeskit.data.source import is_arrow
 from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
-from bayeskit.explain.phrases import chance, times
-from bayeskit.sequence.lattice import Lattice, Observed
+from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, compared
+from bayeskit.explain.phrases import cell, chance, times
+from bayeskit.sequence.forward_backward import Lattice, Observed
 from bayeskit.typing import Floats
 
 
@@ -122,3 +127,54 @@ def _of_states(lattice: Lattice, log_copies: Floats) -> Floats:
     """ln Σ over the copies of each state."""
     own = lattice.stays.owner[None, :] == np.arange(len(lattice.start))[:, None]
     return np.asarray(logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1))
+
+
+def explained(model: Any, sequences: Sequences, block: Block, against: int | None) -> Explanations:
+    """A record for each sequence, of a classifier with a model for each class."""
+    classes, log_prior = tuple(model.models_), model.params_.log_prior
+    terms = np.column_stack([one.log_terms(sequences) for one in model.models_.values()])  # (steps, classes)
+    scores = np.column_stack([one.log_likelihood(sequences) for one in model.models_.values()]) + log_prior
+    comparison = compared(model, scores, block, log_prior, against)
+    terms, prior = model.tempered(terms), model.tempered(log_prior)
+    cells, states = _steps(sequences)
+    records = []
+    for i in range(len(sequences)):
+        a, b = int(comparison.chosen[i]), int(comparison.rivals[i])
+        first, last = int(sequences.starts[i]), int(sequences.starts[i + 1])
+        odds = logspace.log_odds(terms[first:last, a], terms[first:last, b]).tolist()
+        parts = tuple(
+            Contribution(f"step {t + 1}", cells[first + t], odds[t], states[first + t], classes[a], classes[b])
+            for t in range(last - first)
+        )
+        records.append(
+            Explanation(
+                i,
+                classes[a],
+                classes[b],
+                float(logspace.exp(comparison.log_posterior[i, a])),
+                float(logspace.exp(comparison.log_posterior[i, b])),
+                float(logspace.log_odds(*(log_prior if comparison.undecidable[i] else prior)[[a, b]])),
+                parts,
+                float(comparison.log_odds[i]),
+                bool(comparison.undecidable[i]),
+            )
+        )
+    return Explanations(records)
+
+
+def _steps(sequences: Sequences) -> tuple[list[Value | None], list[State]]:
+    """What each step shows, in one value, and whether anything is there."""
+    columns = {
+        name: [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]
+        for name, column in sequences.columns.items()
+    }
+    if len(columns) == 1:
+        (values,) = columns.values()
+    else:
+        rows = zip(*columns.values(), strict=True)
+        values = [
+            ", ".join(f"{name} {cell(value)}" for name, value in zip(columns, row, strict=True) if value is not None)
+            or None
+            for row in rows
+        ]
+    return values, ["missing" if value is None else "known" for value in values]

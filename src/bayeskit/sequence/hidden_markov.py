@@ -11,31 +11,40 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.schema import Categorical, Schema, Target, as_classes, infer
+from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_classes, infer
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
-from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.estimate.emissions.emission import Emission, Scale
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
+from bayeskit.estimate.emissions.emission import Emission, Scale, Sums
 from bayeskit.estimate.emissions.normals import scales_of, tally_scales
 from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
+from bayeskit.estimate.state_moves import MOST_COPIES
 from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
-from bayeskit.sequence.given_tables import given_tables
-from bayeskit.sequence.lattice import Impossible, Lattice, Observed
-from bayeskit.sequence.number_of_states import CRITERIA, chosen, numbers_of
-from bayeskit.sequence.state_answers import AnswersOfStates
-from bayeskit.sequence.state_beliefs import HiddenBeliefs, StateFrame, StateSums, counting_plan
-from bayeskit.sequence.state_frame import check_frame, state_frame
-from bayeskit.sequence.state_labels import StateLabels, states_of
+from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
+from bayeskit.sequence.inference import AnswersOfStates
+from bayeskit.sequence.parameters import (
+    HiddenBeliefs,
+    StateFrame,
+    StateLabels,
+    StateSums,
+    check_frame,
+    counting_plan,
+    state_frame,
+    states_of,
+)
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
-from bayeskit.tolerance import CONVERGED
+from bayeskit.tolerance import CONVERGED, SLACK
+from bayeskit.typing import Floats
 
 UNSEEN = -2  # a label that is no state
 
@@ -434,3 +443,134 @@ def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
     }
     schema = encoder.schema.replace(roles)
     return Schema(schema.columns, Target(schema.target.name, states), schema.named)
+
+
+CRITERIA = ("bic", "icl", "held-out")
+FOLDS = 5
+
+
+def numbers_of(setting: Any) -> list[int] | None:
+    """Several numbers of states to choose from; None where there is one, or none is given."""
+    if setting is None:
+        return None
+    if isinstance(setting, (int, np.integer)) and not isinstance(setting, bool):
+        if setting < 1:
+            raise BayesError(f"n_states={setting!r}: there is at least one state", culprit=setting)
+        if setting > MOST_COPIES:
+            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked", culprit=setting)
+        return None
+    try:
+        numbers = sorted({int(number) for number in setting if not isinstance(number, bool) and int(number) == number})
+    except (TypeError, ValueError):
+        numbers = []
+    if not numbers or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
+        raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from", culprit=setting)
+    return numbers
+
+
+def chosen(model: Any, sequences: Sequences, numbers: list[int], choose_by: str) -> tuple[Any, Table]:
+    """(The model with the best number of states, what speaks for each)."""
+    if choose_by == "held-out" and len(sequences) < 2:
+        raise BayesError('one sequence cannot be held out from itself: choose_by="bic" or "icl", or give several')
+    fits: list[Any] = []
+    rows: dict[str, list[Any]] = {"n_states": [*numbers]}
+    rows |= {name: [] for name in ("log likelihood", "parameters", "bic", "icl", "held-out")}
+    for number in numbers:
+        fit = clone(model).set_params(n_states=number, progress=model.progress).fit(sequences)
+        fits.append(fit)
+        total, best = fit.score(sequences), fit.path_scores(sequences)
+        parameters = fit.n_parameters()
+        penalty = parameters * float(logspace.log(float(sequences.n_rows)))
+        for name, value in zip(
+            ("log likelihood", "parameters", "bic", "icl"),
+            (total, parameters, penalty - 2 * total, penalty - 2 * float(best.sum())),
+            strict=True,
+        ):
+            rows[name].append(value)
+        rows["held-out"].append(_held_out(fit, sequences) if choose_by == "held-out" else None)
+    if choose_by != "held-out":
+        del rows["held-out"]
+    score = np.array(rows[choose_by], dtype=np.float64)
+    return fits[int(score.argmax() if choose_by == "held-out" else score.argmin())], Table(rows)
+
+
+def _held_out(model: Any, sequences: Sequences) -> float:
+    """ln P a row of sequences that a model with as many states has not learnt."""
+    n = min(FOLDS, len(sequences))
+    fold = np.random.default_rng(seed_of(model.random_state)).permutation(len(sequences)) % n
+    total = 0.0
+    for part in range(n):
+        if not sequences.take(fold != part).n_rows:
+            continue
+        other = clone(model).set_params(schema=model.schema_).fit(sequences.take(fold != part))
+        total += other.score(sequences.take(fold == part))
+    return total / sequences.n_rows
+
+
+class GivenTables(NamedTuple):
+    """What the tables say: a schema, sums of which the probabilities are the estimate, and scales."""
+
+    schema: Schema
+    sums: StateSums
+    scales: dict[str, Scale]
+
+
+def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
+    """From ``{state: P}``, ``{state: {state: P}}``, and for one column ``{state: {symbol: P}}`` or ``{state: (mean,
+    variance)}``, or ``{column: …}`` of these."""
+    states = tuple(sort_values([_named(state) for state in start]))
+    alone = {*emissions} == {*start}
+    columns: Mapping[str, Any] = {"x0": emissions} if alone else emissions
+    first = _table({"": start}, [""], states, "start")[0]
+    moves = _table(transitions, states, states, "transitions")
+    roles: dict[str, Role] = {}
+    symbols: list[Sums] = []
+    means, spreads = [], []
+    for name, of in columns.items():
+        if {*of} != {*start}:
+            raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there", culprit=name)
+        if all(isinstance(cell, Mapping) for cell in of.values()):
+            values = tuple(sort_values(dict.fromkeys(_named(v) for cell in of.values() for v in cell)))
+            roles[name] = Categorical(values)
+            symbols.append((_table(of, states, values, f"column {name!r}"),))
+            continue
+        roles[name] = Numeric()
+        pairs = np.array([of[state] for state in states], dtype=np.float64)
+        if pairs.shape != (len(states), 2) or not np.isfinite(pairs).all() or (pairs[:, 1] <= 0).any():
+            raise BayesError(f"column {name!r}: a state has a mean and a variance above 0", culprit=name)
+        means.append(pairs[:, 0])
+        spreads.append(pairs[:, 1])
+    scales = {
+        name: Scale(float(mean.mean()), float(spread.mean() + mean.var()))
+        for name, mean, spread in zip(
+            [n for n, r in roles.items() if isinstance(r, Numeric)], means, spreads, strict=True
+        )
+    }
+    sums = list(symbols)
+    if means:
+        mean, spread = np.column_stack(means), np.column_stack(spreads)
+        away = mean - np.array([scale.mean for scale in scales.values()])
+        sums.append((np.ones_like(away), away, spread + away**2))
+    return GivenTables(Schema(roles, Target("state", states), not alone), StateSums(first, moves, tuple(sums)), scales)
+
+
+def _named(value: Any) -> Value:
+    name = canonical(value)
+    if name is None:
+        raise BayesError("a state or a symbol of a table has no name")
+    return name
+
+
+def _table(given: Any, rows: Any, columns: tuple[Value, ...], what: str) -> Floats:
+    """Rows of probabilities that sum to one."""
+    table = np.zeros((len(rows), len(columns)))
+    for i, row in enumerate(rows):
+        own = {_named(key): float(p) for key, p in given[row].items()}
+        unknown = [key for key in own if key not in columns]
+        if unknown:
+            raise BayesError(f"{what} names {unknown[0]!r}, which is not there", culprit=unknown[0])
+        table[i] = [own.get(column, 0.0) for column in columns]
+        if (table[i] < 0).any() or abs(table[i].sum() - 1) > SLACK:
+            of = f" of {row!r}" if row else ""
+            raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1", culprit=row)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))

@@ -16,7 +16,7 @@ from bayeskit.estimate.emissions.normals import Normals
 from bayeskit.estimate.emissions.rates import CountShares, Rates
 from bayeskit.estimate.emissions.symbols import Symbols
 from bayeskit.models.base.settings import whole_number
-from bayeskit.sequence.lattice import Lattice
+from bayeskit.sequence.forward_backward import Lattice
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Floats
 

@@ -1,21 +1,124 @@
-"""Documents as lists of tokens: what topics are sampled for, from text or from any matrix of counts."""
+"""Documents as lists of tokens, read from texts or from a matrix of word counts."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.data.frames import collected, columns_of, kind_of
+from bayeskit.data.source import is_arrow
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.tally.words import choose_words
-from bayeskit.topics.random_streams import STEP, mixed
 from bayeskit.typing import Array, Bools, Ints
+
+STEP = 0x9E3779B97F4A7C15
+MASK = 2**64 - 1
+
+
+def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A 64-bit mixer: neighbouring numbers lead to unrelated ones (Steele, Lea and Flood 2014)."""
+    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def stream(seed: int, n: int) -> npt.NDArray[np.uint64]:
+    """The first n numbers of a seed.
+
+    >>> stream(7, 2).tolist() == stream(7, 3)[:2].tolist()
+    True
+    """
+    return mixed(np.uint64(seed & MASK) + np.uint64(STEP) * np.arange(1, n + 1, dtype=np.uint64))
+
+
+def below(limit: int, numbers: npt.NDArray[np.uint64]) -> Ints:
+    """Whole numbers from 0 on, below a limit of 32 bits at most."""
+    return ((numbers >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32)).astype(np.int64)
+
+
+def digest(*parts: npt.NDArray[np.generic] | int) -> int:
+    """64 bits that stand for arrays and numbers: other contents, other bits."""
+    hashed = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        hashed.update(part.to_bytes(8, "little") if isinstance(part, int) else np.ascontiguousarray(part).tobytes())
+    return int.from_bytes(hashed.digest(), "little")
+
+
+NUMBERS = ("integer", "float", "boolean")
+
+
+class CountMatrix(NamedTuple):
+    """Counts (documents, words), sparse or an array, and the names of the words where they have some."""
+
+    counts: Any
+    names: list[str] | None
+
+
+def form_of(X: Any) -> CountMatrix | Any:
+    """Counts, where ``X`` holds some; else the texts, in a form that :class:`Documents` takes.
+
+    >>> form_of({"text": ["a vote", "a law"]}).tolist()
+    ['a vote', 'a law']
+    >>> form_of({"vote": [1, 0], "law": [0, 2]}).names
+    ['vote', 'law']
+    """
+    X = collected(X)
+    if hasattr(X, "tocsr"):
+        return CountMatrix(X, None)
+    if _is_table(X):
+        return _of_table(X)
+    if getattr(X, "ndim", 1) == 2:
+        texts = X.dtype.kind in "US" or (X.dtype.kind == "O" and any(isinstance(cell, str) for cell in X.flat))
+        if not texts:
+            return CountMatrix(X, None)
+        if X.shape[1] != 1:
+            raise _several([f"{j}" for j in range(X.shape[1])])
+        return X[:, 0]
+    return CountMatrix(np.asarray(X), None) if _is_listed_matrix(X) else X
+
+
+def _is_table(X: Any) -> bool:
+    records = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(cell, Mapping) for cell in X)
+    return records or isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def _of_table(X: Any) -> CountMatrix | Any:
+    """All columns are counts, or one column is text."""
+    if type(X).__module__.partition(".")[0] == "pandas" and all(kind.kind in "biuf" for kind in X.dtypes):
+        sparse = all(hasattr(kind, "subtype") and not kind.fill_value for kind in X.dtypes)
+        counts = X.sparse.to_coo() if sparse and X.shape[1] else X.to_numpy()
+        return CountMatrix(counts, [str(name) for name in X.columns])
+    names, columns, n, _ = columns_of(X)
+    listed = [columns[name] for name in names]
+    if all(kind_of(column) in NUMBERS for column in listed):
+        cells = [column.to_numpy(zero_copy_only=False) if is_arrow(column) else column for column in listed]
+        return CountMatrix(np.column_stack(cells) if cells else np.zeros((n, 0)), names)
+    if len(listed) != 1:
+        raise _several(names)
+    return listed[0]
+
+
+def _several(names: list[str]) -> BayesError:
+    return BayesError(
+        f"which column holds the texts? There are {len(names)}: {', '.join(names)}. Give one of them alone; counts of "
+        "words are numbers in all columns",
+        culprit=names,
+    )
+
+
+def _is_listed_matrix(X: Any) -> bool:
+    first = X[0] if isinstance(X, (list, tuple)) and len(X) else None
+    return isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(x, (int, float, np.number)) for x in first)
+
 
 MOST_TOKENS = 2**30  # that the kernels can count
 MOST_WORDS = 2**31
@@ -179,3 +282,62 @@ def _as_csr(X: Any) -> Any:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+Names = Words | tuple[str, ...] | None
+"""The words of texts, names that were given to columns, or nothing."""
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """How texts are cut (None: words of two letters or more, without stop words), and which words are kept."""
+
+    tokenizer: Tokenizer | None
+    limits: tuple[float, float, int | None]
+    n_threads: int
+
+    def learn(self, X: Any, words: Iterable[str] | None = None) -> tuple[Corpus, Names]:
+        """Documents to learn from, and the names of their words; refused where there is nothing to learn."""
+        form = form_of(X)
+        corpus, names = self._matrix(form, words) if isinstance(form, CountMatrix) else self._texts(form, words)
+        if not len(corpus):
+            raise BayesError("there are no documents to learn from")
+        if not corpus.n_tokens:
+            raise BayesError(
+                f"none of the {len(corpus):,} documents has a word to learn from: empty vocabulary; perhaps they hold "
+                "stop words only, or stand in fewer or more documents than was asked for"
+            )
+        return corpus, names
+
+    def known(self, X: Any, names: Names, n_words: int) -> Corpus:
+        """Documents by the words that a model knows."""
+        form = form_of(X)
+        if isinstance(form, CountMatrix):
+            return read_counts(form.counts, n_words)
+        if not isinstance(names, Words):
+            raise BayesError(
+                "the model was fitted on counts of words: give counts, as the same TokenCounter makes them"
+            )
+        return read_texts(form, self._cut, names, n_threads=self.n_threads)[0]
+
+    @property
+    def _cut(self) -> Tokenizer:
+        return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
+
+    def _matrix(self, form: CountMatrix, words: Iterable[str] | None) -> tuple[Corpus, Names]:
+        corpus = read_counts(form.counts)
+        given = form.names if words is None else words
+        return corpus, None if given is None else checked_names(given, corpus.n_words)
+
+    def _texts(self, X: Any, words: Iterable[str] | None) -> tuple[Corpus, Names]:
+        if words is not None:
+            raise BayesError("words names the columns of a matrix, and these are texts: leave it out")
+        return read_texts(X, self._cut, None, self.limits, self.n_threads)
+
+
+def checked_names(words: Iterable[str], n: int) -> tuple[str, ...]:
+    """The names of n words."""
+    names = () if isinstance(words, str) else tuple(str(word) for word in words)
+    if len(names) != n:
+        raise BayesError(f"the matrix has {n:,} columns, and words names {len(names):,}")
+    return names

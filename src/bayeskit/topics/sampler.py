@@ -1,4 +1,13 @@
-"""Sweeps of the sampler, steps of the prior between them, and a bar that shows how far they have come."""
+"""Collapsed Gibbs sampling of topics, with the Dirichlet prior of the documents fitted between sweeps.
+
+Formula: α_k ← α_k Σ_d (ψ(n_dk + α_k) − ψ(α_k)) / Σ_d (ψ(n_d + A) − ψ(A)),  A = Σ_k α_k
+Formula: ln P(words, topics) = Σ_d ln Π_k Γ(n_dk + α_k)/Γ(α_k) · Γ(A)/Γ(n_d + A) + the same of topics over words
+
+Differences of the digamma function are sums of fractions, ψ(n + α) − ψ(α) = Σ_{i<n} 1 / (α + i), and ratios of the
+gamma function are products, Γ(n + a)/Γ(a) = Π_{i<n} (a + i). So both formulas need only counts of counts: how many
+documents have more than i tokens of a topic.
+
+References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 2000 (fixed point of the prior)."""
 
 from __future__ import annotations
 
@@ -11,12 +20,126 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit import kernels
+from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
 from bayeskit.topics.corpus import Corpus
-from bayeskit.topics.document_prior import TopicCounts, optimised
-from bayeskit.topics.joint_likelihood import JointLikelihood
-from bayeskit.typing import Floats
+from bayeskit.typing import Floats, Ints
+
+LEAST, MOST = 1e-4, 1e3  # of α_k: a topic that no document has could still be had
+STEPS = 5
+
+
+@dataclass(frozen=True)
+class TopicCounts:
+    """How many parts, documents or words, have more than i tokens of topic k: ``more[indptr[k] + i]``.
+
+    >>> counts = TopicCounts.of(np.array([0, 2, 3]), np.array([1, 1, 0], np.uint16), 2)
+    >>> counts.indptr.tolist(), counts.more.tolist(), counts.i.tolist()
+    ([0, 1, 3], [1, 1, 1], [0, 0, 1])
+    """
+
+    indptr: Ints
+    more: Ints
+
+    @classmethod
+    def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
+        """From the topics of tokens, those of part p being start[p] to start[p + 1]."""
+        ends, histogram = kernels.topic_histograms(start, topics, n_topics)
+        most = np.diff(ends) - 1  # tokens that a part has at most
+        indptr = np.concatenate([[0], np.cumsum(most)])
+        having = np.delete(histogram, ends[:-1])  # parts with 1, 2, … tokens
+        sums = np.concatenate([[0], np.cumsum(having)])
+        return cls(indptr, np.repeat(sums[indptr[1:]], most) - sums[:-1])
+
+    @property
+    def i(self) -> Ints:
+        """The number that is exceeded."""
+        return np.arange(len(self.more)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
+
+    @property
+    def topic(self) -> Ints:
+        """The topic of each number."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+def optimised(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = STEPS) -> Floats:
+    """The prior after some steps of the fixed point.
+
+    >>> rng = np.random.default_rng(0)
+    >>> shares = rng.dirichlet([2.0, 0.5], 3000)
+    >>> topics = (rng.random((3000, 20)) > shares[:, :1]).astype(np.uint16)
+    >>> counts = TopicCounts.of(np.arange(0, 60_001, 20), topics.ravel(), 2)
+    >>> optimised(np.ones(2), counts, np.full(3000, 20), steps=200).round(1).tolist()
+    [2.0, 0.5]
+    """
+    i, topic = counts.i, counts.topic
+    longer = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1][1:]  # documents of more than i words
+    each = np.arange(len(longer))
+    for _ in range(steps):
+        gained = np.bincount(topic, counts.more / (alpha[topic] + i), len(alpha))
+        alpha = np.clip(alpha * gained / (longer / (alpha.sum() + each)).sum(), LEAST, MOST)
+    return alpha
+
+
+def log_rising(a: float, n: Ints) -> float:
+    """Σ ln Γ(n + a)/Γ(a) over several n.
+
+    >>> round(float(np.exp(log_rising(2.0, np.array([3, 1])))))       # 2·3·4 times 2
+    48
+    """
+    more = np.cumsum(np.bincount(n, minlength=1)[::-1])[::-1][1:]
+    return float(more @ logspace.log(a + np.arange(len(more))))
+
+
+def log_documents(counts: TopicCounts, lengths: Ints, alpha: Floats) -> float:
+    """ln P(topics): of the documents' topics under their prior."""
+    log_rises = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
+    return log_rises - log_rising(float(alpha.sum()), lengths)
+
+
+def log_words(table: Ints, beta: float) -> float:
+    """ln P(words | topics) of a table (words, topics) of counts."""
+    return log_rising(beta, table.ravel()) - log_rising(beta * len(table), table.sum(axis=0))
+
+
+def word_topics(corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> npt.NDArray[np.int32]:
+    """(words, topics): how often each word has each topic."""
+    cells = corpus.words.astype(np.int64) * n_topics + topics
+    return np.bincount(cells, minlength=corpus.n_words * n_topics).reshape(corpus.n_words, n_topics).astype(np.int32)
+
+
+class JointLikelihood:
+    """ln P(words, topics) of a corpus, for one assignment after the other; ``base`` counts what was seen before.
+
+    The six words of the course, a a b and c c b, all in one topic of two (α = β = 1):
+
+    >>> corpus = Corpus(np.array([0, 3, 6]), np.array([0, 0, 1, 1, 2, 2], np.uint32), 3)
+    >>> whole = JointLikelihood(corpus, 1.0)(np.zeros(6, np.uint16), np.ones(2))
+    >>> round(float(1 / np.exp(whole)))             # (2·3·4 / 1·2·3)² · (3·4·5·6·7·8) / (2·2·2)
+    40320
+    """
+
+    def __init__(self, corpus: Corpus, beta: float, base: npt.NDArray[np.int32] | None = None) -> None:
+        self.corpus, self.beta, self.base = corpus, beta, base
+        if base is None:
+            self.order = np.argsort(corpus.words, kind="stable")
+            self.start = np.searchsorted(corpus.words[self.order], np.arange(corpus.n_words + 1)).astype(np.int64)
+        else:
+            self.before = log_words(base.astype(np.int64), beta)
+
+    def __call__(self, topics: npt.NDArray[np.uint16], alpha: Floats, counts: TopicCounts | None = None) -> float:
+        """Of these topics, ``counts`` being those of the documents."""
+        counts = counts or TopicCounts.of(self.corpus.start, topics, len(alpha))
+        return log_documents(counts, self.corpus.lengths, alpha) + self._of_words(topics, len(alpha))
+
+    def _of_words(self, topics: npt.NDArray[np.uint16], n_topics: int) -> float:
+        if self.base is not None:
+            table = (word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
+            return log_words(table, self.beta) - self.before
+        counts = TopicCounts.of(self.start, topics[self.order], n_topics)
+        log_rises = float(counts.more @ logspace.log(self.beta + counts.i))
+        return log_rises - log_rising(self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics))
+
 
 Topics = npt.NDArray[np.uint16]
 

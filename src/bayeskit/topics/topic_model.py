@@ -5,9 +5,11 @@ Formula: P(words, topics) = Π_d Dirichlet(α) · Π_k Dirichlet(β), topics dra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import BayesError, BayesWarning, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.model_file import Saved
@@ -28,22 +30,24 @@ from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.remedy import Remedy
 from bayeskit.threads import thread_count
-from bayeskit.topics.assignments import Assignments
-from bayeskit.topics.coherence import coherence
-from bayeskit.topics.corpus import Corpus
-from bayeskit.topics.document_reader import DocumentReader, checked_names
-from bayeskit.topics.document_topics import DocumentTopics, document_topics
-from bayeskit.topics.generation import SampledDocuments, sample_documents
-from bayeskit.topics.joint_likelihood import word_topics
-from bayeskit.topics.learnt_topics import LearntTopics
-from bayeskit.topics.number_of_topics import TopicChoice, choose_number
-from bayeskit.topics.random_streams import below, stream
-from bayeskit.topics.sampler import Sampler
-from bayeskit.topics.seed_words import seed_lists, seed_table
-from bayeskit.topics.top_words import WEIGHT, TopWord, top_words, word_shares
-from bayeskit.topics.topic_beliefs import TopicBeliefs
-from bayeskit.topics.topic_settings import check_settings
-from bayeskit.topics.topic_table import TopicTable
+from bayeskit.topics.corpus import Corpus, DocumentReader, below, checked_names, stream
+from bayeskit.topics.measures import (
+    WEIGHT,
+    DocumentTopics,
+    SampledDocuments,
+    TopicBeliefs,
+    TopicChoice,
+    TopicTable,
+    TopWord,
+    choose_number,
+    coherence,
+    document_topics,
+    sample_documents,
+    top_words,
+    word_shares,
+)
+from bayeskit.topics.persistence import Assignments, LearntTopics
+from bayeskit.topics.sampler import LEAST, MOST, Sampler, check_progress, word_topics
 from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
@@ -467,3 +471,105 @@ class TopicModel(Stored, Transforms):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
+
+
+MOST_TOPICS = 65_535  # as in native/bindings/topics.cpp
+MOST_SWEEPS = 1_000_000
+SMALLEST_BETA, LARGEST_BETA = 1e-5, 1e3
+
+
+def check_settings(model: Any) -> None:
+    """Refuse settings that mean nothing."""
+    whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
+    whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
+    whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
+    _check_alpha(model.alpha, model.n_topics)
+    if not _is_number(model.beta) or not SMALLEST_BETA <= model.beta <= LARGEST_BETA:
+        raise BayesError(f"beta={model.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
+    for name in ("keep_assignments", "exact"):
+        if not isinstance(getattr(model, name), (bool, np.bool_)):
+            raise BayesError(f"{name}={getattr(model, name)!r}: give True or False")
+    if model.tokenizer is not None and not isinstance(model.tokenizer, Tokenizer):
+        raise BayesError(f"tokenizer={model.tokenizer!r}: give a Tokenizer, or None")
+    if model.tokenizer is not None and model.tokenizer.hash_bits is not None:
+        raise BayesError("topics are known by their words: a tokenizer with hash_bits has none")
+    _check_limits(model)
+    seed_of(model.random_state) if not isinstance(
+        model.random_state, np.random.RandomState | np.random.Generator
+    ) else None
+    seed_lists(model.seed_words, model.n_topics)
+    check_progress(model.progress)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _check_alpha(alpha: Any, n_topics: int) -> None:
+    if isinstance(alpha, str):
+        if alpha != "auto":
+            raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic', culprit=alpha)
+        return
+    try:
+        given = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
+        raise BayesError(f"alpha has the shape {given.shape}: give one number, or one for each of {n_topics} topics")
+    if isinstance(alpha, bool) or not ((given >= LEAST) & (given <= MOST)).all():
+        raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}', culprit=alpha)
+
+
+def _check_limits(model: Any) -> None:
+    for name in ("min_df", "max_df"):
+        limit = getattr(model, name)
+        share = isinstance(limit, float) and 0 <= limit <= 1
+        if not share and (isinstance(limit, (float, bool)) or not isinstance(limit, Integral) or limit < 1):
+            raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
+    if model.max_features is not None:
+        whole_number("max_features", model.max_features, 1, 2**31)
+
+
+def seed_lists(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
+    """Topic → its words, from a mapping or from a list of lists.
+
+    >>> seed_lists([["ball", "goal"], ["vote"]], 3)
+    {0: ['ball', 'goal'], 1: ['vote']}
+    """
+    if seed_words is None:
+        return {}
+    is_listed = isinstance(seed_words, Sequence) and not isinstance(seed_words, str)
+    if not isinstance(seed_words, Mapping) and not is_listed:
+        raise BayesError(f"seed_words={seed_words!r}: give topic → words, or a list of lists of words")
+    pairs = seed_words.items() if isinstance(seed_words, Mapping) else enumerate(seed_words)
+    lists: dict[int, list[str]] = {}
+    for topic, words in pairs:
+        whole = isinstance(topic, (int, np.integer)) and not isinstance(topic, bool)
+        if not whole or not 0 <= topic < n_topics:
+            raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}", culprit=topic)
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words", culprit=words)
+        lists[int(topic)] = [str(word) for word in words]
+    return lists
+
+
+def seed_table(
+    lists: Mapping[int, list[str]], weight: int, known: Mapping[str, int], n_topics: int
+) -> npt.NDArray[np.int32] | None:
+    """(words, topics): how often each seed word counts as seen in its topic; None where there are none."""
+    if not lists:
+        return None
+    table = np.zeros((len(known), n_topics), np.int32)
+    unknown: list[str] = []
+    for topic, words in lists.items():
+        columns = [known[word] for word in words if word in known]
+        if words and not columns:
+            first_words = ", ".join(map(repr, words[:3]))
+            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})", culprit=words[0])
+        unknown += [word for word in words if word not in known]
+        table[columns, topic] = weight
+    if unknown:
+        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+        some = ", ".join(map(repr, unknown[:3]))
+        warnings.warn(f"no document has the seed words {some}{more}: they are left out", BayesWarning, stacklevel=4)
+    return table

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
 import bayeskit as bk
+from bayeskit.compat.hmmlearn import HmmContract
 from bayeskit.models.base import Estimator, clone
 from bayeskit.models.base.estimator import METADATA
-from bayeskit.sequence.drop_in.hmm_contract import HmmContract
 
 ESTIMATORS = {
     name: public

@@ -57,7 +57,7 @@ def command(
     from bayeskit.cli.inputs import load_model, open_data, watched
     from bayeskit.cli.saved_models import believed
     from bayeskit.network.ask import of_data, of_model, of_network, of_table, reply_of
-    from bayeskit.network.query.grammar import parse
+    from bayeskit.network.query import parse
 
     page = Page(json)
     check_plot(plot, [data_or_model])

@@ -12,7 +12,7 @@ from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grou
 from bayeskit.cli.plots import Plot, check_plot
 from bayeskit.cli.plots import plot as draw
 
-ORDERS = ("relevance", "probability", "lift")  # as in topics/top_words.py, which takes NumPy to load
+ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which takes NumPy to load
 
 
 @dataclass(frozen=True)

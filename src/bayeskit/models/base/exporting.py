@@ -13,8 +13,8 @@ from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
     from bayeskit.export.scoring_form import ScoringForm, Term
-    from bayeskit.export.sql.record import ScoringQuery
-    from bayeskit.export.sql.word_sums import WordTable
+    from bayeskit.export.sql import ScoringQuery
+    from bayeskit.export.sql_terms import WordTable
 
 
 class Exported:
@@ -56,8 +56,8 @@ class Exported:
         >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
         [0.428571, 0.571429]
         """
-        from bayeskit.export.sql.query import scoring_query
-        from bayeskit.export.sql.word_sums import word_tables
+        from bayeskit.export.sql import scoring_query
+        from bayeskit.export.sql_terms import word_tables
 
         form = self.scoring_form()
         return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
@@ -73,7 +73,7 @@ class Exported:
 
     def to_json(self, path: str | Path | None = None) -> dict[str, Any]:
         """The numbers of the model as plain data, in the form of docs/export.md; written to ``path`` if given."""
-        from bayeskit.export.json_form import json_model
+        from bayeskit.export.json import json_model
 
         return json_model(self.scoring_form(), path)
 

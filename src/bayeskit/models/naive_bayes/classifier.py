@@ -37,8 +37,7 @@ from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import DensityTable, class_densities
 from bayeskit.explain.images import ClassImages, class_images
-from bayeskit.export.of_columns import column_terms
-from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form

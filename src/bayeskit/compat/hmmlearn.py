@@ -1,0 +1,699 @@
+"""When EM has come to rest: the attribute ``monitor_`` of models for hmmlearn's users."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayeskit import kernels, logspace
+from bayeskit.errors import BayesError
+from bayeskit.estimate.k_means import k_means
+from bayeskit.models.base.estimator import Estimator, check_is_fitted
+from bayeskit.models.base.settings import one_of
+from bayeskit.tolerance import LEAST_ROWS, LIFT
+from bayeskit.typing import Array, Floats, Ints
+
+WIGGLE = float(np.finfo(float).eps) ** 0.5  # by which rounding may let a likelihood fall
+log = logging.getLogger("bayeskit.sequence")
+
+
+class ConvergenceMonitor:
+    """The log likelihood of each round, and whether that is enough. One of another rule may stand in its place:
+
+    >>> class Patient(ConvergenceMonitor):
+    ...     @property
+    ...     def converged(self):
+    ...         return self.iter >= 3
+    >>> watch = Patient(tol=0.01, n_iter=10, verbose=False)
+    >>> for likelihood in (-9.0, -5.0, -4.0):
+    ...     watch.report(likelihood)
+    >>> watch.iter, list(watch.history), watch.converged
+    (3, [-9.0, -5.0, -4.0], True)
+    """
+
+    def __init__(self, tol: float, n_iter: int, verbose: bool) -> None:
+        self.tol, self.n_iter, self.verbose = tol, n_iter, verbose
+        self.history: deque[float] = deque()
+        self.iter = 0
+
+    def __repr__(self) -> str:
+        shown = {**vars(self), "history": list(self.history)}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in sorted(shown.items()))})"
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.iter = 0
+        self.history.clear()
+
+    def report(self, log_prob: float) -> None:
+        """Take down the log likelihood of a round; where ``verbose``, say it."""
+        delta = log_prob - self.history[-1] if self.history else float("nan")
+        if self.verbose:
+            print(f"{self.iter + 1:>10d} {log_prob:>16.8f} {delta:>+16.8f}", file=sys.stderr)
+        if delta < -WIGGLE:
+            log.warning("the log likelihood fell by %g, to %.9g: EM with such priors need not rise", -delta, log_prob)
+        self.history.append(log_prob)
+        self.iter += 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether all rounds are done, or the last gained less than ``tol``."""
+        if self.iter == self.n_iter:
+            return True
+        return len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
+
+
+Counts = dict[str, Floats]  # what is expected of a round, by name
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row, or normal columns."""
+
+    logs: Floats
+    codes: Array | None
+    starts: Ints
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = (
+        None  # columns, mean, precision, constant, centre
+    )
+
+
+class HmmContract(Estimator):
+    """A hidden Markov model with the face of hmmlearn's. A model adds its emissions."""
+
+    n_components: int
+    startprob_prior: Any
+    transmat_prior: Any
+    algorithm: str
+    random_state: Any
+    n_iter: int
+    tol: float
+    verbose: bool
+    params: str
+    init_params: str
+    implementation: str
+    startprob_: Floats
+    transmat_: Floats
+    emission_names: ClassVar[Mapping[str, str]]  # letter of ``params``: attribute
+
+    @property
+    def monitor_(self) -> ConvergenceMonitor:
+        """How EM went; one with a rule of its own may be put here before a fit."""
+        if "_monitor" not in vars(self):
+            self._monitor = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
+        return self._monitor
+
+    @monitor_.setter
+    def monitor_(self, monitor: ConvergenceMonitor) -> None:
+        self._monitor = monitor
+
+    # -- what a model adds ---------------------------------------------------------------------------
+
+    def observed(self, X: Array, starts: Ints) -> Observed:
+        """ln P(row | state)."""
+        raise NotImplementedError
+
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+        """(ln P of all rows, what is expected to be counted)"""
+        raise NotImplementedError
+
+    def improve(self, counts: Counts) -> None:
+        """Emissions from what was expected."""
+        raise NotImplementedError
+
+    def n_scalars(self) -> dict[str, int]:
+        """Free numbers by the letters of ``params``."""
+        states = self.n_components
+        return {"s": states - 1, "t": states * (states - 1)}
+
+    def emit(self, state: int, random_state: Any) -> Any:
+        """A row drawn in a state."""
+        raise NotImplementedError
+
+    def as_rows(self, X: Any) -> Array:
+        """Rows as an array (rows, columns)."""
+        from sklearn.utils.validation import check_array
+
+        return np.asarray(check_array(X))
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, lengths: Any = None) -> Self:
+        """Learn by Baum–Welch from rows ``X``, cut into sequences of these ``lengths``."""
+        rows = self.as_rows(X)
+        starts = starts_of(lengths, len(rows))
+        self._init(rows, lengths)
+        self._check()
+        self.monitor_.reset()
+        for _ in range(self.n_iter):
+            with np.errstate(under="ignore"):  # shares of states that are as good as none
+                log_prob, counts = self.expected(rows, self.observed(rows, starts))
+            if not np.isfinite(log_prob):
+                raise BayesError(
+                    "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
+                    "transmat_ and the emissions."
+                )
+            self._improve_chain(counts)
+            self.improve(counts)
+            self.monitor_.report(log_prob)
+            if self.monitor_.converged:
+                break
+        return self
+
+    def _improve_chain(self, counts: Counts) -> None:
+        """Starts and transitions; what is forbidden stays so, and a state that was never left keeps its row."""
+        if "s" in self.params:
+            self.startprob_ = updated(self.startprob_, self.startprob_prior, counts["start"])
+        if "t" in self.params:
+            self.transmat_ = updated(self.transmat_, self.transmat_prior, counts["transitions"])
+
+    def _counted(self, seen: Observed, by_row: bool) -> tuple[float, Counts, Floats]:
+        """(ln P, expected starts and transitions, P(state) of each row or by symbol, or sums of normal columns)"""
+        log_start, log_transition = self._log_chain()
+        likelihoods, _, start, transitions, states, _ = kernels.count_states(
+            seen.logs,
+            seen.codes,
+            None,
+            None,
+            seen.normals,
+            seen.starts,
+            log_start,
+            log_transition,
+            None,
+            None,
+            by_row,
+            1,
+        )
+        return float(likelihoods.sum()), {"start": start, "transitions": transitions}, states
+
+    def _log_chain(self) -> tuple[Floats, Floats]:
+        return (
+            np.ascontiguousarray(logspace.log(self.startprob_)),
+            np.ascontiguousarray(logspace.log(self.transmat_)),
+        )
+
+    def _init(self, X: Array, lengths: Any = None) -> None:
+        """Numbers to begin with, drawn as hmmlearn draws them."""
+        from sklearn.utils import check_random_state
+
+        self._check_and_set_n_features(X)
+        states, rng = self.n_components, check_random_state(self.random_state)
+        if self._needs_init("s", "startprob_"):
+            self.startprob_ = rng.dirichlet(np.full(states, 1.0 / states))
+        if self._needs_init("t", "transmat_"):
+            self.transmat_ = rng.dirichlet(np.full(states, 1.0 / states), size=states)
+        sizes = self.n_scalars()
+        wanted = sum(sizes[letter] for letter in self.params)
+        if X.size < wanted:
+            log.warning("%d numbers are to be found from %d: this will be a degenerate solution", wanted, X.size)
+
+    def _needs_init(self, letter: str, name: str) -> bool:
+        there = hasattr(self, name)
+        if there and letter in self.init_params:
+            log.warning("%s is set, and will be overwritten: init_params has %r", name, letter)
+        return letter in self.init_params or not there
+
+    def _check_and_set_n_features(self, X: Array) -> None:
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Refuse numbers that make no model."""
+        one_of("algorithm", self.algorithm, ("viterbi", "map"))
+        one_of("implementation", self.implementation, ("log", "scaling"))
+        self.startprob_ = np.asarray(self.startprob_, dtype=np.float64)
+        self.transmat_ = np.asarray(self.transmat_, dtype=np.float64)
+        states = self.n_components
+        for name, table, shape in (
+            ("startprob_", self.startprob_, (states,)),
+            ("transmat_", self.transmat_, (states, states)),
+        ):
+            check_table(name, table, shape)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def _seen(self, X: Any, lengths: Any) -> tuple[Array, Observed]:
+        self._check_is_fitted()
+        self._check()
+        rows = self.as_rows(X)
+        return rows, self.observed(rows, starts_of(lengths, len(rows)))
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """ln P(X)."""
+        _, seen = self._seen(X, lengths)
+        log_start, log_transition = self._log_chain()
+        likelihoods = kernels.filter_states(
+            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, False, 1
+        )[0]
+        return float(likelihoods.sum())
+
+    def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
+        """(ln P(X), P(state | all rows of its sequence) of each row)"""
+        _, seen = self._seen(X, lengths)
+        log_prob, _, posteriors = self._counted(seen, by_row=True)
+        return log_prob, posteriors
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
+        """P(state | all rows of its sequence) of each row (rows, states)."""
+        return self.score_samples(X, lengths)[1]
+
+    def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Ints]:
+        """(ln P of the path, the path): the most probable path ("viterbi"), or the most probable state of each row
+        ("map", where the number is the sum of their probabilities, as hmmlearn has it)."""
+        algorithm = algorithm or self.algorithm
+        if algorithm not in ("viterbi", "map"):
+            raise BayesError(f"Unknown decoder {algorithm!r}: it is 'viterbi' or 'map'", culprit=algorithm)
+        if algorithm == "map":
+            posteriors = self.predict_proba(X, lengths)
+            return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
+        _, seen = self._seen(X, lengths)
+        log_start, log_transition = self._log_chain()
+        path, scores, _, _ = kernels.best_states(
+            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, -1, True, 1
+        )
+        assert path is not None
+        return float(scores.sum()), path.astype(np.int64)
+
+    def predict(self, X: Any, lengths: Any = None) -> Ints:
+        """The states, by ``algorithm``."""
+        return self.decode(X, lengths)[1]
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Ints]:
+        """(rows, states) of one sequence; it begins in the state ``currstate`` where that is given."""
+        from sklearn.utils import check_random_state
+
+        self._check_is_fitted()
+        self._check()
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        reached, reached_first = np.cumsum(self.transmat_, axis=1), np.cumsum(self.startprob_)
+        state = int((reached_first > rng.rand()).argmax()) if currstate is None else int(currstate)
+        states, rows = [state], [self.emit(state, rng)]
+        for _ in range(n_samples - 1):
+            state = int((reached[state] > rng.rand()).argmax())
+            states.append(state)
+            rows.append(self.emit(state, rng))
+        return np.atleast_2d(rows), np.array(states, dtype=np.int64)
+
+    def aic(self, X: Any, lengths: Any = None) -> float:
+        """Akaike's criterion, −2 ln P + 2 · free numbers: the lower the better."""
+        return -2 * self.score(X, lengths) + 2 * sum(self.n_scalars().values())
+
+    def bic(self, X: Any, lengths: Any = None) -> float:
+        """Schwarz's criterion, −2 ln P + ln rows · free numbers: the lower the better."""
+        return -2 * self.score(X, lengths) + sum(self.n_scalars().values()) * float(logspace.log(len(X)))
+
+    def get_stationary_distribution(self) -> Floats:
+        """P(state) that the transitions leave as it is."""
+        check_is_fitted(self)
+        values, vectors = np.linalg.eig(self.transmat_.T)
+        own = np.real(vectors[:, np.argmin(np.abs(values - 1))])
+        return np.asarray(own / own.sum())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "startprob_") and hasattr(self, "transmat_")
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+
+def starts_of(lengths: Any, n_rows: int) -> Ints:
+    """Where sequences begin, and the end."""
+    if lengths is None:
+        return np.array([0, n_rows], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.atleast_1d(lengths))]).astype(np.int64)
+    if starts[-1] != n_rows or (np.diff(starts) < 0).any():
+        raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples", culprit="lengths")
+    return starts
+
+
+def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) -> Floats:
+    """The most probable table under a Dirichlet prior; zeros stay, and so does a row of which nothing was counted.
+
+    >>> updated(np.array([[0.5, 0.5], [0.3, 0.7]]), 1.0, np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
+    [[0.75, 0.25], [0.3, 0.7]]
+    """
+    grown = np.where(zeros_stay & (table == 0), 0.0, np.maximum(np.asarray(prior) - 1 + counts, 0.0))
+    totals = grown.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(totals > 0, grown / np.where(totals > 0, totals, 1.0), table))
+
+
+def check_table(name: str, table: Floats, shape: tuple[int, ...]) -> None:
+    """Refuse what are no probabilities of this shape."""
+    if table.shape != shape:
+        raise BayesError(f"{name} must have shape {shape}, and has {table.shape}", culprit=name)
+    sums = table.sum(axis=-1)
+    if not np.allclose(sums, 1):
+        raise BayesError(f"{name} must sum to 1 (got {sums})", culprit=name)
+
+
+@dataclass(eq=False, repr=False)
+class CategoricalHMM(HmmContract):
+    """A hidden Markov model of symbols, for code that was written for hmmlearn's.
+
+    Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_`` and ``emissionprob_``, which may be set
+    instead of learnt. ``implementation`` is taken and makes no difference.
+
+    >>> weather = CategoricalHMM(2)
+    >>> weather.startprob_, weather.transmat_ = [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]]
+    >>> weather.emissionprob_ = [[0.9, 0.1], [0.2, 0.8]]
+    >>> weather.predict_proba([[0], [0]])[:, 0].round(6).tolist()                      # 621 / 703 on both days
+    [0.883357, 0.883357]
+    """
+
+    n_components: int = 1
+    startprob_prior: Any = 1.0
+    transmat_prior: Any = 1.0
+    _: KW_ONLY
+    emissionprob_prior: Any = 1.0
+    n_features: int | None = None
+    algorithm: str = "viterbi"
+    random_state: Any = None
+    n_iter: int = 10
+    tol: float = 1e-2
+    verbose: bool = False
+    params: str = "ste"
+    init_params: str = "ste"
+    implementation: str = "log"
+
+    emission_names: ClassVar[Mapping[str, str]] = {"e": "emissionprob_"}
+
+    def as_rows(self, X: Any) -> Array:
+        """One column of whole numbers."""
+        rows = super().as_rows(X)
+        if rows.shape[1] != 1:
+            warnings.warn("Inputs of shape other than (n_samples, 1) are deprecated.", DeprecationWarning, stacklevel=4)
+            rows = rows.reshape(-1, 1)
+        return rows
+
+    def observed(self, X: Array, starts: Ints) -> Observed:
+        """The table of symbols, and the symbol of each row."""
+        table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
+        if X.dtype.kind not in "iu":
+            raise BayesError("Symbols should be integers")
+        if X.size and (X.min() < 0 or X.max() >= len(table)):
+            bad = int(X.min() if X.min() < 0 else X.max())
+            raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}", culprit=bad)
+        return Observed(table, X[:, 0].astype(np.uint32), starts)
+
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+        """ln P, and counts of starts, transitions and symbols."""
+        log_prob, counts, symbols = self._counted(seen, by_row=False)
+        return log_prob, {**counts, "symbols": symbols.T}
+
+    def improve(self, counts: Counts) -> None:
+        """P(symbol | state)."""
+        if "e" in self.params:
+            self.emissionprob_: Floats = updated(self.emissionprob_, self.emissionprob_prior, counts["symbols"], False)
+
+    def n_scalars(self) -> dict[str, int]:
+        """Free numbers by the letters of ``params``."""
+        return {**super().n_scalars(), "e": self.n_components * (self._n_symbols() - 1)}
+
+    def _n_symbols(self) -> int:
+        return self.n_features if self.n_features is not None else self.emissionprob_.shape[1]
+
+    def emit(self, state: int, random_state: Any) -> list[int]:
+        """A symbol."""
+        return [int((np.cumsum(self.emissionprob_[state]) > random_state.rand()).argmax())]
+
+    def _init(self, X: Array, lengths: Any = None) -> None:
+        from sklearn.utils import check_random_state
+
+        super()._init(X, lengths)
+        if self._needs_init("e", "emissionprob_"):
+            drawn: Floats = check_random_state(self.random_state).rand(self.n_components, self.n_features)
+            self.emissionprob_ = drawn / drawn.sum(axis=1, keepdims=True)
+
+    def _check_and_set_n_features(self, X: Array) -> None:
+        if not np.issubdtype(X.dtype, np.integer):
+            raise BayesError("Symbols should be integers")
+        if X.min() < 0:
+            raise BayesError("Symbols should be nonnegative")
+        if self.n_features is None:
+            self.n_features = int(X.max()) + 1
+        elif self.n_features <= X.max():
+            raise BayesError(
+                f"Largest symbol is {X.max()} but the model only emits symbols up to {self.n_features - 1}",
+                culprit=int(X.max()),
+            )
+
+    def _check(self) -> None:
+        super()._check()
+        self.emissionprob_ = np.atleast_2d(np.asarray(self.emissionprob_, dtype=np.float64))
+        if self.n_features is None:
+            self.n_features = self.emissionprob_.shape[1]
+        check_table("emissionprob_", self.emissionprob_, (self.n_components, self.n_features))
+
+
+TYPES = ("spherical", "diag", "full", "tied")
+LOG_TWO_PI = float(logspace.log(2 * np.pi))
+
+
+@dataclass(eq=False, repr=False)
+class GaussianHMM(HmmContract):
+    """A hidden Markov model of numbers, for code that was written for hmmlearn's.
+
+    Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_``, ``means_`` and ``covars_``, which may be set
+    instead of learnt. ``implementation`` is taken and makes no difference: likelihoods do not underflow.
+
+    >>> X = np.array([0.1, -0.2, 0.0, 5.1, 4.9, 5.2, 0.3, -0.1]).reshape(-1, 1)
+    >>> two = GaussianHMM(2, random_state=0).fit(X)
+    >>> np.sort(two.means_.ravel()).round(2).tolist(), len(set(two.predict(X)[[0, 3]].tolist()))
+    ([0.02, 5.07], 2)
+    """
+
+    n_components: int = 1
+    covariance_type: str = "diag"
+    min_covar: float = 1e-3
+    startprob_prior: Any = 1.0
+    transmat_prior: Any = 1.0
+    means_prior: Any = 0
+    means_weight: Any = 0
+    covars_prior: Any = 1e-2
+    covars_weight: Any = 1
+    algorithm: str = "viterbi"
+    random_state: Any = None
+    n_iter: int = 10
+    tol: float = 1e-2
+    verbose: bool = False
+    params: str = "stmc"
+    init_params: str = "stmc"
+    implementation: str = "log"
+
+    emission_names: ClassVar[Mapping[str, str]] = {"m": "means_", "c": "covars_"}
+
+    # -- covariances ---------------------------------------------------------------------------------
+
+    @property
+    def covars_(self) -> Floats:
+        """The covariance matrix of each state (states, columns, columns)."""
+        if "_covars_" not in vars(self):
+            raise AttributeError("covars_ is not set yet")
+        held, states = self._covars_, self.n_components
+        if self.covariance_type == "full":
+            return np.asarray(held)
+        if self.covariance_type == "tied":
+            return np.tile(held, (states, 1, 1))
+        d = self.n_features
+        return np.asarray(self._variances(d)[:, :, None] * np.eye(d))
+
+    @covars_.setter
+    def covars_(self, covars: Any) -> None:
+        given = np.array(covars, dtype=np.float64)
+        states = self.n_components
+        if self.covariance_type == "spherical":
+            if not given.ndim or len(given) != states or not given.size:
+                raise BayesError("'spherical' covars have length n_components", culprit="covars_")
+            given = given.reshape(states, -1).mean(axis=1)
+        shapes = {"spherical": 1, "diag": 2, "full": 3, "tied": 2}
+        if self.covariance_type not in shapes:
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+        if given.ndim != shapes[self.covariance_type]:
+            raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes", culprit="covars_")
+        if self.covariance_type in ("spherical", "diag"):
+            if (given <= 0).any():
+                raise BayesError(f"{self.covariance_type!r} covars must be positive", culprit="covars_")
+        elif given.shape[-1] != given.shape[-2] or not _are_definite(given):
+            raise BayesError("covars must be symmetric, positive-definite", culprit="covars_")
+        self._covars_ = given
+
+    def _variances(self, d: int) -> Floats:
+        """Of each state and column, where columns are apart."""
+        held = self._covars_
+        return np.asarray(np.repeat(held[:, None], d, axis=1) if held.ndim == 1 else held)
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def as_rows(self, X: Any) -> Array:
+        """Rows by column, as every round reads them."""
+        return np.asfortranarray(super().as_rows(X))
+
+    def observed(self, X: Array, starts: Ints) -> Observed:
+        """ln of the density of each row in each state."""
+        X = X.astype(np.float64, copy=False)
+        if X.shape[1] != self.means_.shape[1]:
+            raise BayesError(f"rows have {X.shape[1]} columns, and the model has {self.means_.shape[1]}")
+        means = self.means_
+        if self.covariance_type == "full":
+            of_states = [_joint_densities(X, means[[k]], self._covars_[k]) for k in range(self.n_components)]
+            return Observed(np.concatenate(of_states, axis=1), None, starts)
+        if self.covariance_type == "tied":
+            return Observed(_joint_densities(X, means, self._covars_), None, starts)
+        variances = np.maximum(self._variances(X.shape[1]), np.finfo(float).tiny)
+        columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
+        normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
+        return Observed(np.zeros((0, self.n_components)), None, starts, normals)
+
+    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+        """ln P, and sums of rows by state, around the mean of all."""
+        centre = X.mean(axis=0)
+        if seen.normals is not None:
+            log_prob, counts, (n, first, second) = self._counted(seen, by_row=False)
+            return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "centre": centre}
+        log_prob, counts, states = self._counted(seen, by_row=True)
+        away = X - centre
+        counts |= {"n": states.sum(axis=0), "first": states.T @ away, "centre": centre}
+        if self.covariance_type == "tied":
+            counts["second"] = (away.T @ away)[None]  # of all states, which share every row
+        else:
+            counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
+        return log_prob, counts
+
+    def improve(self, counts: Counts) -> None:
+        """Means and covariances, by their priors; a state that no row reached keeps its own."""
+        n, weight = counts["n"][:, None], self.means_weight
+        reached = n[:, 0] > 0
+        if "m" in self.params:
+            total = counts["first"] + n * counts["centre"]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = (weight * np.asarray(self.means_prior) + total) / (weight + n)
+            self.means_: Floats = np.where(np.isfinite(means), means, self.means_)
+        if "c" not in self.params:
+            return
+        shift, from_prior = self.means_ - counts["centre"], self.means_ - self.means_prior
+        if self.covariance_type in ("full", "tied"):
+            across = counts["first"][:, :, None] * shift[:, None, :]
+            spread = n[:, :, None] * shift[:, :, None] * shift[:, None, :] - across - np.swapaxes(across, 1, 2)
+            spread += weight * from_prior[:, :, None] * from_prior[:, None, :]
+            held = max(self.covars_weight - self.n_features, 0)
+            if self.covariance_type == "tied":
+                self._covars_ = (self.covars_prior + counts["second"][0] + spread.sum(axis=0)) / (held + n.sum())
+            else:
+                spread += counts["second"]
+                divisor = np.where(reached, held + n[:, 0], 1.0)[:, None, None]
+                own = (self.covars_prior + spread) / divisor
+                self._covars_ = np.where(reached[:, None, None], own, self._covars_)
+            return
+        spread = counts["second"] - 2 * shift * counts["first"] + n * shift**2 + weight * from_prior**2
+        prior = np.asarray(self.covars_prior)
+        prior = prior[:, None] if self.covariance_type == "spherical" and prior.ndim == 1 else prior
+        variances = (prior + np.maximum(spread, 0.0)) / np.maximum(max(self.covars_weight - 1, 0) + n, LEAST_ROWS)
+        if self.covariance_type == "spherical":
+            self._covars_ = np.where(reached, variances.mean(axis=1), self._covars_)
+        else:
+            self._covars_ = np.where(reached[:, None], variances, self._covars_)
+
+    def n_scalars(self) -> dict[str, int]:
+        """Free numbers by the letters of ``params``."""
+        states, d = self.n_components, self.n_features
+        triangle = d * (d + 1) // 2
+        covariances = {"spherical": states, "diag": states * d, "full": states * triangle, "tied": triangle}
+        return {**super().n_scalars(), "m": states * d, "c": covariances[self.covariance_type]}
+
+    def emit(self, state: int, random_state: Any) -> Floats:
+        """A row."""
+        drawn: Floats = random_state.multivariate_normal(self.means_[state], self.covars_[state])
+        return drawn
+
+    # -- beginning -----------------------------------------------------------------------------------
+
+    def _init(self, X: Array, lengths: Any = None) -> None:
+        super()._init(X, lengths)
+        if self._needs_init("m", "means_"):
+            self.means_ = self._cluster_means(X)
+        if self._needs_init("c", "covars_"):
+            states, d = self.n_components, X.shape[1]
+            whole = np.atleast_2d(np.cov(X.T)) + self.min_covar * np.eye(d)
+            self.covars_ = {
+                "spherical": np.full(states, whole.mean()),
+                "diag": np.tile(np.diag(whole), (states, 1)),
+                "full": np.tile(whole, (states, 1, 1)),
+                "tied": whole,
+            }[self.covariance_type]
+
+    def _cluster_means(self, X: Array) -> Floats:
+        """Means of the clusters that hmmlearn begins with: k-means of ten starts."""
+        if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
+            from sklearn.cluster import KMeans
+
+            means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
+            return means
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.utils import check_random_state
+
+        clusters = k_means(X.astype(np.float64, copy=False), self.n_components, check_random_state(self.random_state))
+        n_distinct = len(np.unique(clusters.labels))
+        if n_distinct < self.n_components:
+            warnings.warn(
+                f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({self.n_components}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return clusters.centres
+
+    def _check_and_set_n_features(self, X: Array) -> None:
+        if self.covariance_type not in TYPES:
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+        known = getattr(self, "n_features", X.shape[1])
+        if known != X.shape[1]:
+            raise BayesError(f"Unexpected number of dimensions, got {X.shape[1]} but expected {known}")
+        self.n_features = X.shape[1]
+
+    def _check(self) -> None:
+        super()._check()
+        if self.covariance_type not in TYPES:
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+        self.means_ = np.asarray(self.means_, dtype=np.float64)
+        if self.means_.ndim != 2 or len(self.means_) != self.n_components:
+            raise BayesError(f"means_ must have one row for each state, and its shape is {self.means_.shape}")
+        self.n_features = self.means_.shape[1]
+
+
+def _normal_form(means: Floats, variances: Floats) -> tuple[Floats, Floats, Floats]:
+    """(mean, precision, constant) (states, columns): ln of the density is constant − precision (x − mean)² / 2."""
+    constant = -0.5 * (LOG_TWO_PI + logspace.log(variances))
+    return np.ascontiguousarray(means), np.ascontiguousarray(1.0 / variances), np.ascontiguousarray(constant)
+
+
+def _joint_densities(X: Floats, means: Floats, covariance: Floats) -> Floats:
+    """ln of the density (rows, states) under one covariance: columns are apart once they are turned by its root."""
+    root = _root(covariance)
+    turned, turned_means = (np.asarray(np.linalg.solve(root, rows.T).T, dtype=np.float64) for rows in (X, means))
+    scores = np.full((len(X), len(means)), -float(logspace.log(np.diagonal(root)).sum()))
+    columns = [np.ascontiguousarray(turned[:, j]) for j in range(turned.shape[1])]
+    kernels.score_gaussian(columns, *_normal_form(turned_means, np.ones_like(means)), scores, 1)
+    return scores
+
+
+def _are_definite(covariances: Floats) -> bool:
+    """Whether these are symmetric and positive definite."""
+    matrices = covariances.reshape(-1, *covariances.shape[-2:])
+    symmetric = np.allclose(matrices, np.swapaxes(matrices, 1, 2))
+    return bool(symmetric and (np.linalg.eigvalsh(matrices) > 0).all())
+
+
+def _root(covariance: Floats) -> Floats:
+    """Its lower triangle whose square it is; a singular one is lifted a little."""
+    for lifted in (covariance, covariance + LIFT * np.eye(len(covariance))):
+        try:
+            return np.asarray(np.linalg.cholesky(lifted), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            continue
+    raise BayesError("'covars' must be symmetric, positive-definite")

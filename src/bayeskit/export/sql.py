@@ -1,0 +1,462 @@
+"""Names of a query's columns: those of the classes and of the evidence, told apart and short enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.vocabulary import Value
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import Dialect, as_dialect
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
+from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
+from bayeskit.export.sql_lookups import ROWS, Cells, double, in_64_bits
+from bayeskit.export.sql_terms import CELLS, Join, Scores, TermWriter, WordTable, cell, relative_form, word_sums
+from bayeskit.tolerance import TIE
+
+LONGEST = 60  # bytes: PostgreSQL cuts names after 63
+
+
+def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = ()) -> list[str]:
+    """A name for each thing, with a number where two would be one to a database that folds case, or be cut.
+
+    >>> result_names("p_", ["yes", "Yes", True, "a\\x00b"])
+    ['p_yes', 'p_Yes_1', 'p_True', 'p_a\ufffdb']
+    """
+    names: list[str] = []
+    seen = {name.casefold() for name in taken}
+    for i, thing in enumerate(things):
+        short = full = prefix + str(thing).replace("\x00", "\N{REPLACEMENT CHARACTER}").replace("${", "$")
+        while len(short.encode()) > LONGEST - 8:
+            short = short[:-1]
+        while short.casefold() in seen or (short != full and not short.endswith(f"_{i}")):
+            short = f"{short}_{i}"
+        seen.add(short.casefold())
+        names.append(short)
+    return names
+
+
+def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str, ...]:
+    """The keys by which rows are known; a query without them is refused, since its rows have no order."""
+    given = (keys,) if isinstance(keys, str) else tuple(keys or ())
+    if not given:
+        raise BayesError("keys=: name the columns that say which row it is, since the rows of a query have no order")
+    if twice := [key for i, key in enumerate(given) if key.casefold() in {k.casefold() for k in given[:i]}]:
+        raise BayesError(f"keys= names {twice[0]!r} twice", culprit=twice[0])
+    if len(long := max(given, key=lambda key: len(key.encode())).encode()) > dialect.longest_name:
+        raise BayesError(f"key {long.decode()!r} is longer than a name of {dialect.title} can be")
+    return given
+
+
+def check_free(names: Iterable[str], keys: Sequence[str]) -> None:
+    """Refuse keys that are named as one of the results."""
+    taken = {name.casefold() for name in names}
+    if clash := [key for key in keys if key.casefold() in taken]:
+        raise BayesError(
+            f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance", culprit=clash[0]
+        )
+
+
+def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
+    """Refuse columns of the model that the database would read from one of its own."""
+    if alike := dialect.one_to_it(columns):
+        raise BayesError(
+            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
+            "called in the table",
+            culprit=alike[1],
+        )
+
+
+def class_labels(classes: Sequence[Value]) -> list[object]:
+    """Classes as they stand in names: 3.0 is 3."""
+    return [int(c) if isinstance(c, float) and c.is_integer() else c for c in classes]
+
+
+@dataclass(frozen=True)
+class ScoringQuery:
+    """A query that scores every row of a table.
+
+    query: the SQL. dialect: of which database. keys: the columns that say which row it is.
+    predicted: the column with the class. probabilities: for each class the column with P(class | row).
+    evidence: for each column of the model the column with its log odds of the predicted class against ``against``, the
+    runner-up; empty unless asked for. A row that the model refuses, such as one with an infinite number, has NULL in
+    all of them.
+    """
+
+    query: str
+    dialect: str
+    keys: tuple[str, ...]
+    predicted: str
+    probabilities: Mapping[Value, str]
+    evidence: Mapping[str, str]
+    against: str | None = None
+
+    def __str__(self) -> str:
+        return self.query
+
+    def __repr__(self) -> str:
+        return f"<ScoringQuery in {self.dialect}: {len(self.query):,} characters, .query>"
+
+
+STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # how their names begin
+VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles
+
+
+def scoring_query(
+    form: ScoringForm,
+    table: str | Sequence[str],
+    dialect: str,
+    keys: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None = None,
+    evidence: bool = False,
+    words: Mapping[str, WordTable] | None = None,
+) -> ScoringQuery:
+    """The query by which a database says what the form says of each row of a table."""
+    of = as_dialect(dialect)
+    named = dict(columns or {})
+    if unknown := [name for name in named if name not in form.columns]:
+        raise BayesError(
+            f"columns= names {unknown[0]!r}, which the model does not read (it reads: {', '.join(form.columns)})",
+            culprit=unknown[0],
+        )
+    check_told_apart(dict.fromkeys(named.get(name, name) for name in form.columns), of)
+    if evidence and len(form.classes) < 2:
+        raise BayesError("there is one class only: there are no odds to give as evidence")
+    shift = len(form.classes) > 1 and not can_be_impossible(form)
+    form = relative_form(form) if shift else form
+    return _Query(form, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
+
+
+@dataclass
+class _Query:
+    form: ScoringForm
+    dialect: Dialect
+    table: str | Sequence[str]
+    keys: tuple[str, ...]
+    columns: Mapping[str, str]
+    evidence: bool
+    words: Mapping[str, WordTable]
+    is_relative: bool = False  # scores are those over the first class's
+    steps: list[tuple[str, tuple[str, ...], Node]] = field(default_factory=list)
+
+    def record(self) -> ScoringQuery:
+        form = self.form
+        names = result_names("p_", class_labels(form.classes), ["predicted", "against"])
+        term_names = [term.name for term in form.terms] if self.evidence else []
+        parts = result_names("evidence_", term_names)
+        check_free(["predicted", *names, *parts, *(["against"] if term_names else [])], self.keys)
+        query = self._query(names, dict(zip(term_names, parts, strict=True)))
+        return ScoringQuery(
+            self.dialect.sql(query),
+            self.dialect.name,
+            self.keys,
+            "predicted",
+            dict(zip(form.classes, names, strict=True)),
+            dict(zip(term_names, parts, strict=True)),
+            "against" if self.evidence else None,
+        )
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def _query(self, names: list[str], parts: Mapping[str, str]) -> Node:
+        cells = Cells(self.dialect, self.columns)
+        writer = TermWriter(self.dialect, cells, self.prefix)
+        scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
+        for alias, table in writer.lookups.tables.items():
+            self.steps.append((alias, table.columns, table.body(self.dialect)))
+        last = self._centred(cells, self._cells(cells))
+        last = self._codes(writer, last)
+        last = self._sums(scores, last, [*cells.read, *(f"b{i}" for i in range(len(writer.codes)))], parts)
+        last = self._best(last, parts)
+        final = self._probabilities(last, names, parts)
+        return self._with_steps(final)
+
+    def _with_steps(self, final: Node) -> Node:
+        exp = syntax.sqlglot().exp
+        tables = []
+        for alias, columns, body in self.steps:
+            named = exp.TableAlias(this=syntax.name(alias), columns=[syntax.name(c) for c in columns])
+            written = self.dialect.materialises and (isinstance(body, exp.Values) or not self.dialect.fences)
+            if self.dialect.fences and isinstance(body, exp.Select):
+                body.set("offset", exp.Offset(expression=syntax.whole(0)))
+            tables.append(exp.CTE(this=body, alias=named, materialized=True if written else None))
+        final.set("with_", exp.With(expressions=tables))
+        return final
+
+    def _step(self, alias: str, select: Node) -> str:
+        alias = self.prefix + alias
+        self.steps.append((alias, (), select))
+        return alias
+
+    @cached_property
+    def prefix(self) -> str:
+        """What the names of steps begin with, so that none is the name of a table that is read."""
+        tables = [self.table, *(words.table for words in self.words.values())]
+        names = [
+            str(part).strip('"').casefold() for t in tables for part in (t.split(".") if isinstance(t, str) else t)
+        ]
+        prefix = ""
+        while any(name.startswith(prefix + step) for name in names for step in STEPS):
+            prefix += "_"
+        return prefix
+
+    def _scores(self, writer: TermWriter, term: Any, position: int) -> Scores:
+        if not isinstance(term, WordsTerm):
+            return writer.write(term)
+        if term.name not in self.words:
+            raise BayesError(
+                f"column {term.name!r} is text, and a query has no words: give words=, a table that has them",
+                culprit=term.name,
+            )
+        alias = f"{self.prefix}w{position}"
+        self.steps += word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
+        scores = writer.words(term, alias)
+        joined = tuple(f"k{i}" for i in range(len(self.keys)))
+        scores.joins.append(Join(alias, joined, joined))
+        return scores
+
+    def _cells(self, cells: Cells) -> str:
+        columns = [syntax.named(syntax.column(ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
+        columns += [syntax.named(node, name) for name, node in cells.read.items()]
+        if (condition := cells.refusal()) is not None:
+            columns.append(syntax.named(syntax.case([(condition, syntax.whole(1))], syntax.whole(0)), "bad"))
+            cells.read["bad"] = None
+        exp = syntax.sqlglot().exp
+        return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
+
+    def _centred(self, cells: Cells, last: str) -> str:
+        """Numbers from their centres, and the squares of these."""
+        if not cells.centred:
+            return last
+        passed = [*self._key_names(), *cells.read]
+        columns = [syntax.named(cell(name), name) for name in passed]
+        columns += [syntax.named(node, name) for name, node in cells.centred.items()]
+        cells.read.update(dict.fromkeys(cells.centred))
+        return self._step("centred", self._joined(columns, last, ()))
+
+    def _codes(self, writer: TermWriter, last: str) -> str:
+        """Codes of the columns that are looked up in the context of others."""
+        if not writer.codes:
+            return last
+        made = list(writer.codes.values())
+        passed = [*self._key_names(), *(name for name in writer.cells.read)]
+        columns = [syntax.named(cell(name), name) for name in passed]
+        columns += [syntax.named(node, f"b{i}") for i, (node, _) in enumerate(made)]
+        joins = [join for _, joins in made for join in joins]
+        if len(joins) > self.dialect.joins:
+            raise BayesError(
+                f"{len(joins)} columns with over {self.dialect.case_up_to} values each are more tables than "
+                f"{self.dialect.title} joins"
+            )
+        return self._step("codes", self._joined(columns, last, joins))
+
+    def _joined(self, columns: list[Node], last: str, joins: Sequence[Join]) -> Node:
+        exp = syntax.sqlglot().exp
+        select = exp.Select(expressions=columns).from_(syntax.table_name((last,), CELLS))
+        for join in joins:
+            on = syntax.all_of(
+                [
+                    syntax.compared(cell(theirs), "is" if join.missing else "=", syntax.column(join.alias, ours))
+                    for ours, theirs in zip(join.keys, join.cells, strict=True)
+                ]
+            )
+            select = select.join(syntax.table_name((join.alias,)), on=on, join_type="left", copy=False)
+        return select
+
+    def _sums(self, scores: Sequence[Scores], last: str, cells: list[str], parts: Mapping[str, str]) -> str:
+        """z of each class, some terms at a time: a database joins so many tables and no more."""
+        groups = list(_grouped(scores, self.dialect.joins))
+        n_classes = len(self.form.classes)
+        for i, group in enumerate(groups):
+            columns = [syntax.named(cell(name), name) for name in self._key_names()]
+            if i < len(groups) - 1:
+                columns += [syntax.named(cell(name), name) for name in cells]
+            for c in range(n_classes):
+                before = double(self.form.base[c], self.dialect) if i == 0 else cell(f"z{c}")
+                if i == 0 and self.dialect.name != "postgres":
+                    before = syntax.cast(before, "double")
+                added = [] if self.is_relative and c == 0 else [part.by_class[c] for _, part in group]
+                summed = syntax.total([before, *added])
+                refused = [node for _, part in group for node in part.refused] if c == 0 else []
+                if c == 0 and i == 0 and "bad" in cells:
+                    refused.append(syntax.compared(cell("bad"), "=", syntax.whole(1)))
+                if refused:
+                    summed = syntax.case([(syntax.any_of(refused), syntax.null())], summed)
+                columns.append(syntax.named(summed, f"z{c}"))
+            if parts:
+                before_parts = [f"e{t}_{c}" for other in groups[:i] for t, _ in other for c in range(n_classes)]
+                columns += [syntax.named(cell(name), name) for name in before_parts]
+                columns += [
+                    syntax.named(node.copy(), f"e{t}_{c}") for t, part in group for c, node in enumerate(part.by_class)
+                ]
+            joins = [join for _, part in group for join in part.joins]
+            last = self._step(f"scores{i or ''}", self._joined(columns, last, joins))
+        return last
+
+    def _key_names(self) -> list[str]:
+        return [f"k{i}" for i in range(len(self.keys))]
+
+    def _passed(self, parts: Mapping[str, str]) -> list[str]:
+        n = len(self.form.classes)
+        evidence = [f"e{t}_{c}" for t in range(len(parts)) for c in range(n)]
+        return [*self._key_names(), *(f"z{c}" for c in range(n)), *evidence]
+
+    def _best(self, last: str, parts: Mapping[str, str]) -> str:
+        n = len(self.form.classes)
+        columns = [syntax.named(cell(name), name) for name in self._passed(parts)]
+        scores = [cell(f"z{c}") for c in range(n)]
+        best = scores[0] if n == 1 else syntax.called(self.dialect.greatest, *scores)
+        columns.append(syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m"))
+        return self._step("best", self._joined(columns, last, ()))
+
+    def _least(self) -> Node:
+        """What a score must reach to be as good as the best."""
+        largest = syntax.called(self.dialect.greatest, double(1.0, self.dialect), syntax.called("ABS", cell("m")))
+        return syntax.minus(cell("m"), syntax.times(double(TIE, self.dialect), largest))
+
+    def _probabilities(self, last: str, names: list[str], parts: Mapping[str, str]) -> Node:
+        n = len(self.form.classes)
+        columns = [syntax.named(cell(name), name) for name in self._passed(parts) if parts or name[0] == "k"]
+        columns += [syntax.named(self._power(c), f"q{c}") for c in range(n)]
+        columns.append(syntax.named(self._chosen(), "a"))
+        last = self._step("powers", self._joined(columns, last, ()))
+        passed = [
+            *self._key_names(),
+            "a",
+            *(f"q{c}" for c in range(n)),
+            *(self._passed(parts)[len(self.keys) :] if parts else ()),
+        ]
+        columns = [syntax.named(cell(name), name) for name in passed]
+        columns.append(syntax.named(syntax.total(cell(f"q{c}") for c in range(n)), "s"))
+        if parts:
+            columns.append(syntax.named(self._runner_up(), "b"))
+        last = self._step("sums", self._joined(columns, last, ()))
+        columns = [syntax.named(cell(f"k{i}"), key) for i, key in enumerate(self.keys)]
+        columns.append(syntax.named(self._class_of("a"), "predicted"))
+        columns += [syntax.named(syntax.over(cell(f"q{c}"), cell("s")), name) for c, name in enumerate(names)]
+        if parts:
+            columns.append(syntax.named(self._class_of("b"), "against"))
+            columns += [syntax.named(self._part(t), name) for t, name in enumerate(parts.values())]
+        return self._joined(columns, last, ())
+
+    def _power(self, c: int) -> Node:
+        """exp((z − m) / T), or the prior where every class is impossible."""
+        form, away = self.form, syntax.minus(cell(f"z{c}"), cell("m"))
+        tempered = away if form.temperature == 1 else syntax.over(away, double(form.temperature, self.dialect))
+        branches = []
+        if can_be_impossible(form):
+            instead = syntax.null() if form.prior is None else double(form.prior[c], self.dialect)
+            branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
+        if self.dialect.name == "postgres":
+            branches.append(
+                (syntax.compared(tempered.copy(), "<", double(VANISHES, self.dialect)), double(0.0, self.dialect))
+            )
+        power = syntax.called("EXP", tempered)
+        return syntax.case(branches, power) if branches else power
+
+    def _chosen(self) -> Node:
+        """The position of the first class whose score is as good as the best."""
+        form, n = self.form, len(self.form.classes)
+        branches = []
+        if can_be_impossible(form):
+            instead = syntax.null() if form.refuses_undecidable else syntax.whole(_first(form))
+            branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
+        least = self._least()
+        branches += [(syntax.compared(cell(f"z{c}"), ">=", least.copy()), syntax.whole(c)) for c in range(n)]
+        return syntax.case(branches)
+
+    def _runner_up(self) -> Node:
+        """The position of the best of the other classes."""
+        n = len(self.form.classes)
+        others = [
+            syntax.case(
+                [(syntax.compared(cell("a"), "=", syntax.whole(c)), self.dialect.minus_infinity())], cell(f"z{c}")
+            )
+            for c in range(n)
+        ]
+        best = syntax.called(self.dialect.greatest, *others)
+        return syntax.case(
+            [
+                (
+                    syntax.all_of(
+                        [
+                            syntax.compared(cell("a"), "<>", syntax.whole(c)),
+                            syntax.compared(cell(f"z{c}"), "=", best.copy()),
+                        ]
+                    ),
+                    syntax.whole(c),
+                )
+                for c in range(n)
+            ]
+        )
+
+    def _part(self, term: int) -> Node:
+        """The log odds of one term: of the predicted class against the runner-up."""
+        of = [
+            syntax.case(
+                [(syntax.whole(c), cell(f"e{term}_{c}")) for c in range(len(self.form.classes))], of=cell(position)
+            )
+            for position in ("a", "b")
+        ]
+        odds = syntax.minus(*of)
+        return odds if self.form.temperature == 1 else syntax.over(odds, double(self.form.temperature, self.dialect))
+
+    def _class_of(self, position: str) -> Node:
+        labels = [_label(label, self.form.classes, self.dialect) for label in self.form.classes]
+        return syntax.case([(syntax.whole(c), label) for c, label in enumerate(labels)], of=cell(position))
+
+
+def _grouped(scores: Sequence[Scores], joins: int) -> Iterator[list[tuple[int, Scores]]]:
+    """Terms with their positions, in groups of no more joins than a database takes, and of no more sums."""
+    group: list[tuple[int, Scores]] = []
+    size = 0
+    for i, part in enumerate(scores):
+        cost = max(len(part.joins), 1)
+        if group and size + cost > joins:
+            yield group
+            group, size = [], 0
+        group.append((i, part))
+        size += cost
+    yield group
+
+
+def can_be_impossible(form: ScoringForm) -> bool:
+    """Whether some class can have probability zero."""
+    tables: list[Any] = [form.base]
+    for term in form.terms:
+        if isinstance(term, TableTerm):
+            tables.append(term.table)
+        elif isinstance(term, ContextTerm):
+            tables += [level.tables for level in term.levels]
+        elif isinstance(term, WordsTerm):
+            tables.append(term.weights)
+    return any(bool(np.isneginf(table).any()) for table in tables)
+
+
+def _first(form: ScoringForm) -> int:
+    """The class of a row that is impossible under all: by the prior, or the first where there is nothing to go by."""
+    if form.prior is None:
+        return 0
+    with np.errstate(divide="ignore"):
+        scores = np.log(form.prior)
+    best = scores.max()
+    return int(np.argmax(scores >= best - TIE * max(1.0, abs(best))))
+
+
+def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
+    if isinstance(label, str):
+        if not dialect.nul_in_text and "\x00" in label:
+            raise BayesError(f"class {label!r} holds a NUL, which no text of {dialect.title} can", culprit=label)
+        return syntax.text(label, dialect)
+    if isinstance(label, bool) and all(isinstance(c, bool) for c in classes):
+        return dialect.truth(label)
+    if any(isinstance(c, float) and not c.is_integer() for c in classes):
+        return syntax.cast(syntax.number(float(label)), "double")
+    if dialect.name == "sqlite" and not in_64_bits(label):  # which would be a double there
+        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}", culprit=label)
+    return syntax.whole(int(label))

@@ -1,1 +1,0 @@
-"""A scoring form as one query, in the dialect of the database where the data is."""

@@ -1,0 +1,398 @@
+"""A scoring form with every score taken relative to the first class: the same probabilities for one class less of work.
+
+    P(c) ∝ exp(z_c) = exp(z_0) · exp(z_c − z_0)
+
+A difference of normals is a polynomial of the number, written around a centre near the means. Where a mean lies too
+many deviations from it, digits would cancel, and the difference is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.vocabulary import Value
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import Dialect
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
+from bayeskit.export.scoring_form import (
+    Coding,
+    Context,
+    ContextTerm,
+    LinearTerm,
+    QuadraticTerm,
+    ScoringForm,
+    TableTerm,
+    WordsTerm,
+)
+from bayeskit.export.sql_lookups import Cells, Key, Lookup, Lookups, double, kind_of, storable, value_node
+from bayeskit.typing import Floats
+
+APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialTerm:
+    """constant_c + linear_c (x − center) + square_c (x − center)², all (classes,); a missing number says nothing."""
+
+    name: str
+    center: float
+    constant: Floats
+    linear: Floats
+    square: Floats
+
+
+def relative_form(form: ScoringForm) -> ScoringForm:
+    """The same form without the first class's own scores; as it is where a probability can be zero."""
+    if len(form.classes) < 2:
+        return form
+    terms: tuple[Any, ...] = tuple(map(_relative, form.terms))
+    return replace(form, base=form.base - form.base[0], terms=terms)
+
+
+def _relative(term: Any) -> Any:
+    if isinstance(term, TableTerm):
+        return replace(term, table=term.table - term.table[:, :1])
+    if isinstance(term, LinearTerm):
+        return replace(term, slope=term.slope - term.slope[0], present=term.present - term.present[0])
+    if isinstance(term, ContextTerm):
+        levels = (Context(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
+        return replace(term, levels=tuple(levels))
+    if isinstance(term, WordsTerm):
+        repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
+        shares = term.shares and replace(term.shares, scores=term.shares.scores - term.shares.scores[:, :1])
+        weights = term.weights - term.weights[:, :1]
+        return replace(term, weights=weights, repeats=repeats, present=present, shares=shares)
+    return _polynomial(term)
+
+
+def _polynomial(term: QuadraticTerm) -> PolynomialTerm | QuadraticTerm:
+    center, half = float(term.mean.mean()), 0.5 * term.precision
+    apart = term.mean - center
+    if (half * apart**2).max() > APART:
+        return term
+    constant = term.constant - half * apart**2
+    linear, square = 2 * half * apart, -half
+    return PolynomialTerm(
+        term.name, center, constant - constant[0], linear - linear[0], square - square[0]
+    )  # fmt: skip
+
+
+CELLS = "r"  # the step that has the cells, as later steps name it
+
+
+@dataclass(frozen=True)
+class Join:
+    """A table of the query itself, and the cells by which its row is found."""
+
+    alias: str
+    keys: tuple[str, ...]  # its columns
+    cells: tuple[str, ...]  # those of the rows
+    missing: bool = False  # whether a missing cell has a row, too
+
+
+@dataclass
+class Scores:
+    """What a term adds to each class, what is joined for it, and when a row is refused."""
+
+    by_class: list[Node]
+    joins: list[Join] = field(default_factory=list)
+    refused: list[Node] = field(default_factory=list)
+
+
+def cell(name: str) -> Node:
+    """A cell of the row that is scored."""
+    return syntax.column(CELLS, name)
+
+
+class TermWriter:
+    """Writes terms of all kinds, the cells that they read and the tables that they look up."""
+
+    def __init__(self, dialect: Dialect, cells: Cells, prefix: str = "") -> None:
+        self.dialect, self.cells, self.lookups = dialect, cells, Lookups(prefix)
+        self.codes: dict[tuple[str, bool], tuple[Node, list[Join]]] = {}  # made in a step between cells and scores
+
+    def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:
+        """What a term adds."""
+        if isinstance(term, TableTerm):
+            return self._intervals(term) if term.coding.cuts is not None else self._values(term)
+        if isinstance(term, PolynomialTerm):
+            return self._polynomial(term)
+        if isinstance(term, QuadraticTerm):
+            return self._quadratic(term)
+        return self._linear(term) if isinstance(term, LinearTerm) else self._contexts(term)
+
+    # -- numbers -------------------------------------------------------------------------------------
+
+    def _polynomial(self, term: PolynomialTerm) -> Scores:
+        x = self.cells.number(term.name, term.center)
+        by_class = []
+        for of_class in zip(term.constant, term.linear, term.square, strict=True):
+            powers = zip(of_class, (f"{x}_0", x, f"{x}_2"), strict=True)
+            parts = [syntax.times(double(by, self.dialect), cell(power)) for by, power in powers if by]
+            by_class.append(syntax.total(parts) if parts else double(0.0, self.dialect))
+        return Scores(by_class)
+
+    def _quadratic(self, term: QuadraticTerm) -> Scores:
+        x, zero = self.cells.number(term.name), double(0.0, self.dialect)
+        by_class = []
+        for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
+            away = syntax.minus(cell(x), double(mean, self.dialect))
+            square = syntax.times(double(half, self.dialect), syntax.times(away, away.copy()))
+            by_class.append(syntax.minus(double(constant, self.dialect), square))
+        first = by_class[0]
+        relative = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
+        return Scores([syntax.first_known(node, zero.copy()) for node in relative])
+
+    def _linear(self, term: LinearTerm) -> Scores:
+        x, zero = self.cells.number(term.name), double(0.0, self.dialect)
+        by_class = []
+        for slope, present in zip(term.slope, term.present, strict=True):
+            away = syntax.minus(cell(x), double(term.center, self.dialect))
+            there = syntax.times(double(slope, self.dialect), away)
+            there = syntax.plus(double(present, self.dialect), there) if present else there
+            by_class.append(syntax.first_known(there, zero.copy()))
+        return Scores(by_class)
+
+    def _intervals(self, term: TableTerm) -> Scores:
+        x, cuts = self.cells.number(term.coding.column), term.coding.cuts or ()
+        by_class = []
+        for scores in term.table.T:
+            leaves = [double(score, self.dialect) for score in scores[1:-1]]
+            leaf = syntax.interval(cell(x), cuts, leaves)
+            missing = (syntax.is_null(cell(x)), double(scores[0], self.dialect))
+            by_class.append(syntax.case([missing], leaf))
+        return Scores(by_class)
+
+    # -- values --------------------------------------------------------------------------------------
+
+    def _values(self, term: TableTerm) -> Scores:
+        name, kind, known = self.cells.text(term.coding), kind_of(term.coding), self._storable(term.coding)
+        values = [value_node(value, kind, self.dialect) for _, value in known]
+        rows = [code for code, _ in known]
+        rest = [self._otherwise(name, *scores[[0, -1]]) for scores in term.table.T]
+        if len(known) * (len(rest) - 1) <= self.dialect.case_up_to:
+            branches = [list(zip(values, self._doubles(scores[rows]), strict=True)) for scores in term.table.T]
+            by_class = [
+                syntax.case([(v.copy(), s) for v, s in of_class], other, of=cell(name)) if of_class else other
+                for of_class, other in zip(branches, rest, strict=True)
+            ]
+            return Scores(by_class, [], self._refusals(term.coding, name, None))
+        keys: list[Value | None] = [value for _, value in known]
+        if self.dialect.joins_missing:
+            keys, rows, rest = [*keys, None], [*rows, 0], self._doubles(term.table[-1])
+        alias = self.lookups.add(Lookup({"v": Key(kind, keys)}, _by_class(term.table[rows])))
+        by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
+        join = Join(alias, ("v",), (name,), self.dialect.joins_missing)
+        return Scores(by_class, [join], self._refusals(term.coding, name, alias))
+
+    def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
+        """(code, value) of the values that a column of the database can hold."""
+        return [(i + 1, v) for i, v in enumerate(coding.values) if storable(v, self.dialect)]
+
+    def _otherwise(self, name: str, missing: float, unseen: float) -> Node:
+        if missing == unseen:
+            return double(unseen, self.dialect)
+        gap = (syntax.is_null(cell(name)), double(missing, self.dialect))
+        return syntax.case([gap], double(unseen, self.dialect))
+
+    def _doubles(self, scores: Floats) -> list[Node]:
+        return [double(score, self.dialect) for score in scores]
+
+    def _refusals(self, coding: Coding, name: str, alias: str | None) -> list[Node]:
+        """Where values that were never seen are refused: the cell is there, and no value is it."""
+        if not coding.refuses_unseen:
+            return []
+        exp = syntax.sqlglot().exp
+        there = exp.Not(this=syntax.is_null(cell(name)))
+        if alias is not None:
+            return [syntax.all_of([there, syntax.is_null(syntax.column(alias, "v"))])]
+        kind = kind_of(coding)
+        nodes = [value_node(value, kind, self.dialect) for _, value in self._storable(coding)]
+        return [syntax.all_of([there, exp.Not(this=exp.In(this=cell(name), expressions=nodes))]) if nodes else there]
+
+    # -- contexts ------------------------------------------------------------------------------------
+
+    def _contexts(self, term: ContextTerm) -> Scores:
+        """The tables of all levels are joined; the longest context that has a row says it."""
+        child, parents = self._code(term.coding), [self._code(parent) for parent in term.parents]
+        joins, aliases = [], []
+        for depth, level in enumerate(term.levels):
+            alias = self._level(level)
+            keys = ("v", *(f"p{d}" for d in range(depth)))
+            joins.append(Join(alias, keys, (child, *parents[:depth])))
+            aliases.append(alias)
+        zero = double(0.0, self.dialect)
+        by_class = [
+            syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(aliases)), zero.copy())
+            for c in range(term.levels[0].tables.shape[2])
+        ]
+        refused: list[Node] = []
+        if term.coding.refuses_unseen:
+            refused = [syntax.compared(cell(child), "=", syntax.whole(-1))]
+        return Scores(by_class, joins, refused)
+
+    def _level(self, level: Context) -> str:
+        n_contexts, n_values, n_classes = level.tables.shape
+        keys = {"v": Key("integer", np.tile(np.arange(1, n_values + 1), n_contexts).tolist())}
+        keys |= {f"p{d}": Key("integer", np.repeat(codes, n_values).tolist()) for d, codes in enumerate(level.codes.T)}
+        return self.lookups.add(Lookup(keys, _by_class(level.tables.reshape(-1, n_classes))))
+
+    def _code(self, coding: Coding) -> str:
+        """The name of the code of a column: NULL where it is missing, −1 where the value was never seen."""
+        key = (coding.column, coding.cuts is None)
+        if key not in self.codes:
+            self.codes[key] = self._made_code(coding)
+        return f"b{list(self.codes).index(key)}"
+
+    def _made_code(self, coding: Coding) -> tuple[Node, list[Join]]:
+        if coding.cuts is not None:
+            x = self.cells.number(coding.column)
+            leaves = [syntax.whole(code) for code in range(1, coding.n_codes + 1)]
+            return syntax.case(
+                [(syntax.is_null(cell(x)), syntax.null())], syntax.interval(cell(x), coding.cuts, leaves)
+            ), []
+        name, kind, known = self.cells.text(coding), kind_of(coding), self._storable(coding)
+        unseen = syntax.case([(syntax.is_null(cell(name)), syntax.null())], syntax.whole(-1))
+        if len(known) <= self.dialect.case_up_to:
+            pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
+            return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
+        codes, values = zip(*known, strict=True)
+        alias = self.lookups.add(Lookup({"v": Key(kind, values), "code": Key("integer", codes)}, {}))
+        return syntax.first_known(syntax.column(alias, "code"), unseen), [Join(alias, ("v",), (name,))]
+
+    # -- words ---------------------------------------------------------------------------------------
+
+    def words(self, term: WordsTerm, alias: str) -> Scores:
+        """What the sums over the words of a document add; they are made in a step of their own."""
+        zero, by_class = double(0.0, self.dialect), []
+        n_classes = term.weights.shape[1]
+        for c in range(n_classes):
+            score = syntax.column(alias, f"s{c}")
+            if term.scale:
+                power = syntax.called(
+                    "POWER", syntax.cast(syntax.column(alias, "u"), "double"), double(-term.scale, self.dialect)
+                )
+                score = syntax.times(score, power)
+            if term.present is not None:
+                score = syntax.plus(score, double(term.present[c], self.dialect))
+            for part in () if term.shares is None else ("w", "m"):
+                score = syntax.plus(score, self._share(alias, part, c))
+            by_class.append(syntax.first_known(score, zero.copy()))
+        return Scores(by_class)
+
+    def _share(self, alias: str, part: str, c: int) -> Node:
+        """A sum over words, by the length of the document in these words; nothing where that is 0."""
+        square = syntax.column(alias, f"{part}q")
+        share = syntax.over(syntax.column(alias, f"{part}{c}"), syntax.called("SQRT", square))
+        there = syntax.compared(square.copy(), ">", double(0.0, self.dialect))
+        return syntax.case([(there, share)], double(0.0, self.dialect))
+
+
+def _by_class(table: Floats) -> dict[str, Floats]:
+    """Columns of scores (rows, classes), each by its name."""
+    return {f"s{c}": scores for c, scores in enumerate(table.T)}
+
+
+Step = tuple[str, tuple[str, ...], Node]
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """A table that has the words of documents, cut as the model cuts them: a row for each document and word.
+
+    table: its name, as SQL writes it. word: the column with the word. count: that with the number of times it stands in
+    the document; None where each row is one occurrence. keys: the columns that say which document it is, in the order
+    of the query's keys; None where they have the same names.
+    """
+
+    table: str | tuple[str, ...]
+    word: str = "word"
+    count: str | None = None
+    keys: tuple[str, ...] | None = None
+
+
+def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
+    """The table of each text, as a user names them: one for the only text, or a mapping from columns.
+
+    >>> word_tables("words", ["review"])["review"].word
+    'word'
+    """
+    if words is None:
+        return {}
+    given = words if isinstance(words, Mapping) else dict.fromkeys(texts[:1], words)
+    if not isinstance(words, Mapping) and len(texts) != 1:
+        raise BayesError(
+            f"words={words!r}: the model reads {len(texts)} columns of text"
+            + (f", name a table for each of {', '.join(texts)}" if texts else "")
+        )
+    if unknown := [name for name in given if name not in texts]:
+        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model", culprit=unknown[0])
+    return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
+
+
+def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
+    """Steps; the last one, ``alias``, has for each document with known words the sum of each class and their number."""
+    exp = syntax.sqlglot().exp
+    theirs = tuple(words.keys or keys)
+    names = [f"k{i}" for i in range(len(keys))]
+    n_classes = term.weights.shape[1]
+    table, bags = f"{alias}_words", f"{alias}_bags"
+    known = [i for i, word in enumerate(term.words) if storable(word, dialect)]
+    scores = {f"s{c}": term.weights[known, c] for c in range(n_classes)}
+    if term.repeats is not None:
+        scores |= {f"r{c}": term.repeats[known, c] for c in range(n_classes)}
+    if term.shares is not None:
+        single = np.where(term.shares.runs, 0.0, 1.0)[known]
+        for part, is_in in (("w", single), ("m", 1.0 - single)):
+            scores |= {f"{part}{c}": is_in * term.shares.scores[known, c] for c in range(n_classes)}
+            scores[f"{part}q"] = is_in * term.shares.lengths[known]
+    lookup = Lookup({"v": Key("text", [term.words[i] for i in known])}, scores)
+    steps: list[Step] = [(table, lookup.columns, lookup.body(dialect))]
+
+    word = dialect.text(syntax.column("w", words.word))
+    n = exp.Count(this=exp.Star()) if words.count is None else exp.Sum(this=syntax.column("w", words.count))
+    chosen = [syntax.named(syntax.column("w", key), name) for key, name in zip(theirs, names, strict=True)]
+    bag = exp.Select(expressions=[*chosen, syntax.named(word, "word"), syntax.named(syntax.cast(n, "double"), "n")])
+    bag = bag.from_(syntax.table_name(words.table, "w"))
+    bag.set("group", exp.Group(expressions=[*(syntax.column("w", key) for key in theirs), word.copy()]))
+    steps.append((bags, (), bag))
+
+    sums = [syntax.named(syntax.column("g", name), name) for name in names]
+    sums += [syntax.named(exp.Sum(this=_said(term, c, table, dialect)), f"s{c}") for c in range(n_classes)]
+    sums.append(syntax.named(exp.Count(this=exp.Star()), "u"))
+    if term.shares is not None:
+        sums += [syntax.named(exp.Sum(this=node), name) for name, node in _shares(n_classes, table, dialect).items()]
+    select = exp.Select(expressions=sums).from_(syntax.table_name((bags,), "g"))
+    on = syntax.compared(syntax.column("g", "word"), "=", syntax.column(table, "v"))
+    select = select.join(syntax.table_name((table,)), on=on, join_type="inner", copy=False)
+    select.set("where", exp.Where(this=syntax.compared(syntax.column("g", "n"), ">", double(0.0, dialect))))
+    select.set("group", exp.Group(expressions=[syntax.column("g", name) for name in names]))
+    steps.append((alias, (), select))
+    return steps
+
+
+def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
+    """What one word adds to the sums of single words (w) and of runs (m), and to the squares of their lengths."""
+    by = syntax.plus(double(1.0, dialect), syntax.called("LN", syntax.column("g", "n")))
+    added: dict[str, Node] = {}
+    for part in ("w", "m"):
+        for c in range(n_classes):
+            added[f"{part}{c}"] = syntax.times(by.copy(), syntax.column(table, f"{part}{c}"))
+        length = syntax.times(by.copy(), syntax.column(table, f"{part}q"))
+        added[f"{part}q"] = syntax.times(length, length.copy())
+    return added
+
+
+def _said(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
+    """What one word of a document adds to a class."""
+    weight = syntax.column(table, f"s{c}")
+    if term.repeats is not None:
+        log_n = syntax.called("LN", syntax.column("g", "n"))
+        once = syntax.times(syntax.plus(double(1.0, dialect), log_n), weight)
+        return syntax.plus(once, syntax.times(log_n.copy(), syntax.column(table, f"r{c}")))
+    return weight if term.presence else syntax.times(syntax.column("g", "n"), weight)

@@ -1,0 +1,434 @@
+"""The answer to ``P(vote | sex = F)``: the probability of every value of a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import logspace
+from bayeskit.beliefs import BetaBernoulli
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.schema import Categorical, Numeric, Role, Schema
+from bayeskit.data.source import Source, by_name
+from bayeskit.data.table import Table
+from bayeskit.data.vocabulary import Value
+from bayeskit.drawable import Drawable
+from bayeskit.errors import BayesError, QueryError, TooLarge
+from bayeskit.nearest import nearest
+from bayeskit.network.query import (
+    IS_MISSING,
+    Comparison,
+    Domain,
+    Negation,
+    Query,
+    Statement,
+    check_numbers,
+    compare,
+    conjuncts,
+    evaluate,
+    holds,
+    impossible,
+    leaves,
+    no_mean,
+    number,
+    unknown_column,
+)
+from bayeskit.typing import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution(Drawable):
+    """P(variable = value | condition) of each value.
+
+    >>> die = Distribution("eyes", (1, 2, 3, 4, 5, 6), np.full(6, 1 / 6))
+    >>> die.mean, round(die.standard_deviation, 6), round(die[3], 6)
+    (3.5, 1.707825, 0.166667)
+    """
+
+    variable: str
+    values: tuple[Value, ...]
+    probabilities: Floats
+
+    def __getitem__(self, value: Value) -> float:
+        if value not in self.values:
+            raise BayesError(f"{self.variable!r} has no value {value!r}: {nearest(value, self.values)}")
+        return float(self.probabilities[self.values.index(value)])
+
+    def table(self) -> Table:
+        """A row a value."""
+        values = [str(value) if isinstance(value, bool) else value for value in self.values]
+        return Table({self.variable: values, "probability": self.probabilities.tolist()})
+
+    @property
+    def mean(self) -> float:
+        """Σ value · P(value), of a variable of numbers."""
+        return float(self._numbers @ self.probabilities)
+
+    @property
+    def standard_deviation(self) -> float:
+        """The root of the mean squared distance to the mean."""
+        return sqrt(float((self._numbers - self.mean) ** 2 @ self.probabilities))
+
+    @property
+    def _numbers(self) -> Floats:
+        if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values):
+            raise BayesError(f"{self.variable!r} has no mean, for its values are no numbers: {list(self.values)[:6]}")
+        return np.array(self.values, dtype=np.float64)
+
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
+
+
+# -- a network ----------------------------------------------------------------------------------------
+
+
+def of_network(n: BayesianNetwork, query: Query) -> float:
+    """P(event | condition) by a network.
+
+    Parts of the question that are about one variable become findings on it; a table is made only over the variables
+    that "or" and "not" tie together. Where that table would be too large, the opposite event may need a smaller one.
+    """
+    _check_columns(n, query)
+    if query.asks == "E":
+        raise query.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
+    try:
+        return _ratio(n, query, query.event)
+    except TooLarge as problem:
+        try:
+            return 1.0 - _ratio(n, query, Negation(query.event))
+        except TooLarge:
+            raise problem from None
+
+
+def distribution_of_network(n: BayesianNetwork, query: Query) -> Distribution:
+    """P(variable = value | condition) of each value, by a network."""
+    _check_columns(n, query)
+    if query.variable is None:
+        raise query.error(0, "the name of one node alone is expected before the bar: P(name | condition)")
+    name = query.variable.column
+    if query.asks == "E":
+        check_numbers(query, n.domains[name])
+    side = _Side(n, query, [] if query.condition is None else conjuncts(query.condition))
+    tied, table, log_p = side.table(n.reader.index[name])
+    shares = np.moveaxis(table, tied.index(n.reader.index[name]), -1)
+    shares = shares.reshape(-1, shares.shape[-1]).sum(axis=0)
+    if log_p == -np.inf or not shares.sum() > 0:
+        raise impossible(query)
+    return Distribution(name, n.states[name], np.asarray(shares / shares.sum(), dtype=np.float64))
+
+
+def _check_columns(n: BayesianNetwork, query: Query) -> None:
+    for column in query.columns:
+        if column not in n.states:
+            raise unknown_column(query, column, n.nodes)
+
+
+def _ratio(n: BayesianNetwork, query: Query, event: Statement) -> float:
+    condition = _Side(n, query, [] if query.condition is None else conjuncts(query.condition))
+    both = _Side(n, query, [*([] if query.condition is None else conjuncts(query.condition)), *conjuncts(event)])
+    log_condition = condition.log_probability()
+    if log_condition == -np.inf:
+        raise impossible(query)
+    return min(1.0, float(logspace.exp(both.log_probability() - log_condition)))
+
+
+@dataclass
+class _Side:
+    """Statements that hold together: findings on single variables, and the rest, which ties several."""
+
+    n: BayesianNetwork
+    query: Query
+    statements: list[Statement]
+    likelihoods: dict[int, Floats] = field(default_factory=dict)
+    rest: list[Statement] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for statement in self.statements:
+            columns = {leaf.column for leaf in leaves(statement)}
+            if len(columns) > 1:
+                self.rest.append(statement)
+                continue
+            v = self.n.reader.index[columns.pop()]
+            mask = evaluate(statement, self._holds).astype(np.float64)
+            self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
+
+    def _holds(self, comparison: Comparison) -> Bools:
+        return holds(self.query, comparison, self.n.domains[comparison.column])
+
+    def log_probability(self) -> float:
+        """log P(all statements)."""
+        _, table, log_p = self.table()
+        if not self.rest or log_p == -np.inf:
+            return log_p
+        return float(log_p + logspace.log(table.sum()))
+
+    def table(self, *nodes: int) -> tuple[list[int], Floats, float]:
+        """(variables, the table of these where the statements that tie some hold, log P(the others))"""
+        tied = sorted({self.n.reader.index[leaf.column] for one in self.rest for leaf in leaves(one)}.union(nodes))
+        table, log_p = self.n.joint_table(tied, self.likelihoods)
+        axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
+
+        def spread(comparison: Comparison) -> Bools:
+            shape = [1] * len(tied)
+            shape[axis[comparison.column]] = -1
+            return self._holds(comparison).reshape(shape)
+
+        mask: Bools = np.ones([1] * len(tied), dtype=bool)
+        for statement in self.rest:
+            mask = mask & evaluate(statement, spread)
+        return tied, np.where(mask, table, 0.0), log_p
+
+
+# -- data ---------------------------------------------------------------------------------------------
+
+LISTED = 1000  # different numbers whose shares are listed; a measured column has more
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What an answer rests on: rows that match the condition, all rows, and rows left out for a missing cell."""
+
+    n_condition: int
+    n_rows: int
+    n_left_out: int
+
+
+@dataclass(frozen=True)
+class Answer(Counted):
+    """A share of the rows that match the condition: those that match the event too."""
+
+    n_both: int
+
+    @property
+    def probability(self) -> float:
+        """The relative frequency."""
+        return self.n_both / self.n_condition
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The credible interval of the probability under Jeffreys' prior, Beta(½, ½)."""
+        seen = BetaBernoulli(0.5, 0.5, self.n_both, self.n_condition - self.n_both)
+        return seen.credible_interval(level)
+
+
+@dataclass(frozen=True)
+class Shares(Counted):
+    """How many of the rows that match the condition have each value: numbers by size, texts the commonest first."""
+
+    variable: str
+    counts: Mapping[Value, int]
+
+    def of(self, value: Value) -> Answer:
+        """The share of one value."""
+        return Answer(self.n_condition, self.n_rows, self.n_left_out, self.counts[value])
+
+
+@dataclass(frozen=True)
+class Mean(Counted):
+    """The mean of a column over the rows that match the condition, and its standard deviation (of a sample)."""
+
+    variable: str
+    mean: float
+    standard_deviation: float
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean: what is left of the deviation over so many rows."""
+        return self.standard_deviation / sqrt(self.n_condition)
+
+
+def of_data(source: Source, query: Query) -> Answer | Shares | Mean:
+    """P(event | condition) as a relative frequency, batch by batch; no table is built.
+
+    Of a variable alone, the share of each of its values (of a boolean one, that of true); of ``E(variable | …)`` its
+    mean. Rows in which a column that the question names is missing are left out; but a column of which it is asked
+    whether it is missing may be, and such a cell is neither equal to a value nor different from one.
+    """
+    kinds = source.kinds
+    for column in query.columns:
+        if column not in kinds:
+            raise unknown_column(query, column, list(kinds))
+    numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
+    if query.asks == "E" and query.variable is not None and not numeric[query.variable.column]:
+        raise no_mean(query, f"it is read as {kinds[query.variable.column]}")
+    counter = _Counter(query, numeric)
+    for block in counter.encoder.blocks(by_name(source)):
+        counter.add(block)
+    return counter.answer()
+
+
+class _Counter:
+    """Running counts over blocks of rows."""
+
+    def __init__(self, query: Query, numeric: Mapping[str, bool]) -> None:
+        self.query, self.numeric = query, numeric
+        roles: dict[str, Role] = {
+            name: Numeric() if is_number else Categorical() for name, is_number in numeric.items()
+        }
+        self.encoder = Encoder(Schema(roles), grow=True)
+        self.n_rows = self.n_present = self.n_condition = self.n_both = 0
+        sides = [query.event] if query.condition is None else [query.event, query.condition]
+        self._comparisons = [leaf for side in sides for leaf in leaves(side)]
+        maybe_missing = {leaf.column for leaf in self._comparisons if leaf.op in IS_MISSING}
+        self._filled_in = set(query.columns) - maybe_missing
+        self._variable = None if query.variable is None else query.variable.column
+        if self._variable is not None:
+            self._filled_in.add(self._variable)
+        self._values = _Values()
+        self._bounds: dict[Comparison, list[float]] = {}
+        self._domains: dict[str, Domain] = {}
+
+    def add(self, block: Block) -> None:
+        """Count the rows of one block."""
+        missing = {name: np.isnan(values) for name, values in block.floats.items()}
+        missing |= {name: codes == 0 for name, codes in block.codes.items()}
+        present = np.ones(block.n_rows, dtype=bool)
+        for name in self._filled_in:
+            present &= ~missing[name]
+
+        def leaf(comparison: Comparison) -> Bools:
+            name = comparison.column
+            if comparison.op in IS_MISSING:
+                return missing[name] if comparison.op == "missing" else ~missing[name]
+            if self.numeric[name]:
+                return self._compared(comparison, block.floats[name]) & ~missing[name]
+            by_value = holds(self.query, comparison, self._domain(name), so_far=True)
+            return np.concatenate([[False], by_value])[block.codes[name]]
+
+        condition = present
+        if self.query.condition is not None:
+            condition = present & evaluate(self.query.condition, leaf)
+        self.n_rows += block.n_rows
+        self.n_present += int(present.sum())
+        self.n_condition += int(condition.sum())
+        if self._variable is None:
+            self.n_both += int((condition & evaluate(self.query.event, leaf)).sum())
+        elif self.numeric[self._variable]:
+            numbers = block.floats[self._variable]
+            raise_unusable({self._variable: numbers}, block.start)
+            self._values.add_numbers(numbers, condition, as_mean=self.query.asks == "E")
+        else:
+            self._values.add_codes(block.codes[self._variable][condition])
+
+    def _domain(self, name: str) -> Domain:
+        """The values met so far."""
+        values = self.encoder.vocabularies[name].values
+        if name not in self._domains or len(self._domains[name].values) != len(values):
+            self._domains[name] = Domain(name, values)
+        return self._domains[name]
+
+    def _compared(self, comparison: Comparison, values: Floats) -> Bools:
+        op = comparison.op
+        if op == "true":
+            if not np.isin(values[~np.isnan(values)], (0, 1)).all():
+                what = f"{comparison.column!r} alone is no statement, for it holds other numbers than 0 and 1"
+                raise self.query.error(comparison.at, what)
+            return np.asarray(values == 1)
+        if comparison not in self._bounds:
+            self._bounds[comparison] = [number(self.query, token, op) for token in comparison.values]
+        bounds = self._bounds[comparison]
+        if op in ("in", "not in"):
+            listed = np.isin(values, bounds)
+            return ~listed if op == "not in" else listed
+        return compare(values, op, bounds[0])
+
+    def answer(self) -> Answer | Shares | Mean:
+        """The answer from all blocks; values that never came and impossible conditions are refused here."""
+        if not self.n_rows:
+            raise QueryError("the data has no rows, so there is nothing to count")
+        for comparison in self._comparisons:
+            if comparison.op in IS_MISSING or comparison is self.query.variable:
+                continue
+            if not self.numeric[comparison.column] and self._domain(comparison.column).values:
+                holds(self.query, comparison, self._domain(comparison.column))
+        left_out = self.n_rows - self.n_present
+        if not self.n_condition:
+            missing_rows = (
+                f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" if left_out else ""
+            )
+            if self.query.condition is None:
+                raise QueryError(f"there is no row to count{missing_rows}")
+            raise QueryError(f"{impossible(self.query)}: no row matches it{missing_rows}")
+        rows = (self.n_condition, self.n_rows, left_out)
+        if self._variable is None:
+            return Answer(*rows, self.n_both)
+        if self.query.asks == "E":
+            return Mean(*rows, self._variable, self._values.mean, self._values.standard_deviation)
+        return self._shares(rows, self._variable)
+
+    def _shares(self, rows: tuple[int, int, int], name: str) -> Answer | Shares:
+        """The share of each value; of a boolean column that of true."""
+        if self.numeric[name]:
+            if self._values.zeros_and_ones:
+                return Answer(*rows, self._values.numbers.get(1.0, 0))
+            if len(self._values.numbers) > LISTED:
+                raise self.query.error(
+                    self.query.event.at,  # type: ignore[union-attr]
+                    f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
+                    f"compare it with one, {name} > …",
+                )
+            return Shares(*rows, name, {_plain(x): self._values.numbers[x] for x in sorted(self._values.numbers)})
+        domain = self._domain(name)
+        counts = self._values.by_code(len(domain.values))
+        if domain.boolean:
+            true = holds(self.query, self.query.event, domain)  # type: ignore[arg-type]
+            return Answer(*rows, int(counts[true].sum()))
+        order = sorted(range(len(counts)), key=lambda i: (-counts[i], str(domain.values[i])))
+        return Shares(*rows, name, {domain.values[i]: int(counts[i]) for i in order})
+
+
+class _Values:
+    """What a column holds in the rows that match: how often each value, or the mean of its numbers."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[float, int] = {}
+        self.zeros_and_ones = True
+        self._codes = np.zeros(0, dtype=np.int64)
+        self._n, self.mean, self._squares = 0, 0.0, 0.0
+
+    def add_codes(self, codes: npt.NDArray[np.integer]) -> None:
+        """Codes of cells that are filled in."""
+        counts = np.bincount(codes, minlength=len(self._codes))
+        counts[: len(self._codes)] += self._codes
+        self._codes = counts
+
+    def by_code(self, n_values: int) -> Ints:
+        """The count of each value."""
+        return np.pad(self._codes, (0, max(0, n_values + 1 - len(self._codes))))[1 : n_values + 1]
+
+    def add_numbers(self, column: Floats, matching: Bools, *, as_mean: bool) -> None:
+        """The numbers of the rows that match; of the others too, whether all are 0 or 1."""
+        numbers = column[matching]
+        if as_mean:
+            self._add_mean(numbers)
+            return
+        self.zeros_and_ones &= bool(np.isin(column[~np.isnan(column)], (0, 1)).all())
+        if len(self.numbers) <= LISTED:
+            for x, count in zip(*(part.tolist() for part in np.unique(numbers, return_counts=True)), strict=True):
+                self.numbers[x] = self.numbers.get(x, 0) + count
+
+    def _add_mean(self, numbers: Floats) -> None:
+        """Counts, means and squared distances of two parts are those of the whole (Chan, Golub and LeVeque)."""
+        if not len(numbers):
+            return
+        n, mean = self._n + len(numbers), float(numbers.mean())
+        apart = mean - self.mean
+        self._squares += float(np.square(numbers - mean).sum()) + apart * apart * self._n * len(numbers) / n
+        self.mean += apart * len(numbers) / n
+        self._n = n
+
+    @property
+    def standard_deviation(self) -> float:
+        """Of a sample; nan of one number."""
+        return sqrt(self._squares / (self._n - 1)) if self._n > 1 else float("nan")
+
+
+def _plain(x: float) -> Value:
+    return int(x) if x.is_integer() else x

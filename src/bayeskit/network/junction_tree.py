@@ -1,0 +1,291 @@
+"""The junction tree: a network compiled once, then asked for all posteriors of many rows of evidence.
+
+The moral graph is made chordal by min-fill; its cliques hang in a tree in which all cliques that hold a variable are
+connected. Messages go up to the root and down again, and then every clique's table is proportional to
+P(its variables, evidence). The kernel `propagate` does that for all rows; rows whose numbers could underflow
+are done again in logarithms.
+
+Lauritzen and Spiegelhalter, "Local computations with probabilities on graphical structures", 1988.
+
+Formula: messages over a junction tree
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.network.graph import Graph, Nodes, as_set, bits
+from bayeskit.network.variable_elimination import (
+    CELL,
+    MEMORY_LIMIT,
+    Elimination,
+    check_cost,
+    least,
+    min_fill,
+    project,
+    shakes,
+    table_size,
+)
+from bayeskit.tolerance import UNDERFLOW
+from bayeskit.typing import Floats, Ints
+
+SMALL = 4096  # cells: a tree of fewer is good enough
+HOPELESS = 4  # times the limit: other orders will not help
+
+
+@dataclass(frozen=True)
+class Cliques:
+    """The cliques of a chordal graph as a tree: members, parent and separator of each, parents first."""
+
+    members: list[Nodes]
+    parents: list[int]
+    separators: list[Nodes]
+
+    def cells(self, cards: Sequence[int]) -> int:
+        """Cells of all tables together."""
+        return sum(table_size(nodes, cards) for nodes in self.members)
+
+    def bytes_needed(self, cards: Sequence[int]) -> int:
+        """What compiling and asking will take: tables, the maps between them, and the kernel's own copy."""
+        sizes = [table_size(nodes, cards) for nodes in self.members]
+        smallest: dict[int, int] = {}
+        for nodes, size in zip(self.members, sizes, strict=True):
+            for v in bits(nodes):
+                smallest[v] = min(size, smallest.get(v, size))
+        maps = sum(sizes[p] for p in self.parents[1:]) + sum(smallest.values())
+        return sum(sizes) * CELL * 2 + maps * 4
+
+
+def clique_tree(elimination: Elimination) -> Cliques:
+    """The maximal cliques met by an elimination, linked so that each variable's cliques are connected."""
+    when = {v: i for i, v in enumerate(elimination.order)}
+    inside: dict[int, int] = {}  # variable → the clique that holds it and all that was joined when it went
+    members: list[Nodes] = []
+    above: list[Nodes] = []  # what a clique shares with the rest when all its own variables are gone
+    last: list[int] = []
+    waiting: dict[int, list[int]] = {}  # variable → cliques whose shared part begins with it
+    for v, nodes in zip(elimination.order, elimination.cliques, strict=True):
+        clique = next((k for k in waiting.get(v, ()) if above[k] == nodes), None)
+        if clique is None:
+            clique = len(members)
+            members.append(nodes)
+            above.append(0)
+            last.append(v)
+        inside[v], above[clique], last[clique] = clique, nodes & ~(1 << v), v
+        if above[clique]:
+            waiting.setdefault(min(bits(above[clique]), key=when.__getitem__), []).append(clique)
+    parents = [inside[min(bits(rest), key=when.__getitem__)] if rest else -1 for rest in above]
+    return _parents_first(members, parents)
+
+
+def _parents_first(members: list[Nodes], parents: list[int]) -> Cliques:
+    roots = [i for i, p in enumerate(parents) if p < 0]
+    children: dict[int, list[int]] = {}
+    for i, p in enumerate(parents):
+        if p >= 0:
+            children.setdefault(p, []).append(i)
+    order = [roots[0]]
+    children.setdefault(roots[0], []).extend(roots[1:])  # parts without connection share nothing
+    for i in order:
+        order.extend(children.get(i, ()))
+    place = {i: k for k, i in enumerate(order)}
+    up = [-1, *(place[parents[i]] if parents[i] >= 0 else 0 for i in order[1:])]
+    sets = [members[i] for i in order]
+    return Cliques(sets, up, [0, *(sets[k] & sets[up[k]] for k in range(1, len(sets)))])
+
+
+def cliques_of(graph: Graph, cards: Sequence[int], memory_limit: int) -> Cliques:
+    """The cliques that the whole network needs, without a single table: the smallest of a few orders.
+
+    More than one is tried where the first is neither small already nor hopelessly beyond the limit.
+    """
+    every = (1 << len(graph)) - 1
+    near = graph.moral(every)
+    best = clique_tree(min_fill(near, cards, every))
+    cells = best.cells(cards)
+    if cells > SMALL and best.bytes_needed(cards) < HOPELESS * memory_limit:
+        for shaken in shakes(len(graph), max(2, min(12, 2000 // len(graph)))):
+            other = clique_tree(min_fill(near, cards, every, shaken))
+            if other.cells(cards) < cells:
+                best, cells = other, other.cells(cards)
+    return best
+
+
+class JunctionTree:
+    """A compiled network; variables are 0..n-1, and tables[v] is P(v | parents) as (contexts, states)."""
+
+    def __init__(
+        self, graph: Graph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int = MEMORY_LIMIT
+    ) -> None:
+        self.cliques = cliques_of(graph, cards, memory_limit)
+        check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
+        self.cards = list(cards)
+        shared = [list(bits(nodes)) for nodes in self.cliques.separators]
+        self.variables = [  # of each table: the separator first, and slowest
+            [*separator, *bits(nodes & ~as_set(separator))]
+            for nodes, separator in zip(self.cliques.members, shared, strict=True)
+        ]
+        self.sizes = [table_size(nodes, cards) for nodes in self.cliques.members]
+        by_size = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
+        self.homes = [next(i for i in by_size if self.cliques.members[i] >> v & 1) for v in range(len(cards))]
+        self._families = [(as_set((v, *graph.parents[v])), (*graph.parents[v], v)) for v in range(len(graph))]
+        self._place = [
+            next(i for i in by_size if not family & ~self.cliques.members[i]) for family, _ in self._families
+        ]
+        self._tables = tables
+        self._every, self._numbers = list(range(len(cards))), np.arange(len(cards))
+        separator_sizes = [table_size(nodes, cards) for nodes in self.cliques.separators]
+        self._cliques = np.array([*zip(self.sizes, self.cliques.parents, separator_sizes, strict=True)], np.int64)
+        self._variables = np.array([*zip(self.homes, cards, strict=True)], np.int64)
+        parents = self.cliques.parents
+        down = [project(self.variables[parents[i]], shared[i], cards) for i in range(1, len(parents))]
+        self._down = np.concatenate([np.zeros(0, np.int32), *down])
+        self._states = np.concatenate([project(self.variables[self.homes[v]], (v,), cards) for v in range(len(cards))])
+        self._potentials, self._floors = self._products()
+
+    def _products(self) -> tuple[Floats, Floats]:
+        """The conditional tables multiplied into the cliques; a floor of 0 where that may have lost digits."""
+        parts = [np.ones(size) for size in self.sizes]
+        bound, exact = np.ones(len(parts)), []
+        for (_, family), place, table in zip(self._families, self._place, self._tables, strict=True):
+            parts[place] *= table.reshape(-1)[project(self.variables[place], family, self.cards)]
+            bound[place] *= least(table)
+        for part, below in zip(parts, bound, strict=True):
+            exact.append(least(part) if below > UNDERFLOW else 0.0)
+        return np.concatenate(parts), np.array(exact)
+
+    @cached_property
+    def _log_potentials(self) -> list[Floats]:
+        parts = [np.zeros(size) for size in self.sizes]
+        for (_, family), place, table in zip(self._families, self._place, self._tables, strict=True):
+            parts[place] += logspace.log(table).reshape(-1)[project(self.variables[place], family, self.cards)]
+        return parts
+
+    def propagate(
+        self, observed: Sequence[int], likelihoods: Floats, queried: Sequence[int], n_threads: int = 1
+    ) -> tuple[Floats, Floats]:
+        """Posteriors (rows, states of the queried variables, one after another), and log P(evidence) (rows,).
+
+        ``likelihoods`` (rows, states of the observed variables, one after another) holds what was found.
+        A row that is impossible has log evidence −inf and posteriors NaN.
+        """
+        every = len(queried) == len(self.cards) and queried == self._every
+        wanted = self._numbers if every else np.array(queried, dtype=np.int64)
+        posteriors, log_evidence, safe = kernels.propagate(
+            self._cliques, self._potentials, self._floors, self._down, self._variables, self._states,
+            np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
+        )  # fmt: skip
+        for row in () if safe.all() else np.flatnonzero(~safe).tolist():
+            tables, log_evidence[row] = self._in_logs(self._by_variable(observed, likelihoods[row]))
+            for v, p in zip(queried, self.split(posteriors[row : row + 1], queried), strict=True):
+                p[0] = self._marginal(tables[self.homes[v]], self.homes[v], v)
+        return posteriors, log_evidence
+
+    def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
+        """What `propagate` gives, as views (rows, states) by variable."""
+        ends = itertools.accumulate(self.cards[v] for v in queried)
+        return [posteriors[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
+
+    def _by_variable(self, observed: Sequence[int], likelihood: Floats) -> dict[int, Floats]:
+        ends = np.cumsum([self.cards[v] for v in observed])
+        return {v: likelihood[end - self.cards[v] : end] for v, end in zip(observed, ends, strict=True)}
+
+    def _marginal(self, log_table: Floats, i: int, v: int) -> Floats:
+        logs = logspace.log_sum_exp(self._by(log_table, i, (v,)))
+        with np.errstate(invalid="ignore"):  # an impossible row: NaN is meant
+            return np.asarray(logspace.exp(logs - logspace.log_sum_exp(logs)))
+
+    def _by(self, table: Floats, i: int, onto: Sequence[int]) -> Floats:
+        """A clique's cells put together by the cells of some of its variables: (cells of onto, the others)."""
+        order = np.argsort(project(self.variables[i], onto, self.cards), kind="stable")
+        return table[order].reshape(table_size(as_set(onto), self.cards), -1)
+
+    def collect(self, likelihoods: dict[int, Floats], best: bool = False) -> tuple[list[Floats], list[Floats]]:
+        """Log tables with all messages sent up to the root, and those messages; ``best`` takes maxima for sums."""
+        tables = [part.copy() for part in self._log_potentials]
+        for v, likelihood in likelihoods.items():
+            i = self.homes[v]
+            tables[i] += logspace.log(likelihood)[project(self.variables[i], (v,), self.cards)]
+        messages: list[Floats] = [np.zeros(1)] * len(tables)
+        for i in range(len(tables) - 1, 0, -1):
+            p, by = self.cliques.parents[i], tables[i].reshape(self._cliques[i, 2], -1)
+            messages[i] = by.max(axis=1) if best else logspace.log_sum_exp(by)
+            tables[p] += messages[i][self._to_separator(i)]
+        return tables, messages
+
+    def _to_separator(self, i: int) -> npt.NDArray[np.int32]:
+        return project(self.variables[self.cliques.parents[i]], list(bits(self.cliques.separators[i])), self.cards)
+
+    def _in_logs(self, likelihoods: dict[int, Floats]) -> tuple[list[Floats], float]:
+        """All tables after messages up and down, in logarithms, and log P(evidence): slow, but nothing underflows."""
+        tables, messages = self.collect(likelihoods)
+        log_evidence = float(logspace.log_sum_exp(tables[0]))
+        for i in range(1, len(tables)):
+            separator = list(bits(self.cliques.separators[i]))
+            down = logspace.log_sum_exp(self._by(tables[self.cliques.parents[i]], self.cliques.parents[i], separator))
+            with np.errstate(invalid="ignore"):
+                down = np.where(np.isneginf(messages[i]), -np.inf, down - messages[i])
+            tables[i] = (tables[i].reshape(len(down), -1) + down[:, None]).reshape(-1)
+        return tables, log_evidence
+
+    def most_probable(self, likelihoods: dict[int, Floats]) -> tuple[list[int], float]:
+        """The state of each variable in the most probable completion of the findings, and its log P(all, findings)."""
+        tables, _ = self.collect(likelihoods, best=True)
+        states = [-1] * len(self.cards)
+        for i, table in enumerate(tables):
+            by = table.reshape(self._cliques[i, 2], -1)
+            at = 0
+            for v in bits(self.cliques.separators[i]):
+                at = at * self.cards[v] + states[v]
+            self._read(i, at * by.shape[1] + int(by[at].argmax()), states)
+        return states, float(tables[0].max())
+
+    def _read(self, i: int, cell: int, states: list[int]) -> None:
+        for v in reversed(self.variables[i]):
+            cell, states[v] = divmod(cell, self.cards[v])
+
+    def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> Ints:
+        """States (n, variables) drawn from P(all | findings): the root first, then each table given its separator."""
+        tables, _ = self.collect(likelihoods)
+        drawn = np.zeros((n, len(self.cards)), dtype=np.int64)
+        for i, table in enumerate(tables):
+            by = table.reshape(self._cliques[i, 2], -1)
+            at = np.zeros(n, dtype=np.int64)
+            for v in bits(self.cliques.separators[i]):
+                at = at * self.cards[v] + drawn[:, v]
+            cell = at * by.shape[1] + _draw(by, at, rng)
+            for v in reversed(self.variables[i]):
+                cell, drawn[:, v] = np.divmod(cell, self.cards[v])
+        return drawn
+
+
+def _draw(log_rows: Floats, at: Ints, rng: np.random.Generator) -> Ints:
+    """For each of ``at`` a column, drawn by the (not normalised) log probabilities of that row."""
+    used, which = np.unique(at, return_inverse=True)
+    top = log_rows[used].max(axis=1, keepdims=True)
+    return draw(logspace.exp(log_rows[used] - np.where(np.isneginf(top), 0.0, top)), which, rng)
+
+
+def draw(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
+    """For each of ``which`` a column, drawn by the weights of that row.
+
+    >>> draw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 0]), np.random.default_rng(0)).tolist()
+    [1, 0, 1]
+    """
+    steps = np.cumsum(rows, axis=1)
+    steps /= steps[:, -1:]
+    # One search for all: row r of the steps is lifted to r..r+1. Of a draw on a step the next column is taken.
+    lifted = steps + np.arange(len(steps))[:, None]
+    cells = np.searchsorted(lifted.reshape(-1), which + rng.random(len(which)), side="right")
+    return np.asarray(np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which]))
+
+
+def _last_positive(rows: Floats) -> Ints:
+    return np.asarray(rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1))

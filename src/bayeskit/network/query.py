@@ -1,0 +1,494 @@
+"""The query language: ``P(event | condition)`` over columns and their values.
+
+    query      = "P" "(" statement [ "|" statement ] ")"
+               | "P" "(" name [ "|" statement ] ")"           of each value, where the column is not boolean
+               | "E" "(" name [ "|" statement ] ")"           the mean of a column of numbers
+    statement  = term { ( "and" | "or" | "," ) term }      "not" binds closest, then "and", "or", and "," (an "and")
+    term       = "not" term | "(" statement ")" | comparison
+    comparison = name ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value
+               | name [ "not" ] "in" "{" value { "," value } "}"
+               | name "is" [ "not" ] "missing"
+               | name                                        a boolean column that is true
+
+Names and values are plain words or stand in quotes, double or single. Nothing is ever evaluated as Python; a statement
+is a tree of three kinds of nodes, and neither its length nor its depth is limited.
+
+>>> question = parse('P(wealth = rich | gender = female and hours_worked = ">40.5")')
+>>> question.event.column, question.condition.kind, question.columns
+('wealth', 'and', ['wealth', 'gender', 'hours_worked'])
+>>> parse("P(wealth = | gender = female)")
+Traceback (most recent call last):
+...
+bayeskit.errors.QueryError: a value is expected here, at character 12:
+    P(wealth = | gender = female)
+               ^
+
+Formula: the query language, and when a statement holds
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from bayeskit.data.vocabulary import Value
+from bayeskit.errors import QueryError
+from bayeskit.nearest import nearest
+from bayeskit.remedy import Piece
+from bayeskit.typing import Array, Bools
+
+COMPARISONS = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    "≠": "!=",
+    "<": "<",
+    "<=": "<=",
+    "≤": "<=",
+    ">": ">",
+    ">=": ">=",
+    "≥": ">=",
+}
+BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
+TOKEN = re.compile(
+    r"""\s*(?: (?P<text> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
+          | (?P<sign> <= | >= | != | == | [≠≤≥=<>(){}|,] )
+          | (?P<word> [^\s"'(){}|,=<>!≠≤≥]+ ) )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text: its content, its kind and where it begins."""
+
+    content: str
+    kind: Literal["text", "sign", "word", "end"]
+    at: int
+
+    def is_(self, *words: str) -> bool:
+        return self.kind != "text" and (self.content.lower() if self.kind == "word" else self.content) in words
+
+
+IS_MISSING = ("missing", "not missing")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """column op values; ``op`` is "in", "not in", "true" (the name alone), one of IS_MISSING or a comparison with one
+    value."""
+
+    column: str
+    op: str
+    values: tuple[Token, ...]
+    at: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Junction:
+    """Several statements joined by "and" or by "or"."""
+
+    kind: Literal["and", "or"]
+    parts: list[Statement]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Negation:
+    """What holds where a statement does not."""
+
+    part: Statement
+
+
+Statement = Comparison | Junction | Negation
+
+
+@dataclass(frozen=True)
+class Query:
+    """A parsed question; ``condition`` is None where there is none."""
+
+    text: str
+    event: Statement
+    condition: Statement | None
+    condition_text: str = ""  # the condition as it was written
+    asks: Literal["P", "E"] = "P"
+
+    @property
+    def variable(self) -> Comparison | None:
+        """The column whose values or whose mean may be asked for: the name alone before the bar."""
+        return self.event if isinstance(self.event, Comparison) and self.event.op == "true" else None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns named, in order of appearance."""
+        sides = [self.event] if self.condition is None else [self.event, self.condition]
+        return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
+
+    def error(self, at: int, *message: Piece) -> QueryError:
+        """An error that points at a character."""
+        return error(self.text, at, *message)
+
+
+def error(text: str, at: int, *message: Piece) -> QueryError:
+    """An error that shows the place; of a long text, the part around it."""
+    first, last = max(0, at - 50), at + 30
+    excerpt = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
+    pointer = " " * (at - first + bool(first)) + "^"
+    return QueryError(*message, f", at character {at + 1}:\n    {excerpt}\n    {pointer}")
+
+
+def leaves(statement: Statement) -> Iterator[Comparison]:
+    """The comparisons of a statement, in order."""
+    waiting = [statement]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Comparison):
+            yield one
+        else:
+            waiting.extend([one.part] if isinstance(one, Negation) else reversed(one.parts))
+
+
+# -- text → tree --------------------------------------------------------------------------------------
+
+
+def parse(text: str) -> Query:
+    """The question a text asks."""
+    if not isinstance(text, str):
+        raise QueryError(f"a query is a text such as 'P(a = 1 | b = 2)', not {text!r}")
+    return _Parser(text).query()
+
+
+def parse_statement(text: str) -> Query:
+    """A statement alone, such as ``"gender = female and not smokes"``, as the event of a question."""
+    parser = _Parser(text)
+    event = parser.statement("the statement")
+    if parser.now.kind != "end":
+        raise error(text, parser.now.at, "'and' or 'or' is expected here, or the end")
+    return Query(text, event, None)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(_tokens(text))
+        self.i = 0
+
+    @property
+    def now(self) -> Token:
+        return self.tokens[self.i]
+
+    def take(self) -> Token:
+        self.i += 1
+        return self.tokens[self.i - 1]
+
+    def expect(self, sign: str, what: str) -> None:
+        if not self.now.is_(sign):
+            raise error(self.text, self.now.at, what)
+        self.i += 1
+
+    def query(self) -> Query:
+        asks: Literal["P", "E"] = "E" if self.now.is_("e") else "P"
+        self.expect(asks.lower(), "a query begins with P( … or E( …")
+        self.expect("(", "'(' is expected here: a query is P(event), P(event | condition) or E(column | condition)")
+        event = self.statement("the event") if asks == "P" else self.variable()
+        condition, begin = None, self.now.at + 1
+        if self.now.is_("|"):
+            self.i += 1
+            condition = self.statement("the condition after '|'")
+        condition_text = self.text[begin : self.now.at].strip()
+        self.expect(")", "')' is expected here, or 'and', 'or'")
+        if self.now.kind != "end":
+            raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
+        return Query(self.text, event, condition, condition_text, asks)
+
+    def variable(self) -> Comparison:
+        """The column whose mean is asked for."""
+        name = self.name()
+        if not self.now.is_("|", ")"):
+            raise error(self.text, self.now.at, "'|' or ')' is expected here: E( takes the name of one column")
+        return Comparison(name.content, "true", (), name.at)
+
+    def name(self) -> Token:
+        """The name of a column."""
+        name = self.take()
+        if name.kind in ("sign", "end") or name.is_("and", "or", "in"):
+            raise error(self.text, name.at, "the name of a column is expected here")
+        return name
+
+    def statement(self, what: str) -> Statement:
+        """One side, by operator precedence with stacks of its own: depth costs no calls."""
+        done: list[Statement] = []
+        waiting: list[Token] = []
+        if self.now.is_("|", ")") or self.now.kind == "end":
+            raise error(self.text, self.now.at, f"{what} is empty")
+        while True:
+            while self.now.is_("not", "("):
+                waiting.append(self.take())
+            done.append(self.comparison())
+            while self.now.is_(")") and any(token.content == "(" for token in reversed(waiting)):
+                while waiting[-1].content != "(":
+                    _reduce(done, waiting.pop())
+                waiting.pop()
+                self.i += 1
+            if not self.now.is_("and", "or", ","):
+                break
+            joint = self.take()
+            while waiting and BINDS.get(waiting[-1].content.lower(), 0) >= BINDS[joint.content.lower()]:
+                _reduce(done, waiting.pop())
+            waiting.append(joint)
+        while waiting:
+            if waiting[-1].content == "(":
+                raise error(self.text, waiting[-1].at, "this parenthesis is never closed")
+            _reduce(done, waiting.pop())
+        return done[0]
+
+    def comparison(self) -> Comparison:
+        name = self.name()
+        if self.now.kind == "sign" and self.now.content in COMPARISONS:
+            op = COMPARISONS[self.take().content]
+            return Comparison(name.content, op, (self.value(),), name.at)
+        negated = self.now.is_("not") and self.tokens[self.i + 1].is_("in")
+        if negated or self.now.is_("in"):
+            self.i += 1 + negated
+            return Comparison(name.content, "not in" if negated else "in", self.values(), name.at)
+        if self.now.is_("is"):
+            self.i += 1
+            negated = self.now.is_("not")
+            self.i += negated
+            self.expect("missing", "'missing' or 'not missing' is expected here; a value is compared with =")
+            return Comparison(name.content, "not missing" if negated else "missing", (), name.at)
+        return Comparison(name.content, "true", (), name.at)
+
+    def values(self) -> tuple[Token, ...]:
+        self.expect("{", "'{' is expected here: in {a, b}")
+        tokens = [self.value()]
+        while self.now.is_(","):
+            self.i += 1
+            tokens.append(self.value())
+        self.expect("}", "',' or '}' is expected here")
+        return tuple(tokens)
+
+    def value(self) -> Token:
+        if self.now.kind in ("sign", "end"):
+            hint = "; a value that is no plain word stands in quotes" if self.now.content in COMPARISONS else ""
+            raise error(self.text, self.now.at, f"a value is expected here{hint}")
+        return self.take()
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = TOKEN.match(text, at)
+        if match is None or match.lastgroup is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            quote = text[at] in "\"'"
+            raise error(text, at, "this quote is never closed" if quote else f"{text[at]!r} has no meaning here")
+        content, kind = match[match.lastgroup], match.lastgroup
+        begin, at = match.start(kind), match.end()
+        if kind == "text":
+            content = re.sub(r"\\(.)", r"\1", content[1:-1], flags=re.DOTALL)
+        yield Token(content, kind, begin)  # type: ignore[arg-type]
+    yield Token("", "end", end)
+
+
+def _reduce(done: list[Statement], operator: Token) -> None:
+    """Apply an operator to the statements last read; chains of the same kind stay flat."""
+    last = done.pop()
+    word = operator.content.lower()
+    if word == "not":
+        done.append(Negation(last))
+        return
+    kind: Literal["and", "or"] = "or" if word == "or" else "and"
+    first = done[-1]
+    if isinstance(first, Junction) and first.kind == kind:
+        first.parts.append(last)
+    else:
+        done[-1] = Junction(kind, [first, last])
+
+
+TRUE = ({True, False}, {"true", "false"}, {"yes", "no"})
+
+
+def evaluate(statement: Statement, leaf: Callable[[Comparison], Bools]) -> Bools:
+    """Where a statement holds, from where each comparison holds; without recursion, and with few arrays at a time."""
+    work: list[Statement | str] = [statement]
+    held: list[Bools] = []
+    while work:
+        one = work.pop()
+        if isinstance(one, Comparison):
+            held.append(leaf(one))
+        elif isinstance(one, Negation):
+            work += ["not", one.part]
+        elif isinstance(one, Junction):
+            for part in reversed(one.parts[1:]):
+                work += [one.kind, part]
+            work.append(one.parts[0])
+        elif one == "not":
+            held[-1] = ~held[-1]
+        else:
+            last = held.pop()
+            held[-1] = held[-1] & last if one == "and" else held[-1] | last
+    return held[0]
+
+
+def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
+    """Statements that hold together exactly where this one (or its negation) does, as many as can be told apart."""
+    waiting, parts = [(statement, negated)], []
+    while waiting:
+        one, flip = waiting.pop()
+        if isinstance(one, Negation):
+            waiting.append((one.part, not flip))
+        elif isinstance(one, Junction) and (one.kind == "and") != flip:
+            waiting.extend((part, flip) for part in reversed(one.parts))
+        else:
+            parts.append(Negation(one) if flip else one)
+    return parts
+
+
+class Domain:
+    """The values a column can have; ``cuts`` where they are the intervals between these."""
+
+    def __init__(self, name: str, values: Sequence[Value], cuts: tuple[float, ...] | None = None) -> None:
+        self.name, self.values, self.cuts = name, tuple(values), cuts
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether every value is a number, so that they have an order."""
+        return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in self.values)
+
+    @cached_property
+    def folded(self) -> list[Value]:
+        """The values in lower case, where they are texts."""
+        return [value.casefold() if isinstance(value, str) else value for value in self.values]
+
+    @cached_property
+    def boolean(self) -> bool:
+        """Whether the values are true and false, so that the name alone is a statement."""
+        return any(set(self.folded) <= pair for pair in TRUE)
+
+    @cached_property
+    def _by_number(self) -> dict[float, int]:
+        return {v: i for i, v in enumerate(self.values) if not isinstance(v, (str, bool))}
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        lower = {str(v).lower(): i for i, v in enumerate(self.values) if isinstance(v, bool)}
+        return lower | {str(v): i for i, v in enumerate(self.values)}
+
+    def position(self, token: Token) -> int | None:
+        """Which value is meant: as a number where it is one and unquoted, else by its text; None where none is."""
+        if token.kind == "word" and self._by_number:
+            try:
+                return self._by_number[float(token.content)]
+            except (ValueError, KeyError):
+                pass
+        return self._by_text.get(token.content)
+
+
+def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool = False) -> Bools:
+    """For which values of its column a comparison holds; ``so_far``: a value not among them may still come.
+
+    >>> from bayeskit.network.query import parse
+    >>> question = parse("P(age >= 30)")
+    >>> holds(question, question.event, Domain("age", (25, 30, 35))).tolist()
+    [False, True, True]
+    """
+    if comparison.op == "true":
+        return _is_true(query, comparison, domain)
+    if comparison.op in IS_MISSING:
+        what = f"{comparison.column!r} is missing nowhere, for here every value is known: ask the data itself"
+        raise query.error(comparison.at, what)
+    if comparison.op in ("=", "!=", "in", "not in"):
+        mask = np.zeros(len(domain.values), dtype=bool)
+        for token in comparison.values:
+            at = domain.position(token)
+            if at is not None:
+                mask[at] = True
+            elif not so_far:
+                meant = nearest(token.content, domain.values)
+                raise query.error(token.at, f"{domain.name!r} has no value {token.content!r} ({meant})")
+        return ~mask if comparison.op in ("!=", "not in") else mask
+    bound = number(query, comparison.values[0], comparison.op)
+    if domain.cuts is not None:
+        return _beside_cut(query, comparison, domain, bound)
+    if not domain.numeric:
+        raise query.error(
+            comparison.at,
+            f"{comparison.op} needs a column of numbers, and {comparison.column!r} has the values "
+            f"{_some(domain.values)}",
+        )
+    return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
+
+
+def compare(numbers: Array, op: str, bound: float) -> Bools:
+    """numbers op bound, cell by cell."""
+    by = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+    return np.asarray(by[op](numbers, bound))
+
+
+def number(query: Query, token: Token, op: str) -> float:
+    """The number a value is; an error where it is none."""
+    try:
+        bound = float(token.content)
+    except ValueError:
+        bound = np.nan
+    if np.isnan(bound):
+        raise query.error(token.at, f"{op} compares numbers, and {token.content!r} is none")
+    return bound
+
+
+def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Bools:
+    if not domain.boolean:
+        raise query.error(
+            comparison.at,
+            f"{comparison.column!r} alone is no statement, for it is not boolean: compare it with one of "
+            f"{_some(domain.values)}",
+        )
+    return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
+
+
+def _beside_cut(query: Query, comparison: Comparison, domain: Domain, bound: float) -> Bools:
+    cuts = domain.cuts or ()
+    if comparison.op not in ("<=", ">") or bound not in cuts:
+        raise query.error(
+            comparison.at,
+            f"{comparison.column!r} is known by its intervals only: ask <= or > at one of {_some(cuts)}, "
+            f"or for one of {_some(domain.values)}",
+        )
+    below = np.arange(len(domain.values)) <= cuts.index(bound)
+    return below if comparison.op == "<=" else ~below
+
+
+def _some(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
+
+
+def unknown_column(query: Query, column: str, known: Sequence[str]) -> QueryError:
+    """The error for a name that is no column."""
+    sides = [query.event] if query.condition is None else [query.event, query.condition]
+    at = next(leaf.at for side in sides for leaf in leaves(side) if leaf.column == column)
+    return query.error(at, f"there is no column {column!r} ({nearest(column, known)})")
+
+
+def check_numbers(query: Query, domain: Domain) -> None:
+    """Refuse the mean of what is no number."""
+    if domain.cuts is not None or not domain.numeric:
+        raise no_mean(query, _some(domain.values))
+
+
+def no_mean(query: Query, values: str) -> QueryError:
+    """The error for the mean of what is no number."""
+    name, at = query.event.column, query.event.at  # type: ignore[union-attr]
+    return query.error(
+        at, f"{name!r} has no mean, for it holds no numbers ({values}): ask P({name} | …) for its values"
+    )
+
+
+def impossible(query: Query) -> QueryError:
+    """The error for a condition of probability zero."""
+    condition = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
+    return QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")
