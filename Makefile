@@ -23,7 +23,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text dist clean
+.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -34,7 +34,7 @@ $(STAMP): pyproject.toml $(NATIVE)
 	@echo "Installing bayeskit and the developers' tools into .venv and compiling the core: two to four minutes ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
+	@scripts/compiler $(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
 	@touch $@
 	@echo "Installed."
 
@@ -43,7 +43,7 @@ $(USER_STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	@echo "Installing bayeskit into .venv and compiling its core: one to two minutes ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --editable .
+	@scripts/compiler $(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 	@echo "Installed."
 
@@ -149,13 +149,15 @@ quality-text: $(PEERS) ## accuracy and log loss of the text recipes on the corpo
 	$(BIN)/python benchmarks/text_quality.py
 	$(BIN)/python benchmarks/text_peers.py
 
-dist: $(STAMP) ## sdist and wheel, each installed in a fresh environment and tried
-	rm -rf dist build/try
-	$(BIN)/python -m build --outdir dist
-	for made in dist/*.tar.gz dist/*.whl; do \
-	  rm -rf build/try && $(PYTHON) -m venv build/try && build/try/bin/python -m pip install --quiet $$made && \
-	  (cd build && try/bin/python -W error -c 'import bayeskit.kernels as k; assert k.NATIVE' && \
-	   try/bin/bayes demo >/dev/null) || exit 1; \
+wheel: $(STAMP) ## sdist and manylinux wheel in dist, each installed in a fresh environment and tried
+	rm -rf dist build/wheel build/try
+	$(BIN)/python -m pip install --quiet --group wheel
+	TARGET=x86_64-linux-gnu.2.17 scripts/compiler $(BIN)/python -m build --outdir build/wheel
+	PATH="$(BIN):$$PATH" $(BIN)/auditwheel repair --plat manylinux2014_x86_64 --wheel-dir dist build/wheel/*.whl
+	mv build/wheel/*.tar.gz dist
+	for made in dist/*; do \
+	  rm -rf build/try && $(PYTHON) -m venv build/try && scripts/compiler build/try/bin/python -m pip install --quiet $$made && \
+	  (cd build && try/bin/python -W error -c 'import bayeskit.kernels' && try/bin/bayes demo >/dev/null) || exit 1; \
 	done
 
 clean: ## away with everything that was made, the environment too

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 import bayeskit as bk
-from bayeskit.charts.notebook import offline
-from bayeskit.evaluate.ranking import lift_curve, precision_recall_curve, roc_curve
+from bayeskit.charts.style import offline
+from bayeskit.evaluate.ranking_curves import lift_curve, precision_recall_curve, roc_curve
 from bayeskit.evaluate.reliability import reliability
 
 MANY = 200  # categories

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 import bayeskit as bk
-from bayeskit.evaluate.folds import stratified_folds
+from bayeskit.evaluate.cross_validation import stratified_folds
 from bayeskit.models.base.estimator import clone
 
 ROWS, COLUMNS, TURNS = 5_000, 20, 7

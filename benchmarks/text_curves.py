@@ -21,7 +21,7 @@ from sklearn.datasets._twenty_newsgroups import (
 from sklearn.model_selection import train_test_split
 
 import bayeskit as bk
-from bayeskit.evaluate.curves import learning_curve, vocabulary_curve
+from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
 
 DOCUMENTS = [100, 300, 1000, 3000, 11314]
 WORDS = [50, 200, 1000, 5000, 20000, 130000]

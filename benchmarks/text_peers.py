@@ -31,7 +31,7 @@ from sklearn.svm import LinearSVC
 from text_quality import PAGE, SETS, corpus, write_between
 
 import bayeskit as bk
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.evaluate.cross_validation import log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 
 STORE = Path(__file__).with_suffix(".json")

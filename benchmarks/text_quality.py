@@ -30,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import bayeskit as bk
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.evaluate.cross_validation import log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 
 ROOT = Path(__file__).parent.parent

@@ -24,9 +24,9 @@ import numpy as np
 
 from bayeskit import BayesianNetwork, HiddenMarkovModel, JointDistribution, LinearRegression, TopicModel
 from bayeskit.capabilities import reader_of
-from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
+from bayeskit.storage.container import MAGIC
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference"
 FOLDERS = (REFERENCE / "models", REFERENCE / "others")

@@ -7,14 +7,7 @@ namespace bayeskit {
 namespace {
 
 uint64_t first_eight(const WordTable& table, uint32_t id) {  // as a number that sorts as the bytes do
-    uint64_t number = low_bytes(load8(table.bytes(id)), table.length(id));
-#if defined(__GNUC__)
-    return __builtin_bswap64(number);
-#else
-    uint64_t turned = 0;
-    for (int i = 0; i < 8; ++i, number >>= 8) turned = turned << 8 | (number & 0xFF);
-    return turned;
-#endif
+    return __builtin_bswap64(low_bytes(load8(table.bytes(id)), table.length(id)));
 }
 
 int compare(const uint8_t* a, size_t a_length, const uint8_t* b, size_t b_length) {
@@ -123,12 +116,10 @@ void score_rows(const int64_t* indptr, const int32_t* ids, const double* values,
             double* row = scores + d * n_classes;
             const auto end = static_cast<size_t>(indptr[d + 1]);
             for (auto k = static_cast<size_t>(indptr[d]); k < end; ++k) {
-#if defined(__GNUC__)
                 if (k + 8 < n_cells) {
                     const double* ahead = table + static_cast<size_t>(ids[k + 8]) * n_classes;
                     for (size_t c = 0; c < n_classes; c += 8) __builtin_prefetch(ahead + c);
                 }
-#endif
                 const double value = values[k];
                 if (value == 0) continue;
                 const double* word = table + static_cast<size_t>(ids[k]) * n_classes;

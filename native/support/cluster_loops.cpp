@@ -1,4 +1,4 @@
-// See support/cluster_loops.hpp. BAYESKIT_CLUSTER_LOOPS names the table that this compilation fills.
+// See support/cluster_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "cluster_loops.hpp"
 
 #include "state_lanes.hpp"
@@ -10,7 +10,7 @@ namespace {
 inline void turned_rows(const double* a, const double* b, const double* c, const double* d, size_t width, Lanes* x) {
     for (size_t j = 0; j < width; j += 4) {
         x[j] = load(a + j), x[j + 1] = load(b + j), x[j + 2] = load(c + j), x[j + 3] = load(d + j);
-        turn(x + j);
+        transpose(x + j);
     }
 }
 
@@ -26,10 +26,10 @@ inline Lanes distance(const Lanes* x, const double* centre, size_t n_columns) {
 }
 
 inline Lanes root(Lanes x) {
-#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__AVX2__)
     return (Lanes)_mm256_sqrt_pd((__m256d)x);
 #else
-    return four(std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3]));
+    return Lanes{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])};
 #endif
 }
 
@@ -142,7 +142,9 @@ void move(const ClusterRows& rows, const uint32_t* which, size_t n, const int64_
 
 }  // namespace
 
-extern const ClusterLoops BAYESKIT_CLUSTER_LOOPS;
-const ClusterLoops BAYESKIT_CLUSTER_LOOPS = {nearest, potentials, come_closer, move};
+namespace BAYESKIT_VARIANT {
+extern const ClusterLoops cluster_loops;
+const ClusterLoops cluster_loops = {nearest, potentials, come_closer, move};
+}  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

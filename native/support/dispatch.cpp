@@ -1,4 +1,4 @@
-// Which inner loops this machine can run, decided once. BAYESKIT_KERNELS=portable asks for the plain ones.
+// Choose the inner loops that this machine can run, once. BAYESKIT_KERNELS=portable asks for the portable ones.
 #include <cstdlib>
 #include <cstring>
 
@@ -8,80 +8,48 @@
 #include "topic_loops.hpp"
 #include "word_loops.hpp"
 
-#if defined(BAYESKIT_HAS_AVX2) && defined(_MSC_VER)
-#include <immintrin.h>
-#include <intrin.h>
-#endif
-
-namespace bayeskit {
-
-extern const ClusterLoops portable_cluster_loops;
-extern const Loops portable_loops;
-extern const StateLoops portable_state_loops;
-extern const TopicLoops portable_topic_loops;
-extern const WordLoops portable_word_loops;
-
 #ifdef BAYESKIT_HAS_AVX2
-extern const ClusterLoops avx2_cluster_loops;
-extern const Loops avx2_loops;
-extern const StateLoops avx2_state_loops;
-extern const TopicLoops avx2_topic_loops;
-extern const WordLoops avx2_word_loops;
+#include <cpuid.h>
 
+// Leaf 1 of cpuid reports FMA and xgetbv, leaf 7 reports AVX2, and xgetbv that the system saves the wide registers.
 static bool machine_has_avx2() {
-#if defined(_MSC_VER) && !defined(__clang__)
-    int info[4];
-    __cpuid(info, 1);
-    const bool fma = info[2] & (1 << 12), saved = info[2] & (1 << 27);
-    __cpuidex(info, 7, 0);
-    return fma && saved && (info[1] & (1 << 5)) && (_xgetbv(0) & 6) == 6;
-#else
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
+    constexpr unsigned kFma = 1u << 12, kXgetbv = 1u << 27, kAvx2 = 1u << 5, kSavedRegisters = 6;
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kFma) || !(c & kXgetbv)) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & kAvx2)) return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & kSavedRegisters) == kSavedRegisters;
 }
 
-static bool is_wide() {
+static bool use_avx2() {
     const char* asked = std::getenv("BAYESKIT_KERNELS");
     const bool portable = asked && std::strcmp(asked, "portable") == 0;
     return !portable && machine_has_avx2();
 }
 
-static const Loops& choose() { return is_wide() ? avx2_loops : portable_loops; }
-static const ClusterLoops& choose_cluster_loops() { return is_wide() ? avx2_cluster_loops : portable_cluster_loops; }
-static const StateLoops& choose_state_loops() { return is_wide() ? avx2_state_loops : portable_state_loops; }
-static const TopicLoops& choose_topic_loops() { return is_wide() ? avx2_topic_loops : portable_topic_loops; }
-static const WordLoops& choose_word_loops() { return is_wide() ? avx2_word_loops : portable_word_loops; }
+#define BAYESKIT_CHOOSE(name) use_avx2() ? avx2::name : portable::name
 #else
-static const Loops& choose() { return portable_loops; }
-static const ClusterLoops& choose_cluster_loops() { return portable_cluster_loops; }
-static const StateLoops& choose_state_loops() { return portable_state_loops; }
-static const TopicLoops& choose_topic_loops() { return portable_topic_loops; }
-static const WordLoops& choose_word_loops() { return portable_word_loops; }
+#define BAYESKIT_CHOOSE(name) portable::name
 #endif
 
-const Loops& loops() {
-    static const Loops& chosen = choose();
-    return chosen;
-}
+#define BAYESKIT_DISPATCH(Type, name)                      \
+    namespace portable {                                   \
+    extern const Type name;                                \
+    }                                                      \
+    namespace avx2 {                                       \
+    extern const Type name;                                \
+    }                                                      \
+    const Type& name() {                                   \
+        static const Type& chosen = BAYESKIT_CHOOSE(name); \
+        return chosen;                                     \
+    }
 
-const ClusterLoops& cluster_loops() {
-    static const ClusterLoops& chosen = choose_cluster_loops();
-    return chosen;
-}
+namespace bayeskit {
 
-const StateLoops& state_loops() {
-    static const StateLoops& chosen = choose_state_loops();
-    return chosen;
-}
-
-const TopicLoops& topic_loops() {
-    static const TopicLoops& chosen = choose_topic_loops();
-    return chosen;
-}
-
-const WordLoops& word_loops() {
-    static const WordLoops& chosen = choose_word_loops();
-    return chosen;
-}
+BAYESKIT_DISPATCH(ClusterLoops, cluster_loops)
+BAYESKIT_DISPATCH(Loops, loops)
+BAYESKIT_DISPATCH(StateLoops, state_loops)
+BAYESKIT_DISPATCH(TopicLoops, topic_loops)
+BAYESKIT_DISPATCH(WordLoops, word_loops)
 
 }  // namespace bayeskit

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__GNUC__) && defined(__FMA__) && defined(__AVX2__)
+#if defined(__FMA__) && defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 namespace {
 
 constexpr int kLanes = 4;
-
-#if defined(__GNUC__) && !defined(BAYESKIT_PLAIN_LANES)
 
 typedef double Lanes __attribute__((vector_size(32)));
 typedef int64_t Mask __attribute__((vector_size(32)));
@@ -37,81 +35,6 @@ inline Lanes load(const float* p) {
     return __builtin_convertvector(x, Lanes);
 }
 
-#else  // plain arrays, for compilers without vector types
-
-struct Mask {
-    int64_t v[kLanes];
-    int64_t operator[](int i) const { return v[i]; }
-};
-struct Lanes {
-    double v[kLanes];
-    double operator[](int i) const { return v[i]; }
-};
-
-template <class Out, class In, class F>
-inline Out by_lane(In a, In b, F f) {
-    Out out;
-    for (int i = 0; i < kLanes; ++i) out.v[i] = f(a.v[i], b.v[i]);
-    return out;
-}
-inline Lanes operator+(Lanes a, Lanes b) {
-    return by_lane<Lanes>(a, b, [](double x, double y) { return x + y; });
-}
-inline Lanes operator-(Lanes a, Lanes b) {
-    return by_lane<Lanes>(a, b, [](double x, double y) { return x - y; });
-}
-inline Lanes operator*(Lanes a, Lanes b) {
-    return by_lane<Lanes>(a, b, [](double x, double y) { return x * y; });
-}
-inline Lanes operator/(Lanes a, Lanes b) {
-    return by_lane<Lanes>(a, b, [](double x, double y) { return x / y; });
-}
-inline Mask operator&(Mask a, Mask b) {
-    return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x & y; });
-}
-inline Mask operator|(Mask a, Mask b) {
-    return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return x | y; });
-}
-inline Mask wrapping_sum(Mask a, Mask b) {
-    return by_lane<Mask>(a, b, [](int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); });
-}
-inline Mask shift_left(Mask a, int n) {
-    for (auto& x : a.v) x = (int64_t)((uint64_t)x << n);
-    return a;
-}
-inline Mask shift_right(Mask a, int n) {
-    for (auto& x : a.v) x >>= n;
-    return a;
-}
-inline Mask operator~(Mask a) {
-    for (auto& x : a.v) x = ~x;
-    return a;
-}
-inline Mask equal(Lanes a, Lanes b) {
-    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x == y); });
-}
-inline Mask less(Lanes a, Lanes b) {
-    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x < y); });
-}
-inline Mask at_most(Lanes a, Lanes b) {
-    return by_lane<Mask>(a, b, [](double x, double y) { return -(int64_t)(x <= y); });
-}
-inline Mask bits(Lanes x) {
-    Mask m;
-    std::memcpy(&m, &x, sizeof m);
-    return m;
-}
-inline Lanes from_bits(Mask m) {
-    Lanes x;
-    std::memcpy(&x, &m, sizeof x);
-    return x;
-}
-inline Mask each(int64_t i) { return Mask{{i, i, i, i}}; }
-inline Lanes each(double x) { return Lanes{{x, x, x, x}}; }
-inline Lanes load(const float* p) { return Lanes{{p[0], p[1], p[2], p[3]}}; }
-
-#endif
-
 inline Lanes load(const double* p) {
     Lanes x;
     std::memcpy(&x, p, sizeof x);
@@ -127,7 +50,7 @@ inline bool any(Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 // The exact error of p = a * b. Halves (Dekker) give what a fused multiply-subtract gives, except near the ends
 // of the exponent range, where the fused operation of the library is asked.
 inline Lanes product_error(Lanes a, Lanes b, Lanes p) {
-#if defined(__GNUC__) && defined(__FMA__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__FMA__) && defined(__AVX2__)
     return (Lanes)_mm256_fmsub_pd((__m256d)a, (__m256d)b, (__m256d)p);
 #else
     const Lanes size = magnitude(p);

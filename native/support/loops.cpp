@@ -1,4 +1,4 @@
-// See support/loops.hpp. BAYESKIT_LOOPS names the table that this compilation fills.
+// See support/loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "loops.hpp"
 
 #include "exponentials.hpp"
@@ -451,24 +451,26 @@ void add_features(const double* numbers, size_t n_numbers, const uint32_t* place
 
 }  // namespace
 
-extern const Loops BAYESKIT_LOOPS;
-const Loops BAYESKIT_LOOPS = {inspect,
-                              add_moments,
-                              add_weighted,
-                              widen,
-                              pair_offsets,
-                              bin,
-                              add_tables,
-                              add_gaussian,
-                              add_gaussian_of_others,
-                              add_gaussian_of_own,
-                              sum_exponentials,
-                              normalise,
-                              spread,
-                              logarithms,
-                              multiply_lines,
-                              add_lines,
-                              score_features,
-                              add_features};
+namespace BAYESKIT_VARIANT {
+extern const Loops loops;
+const Loops loops = {inspect,
+                     add_moments,
+                     add_weighted,
+                     widen,
+                     pair_offsets,
+                     bin,
+                     add_tables,
+                     add_gaussian,
+                     add_gaussian_of_others,
+                     add_gaussian_of_own,
+                     sum_exponentials,
+                     normalise,
+                     spread,
+                     logarithms,
+                     multiply_lines,
+                     add_lines,
+                     score_features,
+                     add_features};
+}  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

@@ -12,12 +12,12 @@ inline Lanes four_steps(const NumberColumn& column, size_t t, size_t left) {
     const ptrdiff_t s = column.stride;
     const double* p = column.cells + static_cast<ptrdiff_t>(t) * s;
     if (left < 4)
-        return four(p[0], p[left > 1 ? s : 0],
-                    p[left > 2   ? 2 * s
-                      : left > 1 ? s
-                                 : 0],
-                    p[static_cast<ptrdiff_t>(left - 1) * s]);
-    return s == 1 ? load(p) : four(p[0], p[s], p[2 * s], p[3 * s]);
+        return Lanes{p[0], p[left > 1 ? s : 0],
+                     p[left > 2   ? 2 * s
+                       : left > 1 ? s
+                                  : 0],
+                     p[static_cast<ptrdiff_t>(left - 1) * s]};
+    return s == 1 ? load(p) : Lanes{p[0], p[s], p[2 * s], p[3 * s]};
 }
 
 // Some steps are read at a time, by column and by state, so that what is the same for all of them stays in registers.
@@ -89,7 +89,7 @@ inline void put_steps(const double* states, size_t n_states, size_t n, double* r
         const size_t m = n - t < 4 ? n - t : 4;
         if (n_states == 2 && m == 4) {
             Lanes x[4] = {load(states + t), load(states + kSteps + t), each(0.0), each(0.0)};
-            turn(x);
+            transpose(x);
             store(rows, halves(x[0], x[1]));
             store(rows + 4, halves(x[2], x[3]));
             continue;
@@ -98,7 +98,7 @@ inline void put_steps(const double* states, size_t n_states, size_t n, double* r
             k -= 4;
             Lanes x[4];
             for (size_t i = 0; i < 4; ++i) x[i] = k + i < n_states ? load(states + (k + i) * kSteps + t) : each(0.0);
-            turn(x);
+            transpose(x);
             for (size_t i = 0; i < m; ++i) store(rows + i * n_states + k, x[i]);
         }
     }
@@ -242,7 +242,7 @@ void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* 
             for (size_t k = 0; k < width; k += 4) {
                 Lanes s[4];
                 for (size_t i = 0; i < 4; ++i) s[i] = t + i < m ? load(rows + i * width + k) : each(0.0);
-                turn(s);
+                transpose(s);
                 for (size_t i = 0; i < 4; ++i) store(turned + (k + i) * kTile + t, s[i]);
             }
         }

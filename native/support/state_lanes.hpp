@@ -16,67 +16,42 @@ struct Shape {
 
 inline double across(Lanes x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
+#if defined(__clang__)
+#define BAYESKIT_SHUFFLE(A, B, ...) __builtin_shufflevector(A, B, __VA_ARGS__)
+#else
+#define BAYESKIT_SHUFFLE(A, B, ...) __builtin_shuffle(A, B, Mask{__VA_ARGS__})
+#endif
+
 // One of four numbers in all four places.
 template <int Place>
 inline Lanes everywhere(Lanes x) {
-#if defined(BAYESKIT_PLAIN_LANES) || !defined(__GNUC__)
-    return each(x[Place]);
-#elif defined(__clang__)
-    return __builtin_shufflevector(x, x, Place, Place, Place, Place);
-#else
-    return __builtin_shuffle(x, Mask{Place, Place, Place, Place});
-#endif
+    return BAYESKIT_SHUFFLE(x, x, Place, Place, Place, Place);
 }
 
 // The same for states that lie in the first half of a register: the other half, of pads, may hold anything.
 template <int K, int Place>
 inline Lanes spread(Lanes x) {
     if constexpr (K > 2) return everywhere<Place>(x);
-#if defined(BAYESKIT_PLAIN_LANES) || !defined(__GNUC__)
-    return everywhere<Place>(x);
-#elif defined(__clang__)
-    return __builtin_shufflevector(x, x, Place % 2, Place % 2, Place % 2 + 2, Place % 2 + 2);
-#else
-    return __builtin_shuffle(x, Mask{Place % 2, Place % 2, Place % 2 + 2, Place % 2 + 2});
-#endif
+    return BAYESKIT_SHUFFLE(x, x, Place % 2, Place % 2, Place % 2 + 2, Place % 2 + 2);
 }
 
-inline Lanes four(double a, double b, double c, double d) {
-#if defined(BAYESKIT_PLAIN_LANES) || !defined(__GNUC__)
-    return Lanes{{a, b, c, d}};
-#else
-    return Lanes{a, b, c, d};
-#endif
-}
+// Two of each: the first halves of both.
+inline Lanes halves(Lanes a, Lanes b) { return BAYESKIT_SHUFFLE(a, b, 0, 1, 4, 5); }
 
-// Two of each: the first halves of both; and rows of four become columns.
-#if defined(BAYESKIT_PLAIN_LANES) || !defined(__GNUC__)
-inline Lanes halves(Lanes a, Lanes b) { return four(a[0], a[1], b[0], b[1]); }
-inline void turn(Lanes* x) {
-    const Lanes a = x[0], b = x[1], c = x[2], d = x[3];
-    for (int i = 0; i < 4; ++i) x[i] = four(a[i], b[i], c[i], d[i]);
+// Transpose four rows of four.
+inline void transpose(Lanes* x) {
+    const Lanes low = BAYESKIT_SHUFFLE(x[0], x[1], 0, 4, 2, 6), high = BAYESKIT_SHUFFLE(x[0], x[1], 1, 5, 3, 7);
+    const Lanes low_2 = BAYESKIT_SHUFFLE(x[2], x[3], 0, 4, 2, 6), high_2 = BAYESKIT_SHUFFLE(x[2], x[3], 1, 5, 3, 7);
+    x[0] = BAYESKIT_SHUFFLE(low, low_2, 0, 1, 4, 5);
+    x[1] = BAYESKIT_SHUFFLE(high, high_2, 0, 1, 4, 5);
+    x[2] = BAYESKIT_SHUFFLE(low, low_2, 2, 3, 6, 7);
+    x[3] = BAYESKIT_SHUFFLE(high, high_2, 2, 3, 6, 7);
 }
-#else
-#if defined(__clang__)
-#define BAYESKIT_OF_BOTH(A, B, ...) __builtin_shufflevector(A, B, __VA_ARGS__)
-#else
-#define BAYESKIT_OF_BOTH(A, B, ...) __builtin_shuffle(A, B, Mask{__VA_ARGS__})
-#endif
-inline Lanes halves(Lanes a, Lanes b) { return BAYESKIT_OF_BOTH(a, b, 0, 1, 4, 5); }
-inline void turn(Lanes* x) {
-    const Lanes low = BAYESKIT_OF_BOTH(x[0], x[1], 0, 4, 2, 6), high = BAYESKIT_OF_BOTH(x[0], x[1], 1, 5, 3, 7);
-    const Lanes low_2 = BAYESKIT_OF_BOTH(x[2], x[3], 0, 4, 2, 6), high_2 = BAYESKIT_OF_BOTH(x[2], x[3], 1, 5, 3, 7);
-    x[0] = BAYESKIT_OF_BOTH(low, low_2, 0, 1, 4, 5);
-    x[1] = BAYESKIT_OF_BOTH(high, high_2, 0, 1, 4, 5);
-    x[2] = BAYESKIT_OF_BOTH(low, low_2, 2, 3, 6, 7);
-    x[3] = BAYESKIT_OF_BOTH(high, high_2, 2, 3, 6, 7);
-}
-#undef BAYESKIT_OF_BOTH
-#endif
+#undef BAYESKIT_SHUFFLE
 
 // a + b where products wait for no one: the same number, made by the units that multiply.
 inline Lanes sum_beside(Lanes a, Lanes b) {
-#if defined(__GNUC__) && defined(__AVX2__) && defined(__FMA__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__AVX2__) && defined(__FMA__)
     return (Lanes)_mm256_fmadd_pd((__m256d)a, (__m256d)each(1.0), (__m256d)b);
 #else
     return a + b;
@@ -84,7 +59,7 @@ inline Lanes sum_beside(Lanes a, Lanes b) {
 }
 
 inline Lanes larger(Lanes a, Lanes b) {
-#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__AVX2__)
     return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b);
 #else
     return where(less(b, a), a, b);
@@ -92,7 +67,7 @@ inline Lanes larger(Lanes a, Lanes b) {
 }
 
 inline Lanes smaller(Lanes a, Lanes b) {
-#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__AVX2__)
     return (Lanes)_mm256_min_pd((__m256d)a, (__m256d)b);
 #else
     return where(less(a, b), a, b);
@@ -106,7 +81,7 @@ inline double largest_across(Lanes x) {
 
 // A bit for each of four lanes.
 inline unsigned marks(Mask m) {
-#if defined(__GNUC__) && defined(__AVX2__) && !defined(BAYESKIT_PLAIN_LANES)
+#if defined(__AVX2__)
     return static_cast<unsigned>(_mm256_movemask_pd((__m256d)m));
 #else
     return (m[0] ? 1u : 0u) | (m[1] ? 2u : 0u) | (m[2] ? 4u : 0u) | (m[3] ? 8u : 0u);

@@ -1,4 +1,4 @@
-// See support/state_loops.hpp. BAYESKIT_STATE_LOOPS names the table that this compilation fills.
+// See support/state_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "state_loops.hpp"
 
 #include <type_traits>
@@ -456,8 +456,10 @@ void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
 
 }  // namespace
 
-extern const StateLoops BAYESKIT_STATE_LOOPS;
-const StateLoops BAYESKIT_STATE_LOOPS = {likelihoods, normal_logs, normal_row, normal_likelihoods, add_numbers,
-                                         forward_of,  backward_of, best_of,    trace_of,           add_products};
+namespace BAYESKIT_VARIANT {
+extern const StateLoops state_loops;
+const StateLoops state_loops = {likelihoods, normal_logs, normal_row, normal_likelihoods, add_numbers,
+                                forward_of,  backward_of, best_of,    trace_of,           add_products};
+}  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

@@ -1,4 +1,4 @@
-// See support/topic_loops.hpp. BAYESKIT_TOPIC_LOOPS names the table that this compilation fills.
+// See support/topic_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 //
 // Sums over topics are kept for each of eight lanes by itself: sums[8 j + l] is the mass of the topics l, 8 + l, …,
 // 8 j + l. A draw finds its lane by the lanes' totals, then the topic by bisection down the lane: any order of topics
@@ -6,12 +6,6 @@
 #include "topic_loops.hpp"
 
 #include "float_lanes.hpp"
-
-#if defined(__GNUC__)
-#define BAYESKIT_PREFETCH(p) __builtin_prefetch(p)
-#else
-#define BAYESKIT_PREFETCH(p)
-#endif
 
 namespace bayeskit {
 namespace {
@@ -156,7 +150,7 @@ private:
         Slot& slot = slots[s];
         const size_t at = slot.at, old = in.topics[at];
         const int32_t* soon = table + in.words[at + kAhead < slot.end ? at + kAhead : at] * width();
-        for (size_t k = 0; k < width(); k += 2 * kWide) BAYESKIT_PREFETCH(soon + k);  // a line of the cache each
+        for (size_t k = 0; k < width(); k += 2 * kWide) __builtin_prefetch(soon + k);  // a line of the cache each
         slot.row = table + in.words[at] * width();
         --slot.row[old];
         const int32_t own = --counts(s)[old];
@@ -243,7 +237,7 @@ public:
             if (first == end) continue;
             begin(first, end);
             for (size_t at = first; at < end; ++at) {
-                BAYESKIT_PREFETCH(lists.cells + lists.offset[in.words[at + kAhead < end ? at + kAhead : at]]);
+                __builtin_prefetch(lists.cells + lists.offset[in.words[at + kAhead < end ? at + kAhead : at]]);
                 token(at);
             }
         }
@@ -423,7 +417,9 @@ void left_to_right(TopicDocument& document, double alpha_sum, double* gains) {
 
 }  // namespace
 
-extern const TopicLoops BAYESKIT_TOPIC_LOOPS;
-const TopicLoops BAYESKIT_TOPIC_LOOPS = {sample_rows, sample_lists, fold_in, left_to_right};
+namespace BAYESKIT_VARIANT {
+extern const TopicLoops topic_loops;
+const TopicLoops topic_loops = {sample_rows, sample_lists, fold_in, left_to_right};
+}  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

@@ -1,13 +1,7 @@
-// See support/word_loops.hpp. BAYESKIT_WORD_LOOPS names the table that this compilation fills.
+// See support/word_loops.hpp. BAYESKIT_VARIANT names the namespace of this compilation.
 #include "word_loops.hpp"
 
 #include "float_logarithms.hpp"
-
-#if defined(__GNUC__)
-#define BAYESKIT_PREFETCH(p) __builtin_prefetch(p)
-#else
-#define BAYESKIT_PREFETCH(p)
-#endif
 
 namespace bayeskit {
 namespace {
@@ -61,7 +55,7 @@ void left_out_scores(const EvidenceCells& cells, const EvidenceMass& mass, float
         const size_t word = cells.words[i];
         const float *row = mass.of_class + word * stride, *share = mass.share, *rest = mass.rest;
         const float taken = cells.mass[i], a = mass.a;
-        if (i + 4 < cells.n) BAYESKIT_PREFETCH(mass.of_class + size_t{cells.words[i + 4]} * stride);
+        if (i + 4 < cells.n) __builtin_prefetch(mass.of_class + size_t{cells.words[i + 4]} * stride);
         for (size_t c = 0; c < stride; ++c) room[c] = row[c];
         room[cells.own] = larger(room[cells.own] - taken, 0.0f);
         const float with = cells.with[i];
@@ -103,7 +97,7 @@ void visit_two(const WordCells& cells, const WordCells& ahead, float offset, siz
         score += cells.values[i] * table[cells.words[i]];
         q += cells.values[i] * cells.values[i];
     }
-    for (size_t i = 0; i < ahead.n; ++i) BAYESKIT_PREFETCH(table + ahead.words[i]);
+    for (size_t i = 0; i < ahead.n; ++i) __builtin_prefetch(table + ahead.words[i]);
     const float sign = label ? 1.0f : -1.0f, old = *beta;
     const float s = best_odds(sign * score, sign * (score - q * old), q * cost);
     const float e = exponential(s > 0 ? -s : s), wrong = s > 0 ? e / (1.0f + e) : 1.0f / (1.0f + e);
@@ -168,7 +162,7 @@ void ridge_visit(const WordCells& cells, const WordCells& ahead, const float* of
         q += value * value;
     }
     for (size_t i = 0; i < ahead.n; ++i)
-        for (size_t c = 0; c < width; c += kLine) BAYESKIT_PREFETCH(task.table + size_t{ahead.words[i]} * width + c);
+        for (size_t c = 0; c < width; c += kLine) __builtin_prefetch(task.table + size_t{ahead.words[i]} * width + c);
     for (size_t c = task.n_classes; c < width; ++c) s[c] = kMinus;
     for (size_t c = 0; c < width; ++c) z[c] = s[c] - q * beta[c];
     best_scores(s, z, label, 1.0f / larger(q * cost, kLeast), task.n_classes, width, p, d);
@@ -193,7 +187,9 @@ void ridge_visit(const WordCells& cells, const WordCells& ahead, const float* of
 
 }  // namespace
 
-extern const WordLoops BAYESKIT_WORD_LOOPS;
-const WordLoops BAYESKIT_WORD_LOOPS = {left_out_scores, ridge_visit};
+namespace BAYESKIT_VARIANT {
+extern const WordLoops word_loops;
+const WordLoops word_loops = {left_out_scores, ridge_visit};
+}  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

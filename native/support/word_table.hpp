@@ -8,10 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
-
 namespace bayeskit {
 
 static_assert(std::endian::native == std::endian::little, "keys and bucket numbers are read from little-endian words");
@@ -22,22 +18,12 @@ constexpr size_t kPad = 16;                // bytes that may be read behind a wo
 constexpr uint64_t kLong = 0xFFull << 56;  // marks a key that is a hash and a place
 
 inline uint64_t fold(uint64_t a, uint64_t b) {
-#if defined(_MSC_VER) && !defined(__clang__)
-    uint64_t high;
-    const uint64_t low = _umul128(a, b, &high);
-    return low ^ high;
-#else
     __extension__ typedef unsigned __int128 Wide;
     const Wide product = static_cast<Wide>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-#endif
 }
 
-inline void prefetch([[maybe_unused]] const void* where) {
-#if defined(__GNUC__)
-    __builtin_prefetch(where);
-#endif
-}
+inline void prefetch(const void* where) { __builtin_prefetch(where); }
 
 inline uint64_t load8(const uint8_t* p) {
     uint64_t word;

@@ -92,7 +92,7 @@ def log_sum_exp_below(terms: Floats, largest: Floats) -> Floats:
     """
     terms -= largest[:, None]
     np.exp(terms, out=terms)
-    return np.asarray(np.log(terms.sum(axis=1)) + largest)
+    return np.log(terms.sum(axis=1)) + largest
 
 
 def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
@@ -135,13 +135,13 @@ def log_odds_of_each(log_joint: Floats) -> Floats:
     """
     log_p = log_normalise(log_joint)[0]
     if log_p.shape[1] == 2:
-        return np.asarray(log_odds(log_p, log_p[:, ::-1]))
+        return log_odds(log_p, log_p[:, ::-1])
     rows, best = np.arange(len(log_p)), log_p.argmax(axis=1)
     log_rest = log1p(-np.minimum(exp(log_p), 0.5))  # exact below 1/2; only the best class can be above
     others = log_p.copy()
     others[rows, best] = -np.inf
     log_rest[rows, best] = normalise(others)[1]
-    return np.asarray(log_odds(log_p, log_rest))
+    return log_odds(log_p, log_rest)
 
 
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
@@ -193,7 +193,7 @@ def largest_of_rows(a: Floats) -> Floats:
     [3.0, 2.0]
     """
     if not 0 < a.shape[1] <= SHORT:
-        return np.asarray(a.max(axis=1))
+        return a.max(axis=1)
     largest = a[:, 0].copy()
     for c in range(1, a.shape[1]):
         np.maximum(largest, a[:, c], out=largest)
@@ -206,4 +206,4 @@ def log_posterior_of(log_joint: Floats, labels: Array) -> Floats:
     >>> exp(log_posterior_of(log([[0.02, 0.06]]) - 4e9, np.array([1]))).round(6).tolist()   # 3 : 1, far away
     [0.75]
     """
-    return np.asarray(log_normalise(log_joint)[0][np.arange(len(labels)), labels])
+    return log_normalise(log_joint)[0][np.arange(len(labels)), labels]

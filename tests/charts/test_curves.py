@@ -5,10 +5,9 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.charts.comparison import scatter_chart
-from bayeskit.charts.curves import rank_chart
-from bayeskit.evaluate.curves import learning_curve
-from bayeskit.evaluate.ranking import lift_curve, precision_recall_curve, roc_curve
+from bayeskit.charts.scores import rank_chart, scatter_chart
+from bayeskit.evaluate.learning_curve import learning_curve
+from bayeskit.evaluate.ranking_curves import lift_curve, precision_recall_curve, roc_curve
 from bayeskit.evaluate.reliability import reliability
 from tests.charts.drawn import check, head_of, rows_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.charts.layered import GAP, layered
+from bayeskit.charts.graphs import GAP, layered
 from bayeskit.data.table import Table
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from tests.charts.drawn import check, head_of, rows_of

@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.charts.sequences import state_evidence_chart, states_chart
-from bayeskit.charts.topics import topic_shares_chart, topic_words_chart
+from bayeskit.charts.words import topic_shares_chart, topic_words_chart
 from tests.charts.drawn import check, head_of, rows_of
 
 pytestmark = pytest.mark.slow

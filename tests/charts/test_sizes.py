@@ -13,19 +13,19 @@ import pytest
 import bayeskit
 import bayeskit as bk
 from bayeskit.charts.drawing import PICTURES
-from bayeskit.charts.notebook import offline
+from bayeskit.charts.style import offline
 from bayeskit.drawable import Drawable
 
 
 def kinds():
-    """Every class of the package that has ``chart``, by its dotted name."""
+    """Every class of the package that has ``chart``, by its name."""
     found = {}
     for module in pkgutil.walk_packages(bayeskit.__path__, "bayeskit."):
         if module.name.startswith(("bayeskit.cli", "bayeskit.charts", "bayeskit._core")):
             continue
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(kind, Drawable) and kind is not Drawable and kind.__module__ == module.name:
-                found[f"{kind.__module__}.{kind.__qualname__}".removeprefix("bayeskit.")] = kind
+                found[kind.__name__] = kind
     return found
 
 
@@ -33,9 +33,9 @@ def test_every_record_with_a_chart_has_its_picture_and_no_picture_is_of_nothing(
     drawable = kinds()
     assert PICTURES.keys() <= drawable.keys()
     for name, kind in drawable.items():
-        bases = [f"{base.__module__}.{base.__qualname__}".removeprefix("bayeskit.") for base in kind.__mro__]
+        bases = [base.__name__ for base in kind.__mro__]
         own = "chart" in vars(kind)  # such as a table that draws another record
-        assert own or name.rpartition(".")[2].startswith("_") or any(base in PICTURES for base in bases), name
+        assert own or name.startswith("_") or any(base in PICTURES for base in bases), name
     for where in PICTURES.values():
         module, _, function = where.rpartition(".")
         assert callable(getattr(importlib.import_module(f"bayeskit.charts.{module}"), function)), where

@@ -234,7 +234,7 @@ def test_a_nomogram_of_what_is_impossible_is_drawn_after_smoothing():
     follow(attempt, "smoothing")
 
 
-@follows("evaluate/fitted_parts.py: refusal: NaiveBayes")
+@follows("evaluate/cross_validation.py: refusal: NaiveBayes")
 @pytest.mark.filterwarnings("ignore:there is one class only")
 def test_a_fold_of_one_class_is_learnt_by_the_model_that_is_named():
     from sklearn.linear_model import LogisticRegression

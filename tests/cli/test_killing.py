@@ -19,12 +19,12 @@ pytestmark = [
 
 WORKER = """
 import sys, bayeskit as bk
-from bayeskit.model_file import write_whole
+from bayeskit.storage.model_file import write_file
 one, two = (open(p, "rb").read() for p in sys.argv[2:])
 print("ready", flush=True)
 while True:
-    write_whole(sys.argv[1], two)
-    write_whole(sys.argv[1], one)
+    write_file(sys.argv[1], two)
+    write_file(sys.argv[1], one)
 """
 
 

@@ -86,7 +86,7 @@ def test_models_and_rows_come_through_pipes(bayes, model, here, pipe):
     assert "173 " not in bayes("inspect", pipe(kept, "three")).err
     assert "344 + 172 = 516" in bayes("learn", pipe(kept, "four"), pipe(rows, "five"), "-o", "more.bayes").out
     told = bayes("learn", pipe(kept, "six"), "half.csv", code=1).err
-    assert "six is a pipe: a model that is to be changed lies in a file" in told
+    assert "six is a pipe: a model can be changed only in a file" in told
     assert "stronger" not in bayes("fit", pipe(rows, "seven"), "-t", "species").out
     (here / "six").read_bytes()
 
@@ -190,7 +190,7 @@ def test_networks_and_costs_that_cannot_be_read_are_told(bayes, odd, model, pipe
 
 
 def test_a_model_through_a_pipe_that_never_ends_is_bounded(pipe, monkeypatch):
-    monkeypatch.setattr("bayeskit.disk.paths.MOST", 1 << 20)
+    monkeypatch.setattr("bayeskit.storage.files.PIPE_LIMIT", 1 << 20)
     with pytest.raises(BayesError, match="may never end: save it to a file"):
         bk.load(pipe(b"BAYES\0" + bytes(1 << 21)))
 

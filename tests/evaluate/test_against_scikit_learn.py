@@ -7,9 +7,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.evaluate.metrics import f_by_class
-from bayeskit.evaluate.ranking import break_even
-from bayeskit.evaluate.text_measures import averages
+from bayeskit.evaluate.metrics import averages, f_by_class
+from bayeskit.evaluate.ranking_curves import break_even
 
 
 class Says(ClassifierMixin, BaseEstimator):
@@ -132,7 +131,7 @@ def test_break_even_is_precision_at_as_many_rows_as_the_class_has():
 
 def test_the_folds_are_those_of_scikit_learn():
     log_p, y, _ = told("four classes")
-    from bayeskit.evaluate.folds import stratified_folds
+    from bayeskit.evaluate.cross_validation import stratified_folds
 
     theirs = StratifiedKFold(5, shuffle=True, random_state=2).split(log_p, y)
     for (learn, test), (their_learn, their_test) in zip(stratified_folds(y, 5, 2), theirs, strict=True):

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayeskit as bk
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.signed_ranks import duel, signed_rank_probabilities, wilcoxon
+from bayeskit.evaluate.compare import duel, signed_rank_probabilities, wilcoxon
 
 BIRDS = bk.datasets.load_penguins().drop_columns(["year"])
 

@@ -14,7 +14,7 @@ CATEGORIES = BIRDS.select(["species", "island", "sex"])
 
 def refitted(model, table, sizes, seed):
     """The accuracies of fits on the same rows, as the order of the rows is drawn."""
-    from bayeskit.evaluate.folds import labelled_table, stratified_folds
+    from bayeskit.evaluate.cross_validation import labelled_table, stratified_folds
 
     given = labelled_table(table, "species")
     train, test = stratified_folds(given.codes, 3, seed)[0]

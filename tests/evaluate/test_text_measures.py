@@ -9,8 +9,8 @@ from sklearn.metrics import confusion_matrix, fbeta_score, precision_score, reca
 import bayeskit as bk
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import information_gain
-from bayeskit.evaluate.curves import learning_curve, vocabulary_curve
-from bayeskit.evaluate.text_measures import averages, break_even, break_even_by_class
+from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
+from bayeskit.evaluate.metrics import averages, break_even, break_even_by_class
 
 
 @pytest.mark.slow

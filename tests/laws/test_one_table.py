@@ -18,11 +18,10 @@ from pyarrow import csv
 
 import bayeskit as bk
 from bayeskit.data.table import Table
-from bayeskit.evaluate.cross_validation import cross_validate
-from bayeskit.evaluate.curves import learning_curve, vocabulary_curve
+from bayeskit.evaluate.cross_validation import cross_validate, held_out
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
-from bayeskit.evaluate.held_out import held_out
-from bayeskit.evaluate.text_measures import averages
+from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
+from bayeskit.evaluate.metrics import averages
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.errors import BayesWarning, SchemaMismatch
-from bayeskit.evaluate.held_out import held_out
+from bayeskit.evaluate.cross_validation import held_out
 
 N = 60
 TABLE = {

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.errors import BayesWarning, Unlabelled
-from bayeskit.evaluate.held_out import held_out
+from bayeskit.evaluate.cross_validation import held_out
 
 ROWS = 60
 LABELS = np.array(["yes", "no", "no", None, "yes"] * (ROWS // 5), dtype=object)

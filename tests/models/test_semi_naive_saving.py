@@ -5,11 +5,11 @@ import pytest
 
 import bayeskit as bk
 import bayeskit.data.source
-from bayeskit.container.packing import pack, unpack
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.network.ask import network_of
+from bayeskit.storage.container import pack, unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 BIRDS = load_penguins()

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.container.packing import pack, unpack
 from bayeskit.data.source import Responsibilities, open_source
 from bayeskit.data.text.tokens import Tokenizer, count_documents
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.storage.container import pack, unpack
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts, choose_words, selected

@@ -102,7 +102,7 @@ class Hypotheses(Readable, Drawable):
 
     @cached_property
     def _posterior(self) -> Floats:
-        return np.asarray(logspace.normalise((self.log_prior + self.log_likelihood)[None])[0][0])
+        return logspace.normalise((self.log_prior + self.log_likelihood)[None])[0][0]
 
     @property
     def prior(self) -> dict[Any, float]:

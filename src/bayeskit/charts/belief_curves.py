@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.charts.bars import strongest
-from bayeskit.charts.lines import Line, Lines
-from bayeskit.charts.notebook import offline
-from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import FAINT, INK, band, named_axis, title
+from bayeskit.charts.marks import Line, Lines, strongest
+from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, rounded, title
 
 if TYPE_CHECKING:
     from bayeskit.beliefs.belief import BeliefCurves, BeliefIntervals, LikelihoodCurve

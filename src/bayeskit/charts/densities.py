@@ -1,4 +1,4 @@
-"""Class densities of a number: histogram, fitted curves, the regions that they decide, and P(mistake) shaded."""
+"""Class-conditional densities, decision regions and class images."""
 
 from __future__ import annotations
 
@@ -6,10 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.charts.notebook import offline
-from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import OTHERS, PALETTE, colour, colours, cut, dash, in_title, name_of, safe, title
-from bayeskit.explain.densities import ClassDensities
+from bayeskit.charts.style import (
+    OTHERS,
+    PALETTE,
+    SIGNED,
+    altair,
+    colour,
+    colours,
+    cut,
+    dash,
+    in_title,
+    inline,
+    name_of,
+    offline,
+    rounded,
+    safe,
+    shape,
+    title,
+)
+from bayeskit.errors import BayesError
+from bayeskit.explain.densities import ClassDensities, ClassImages
+from bayeskit.explain.regions import DecisionRegions
 from bayeskit.typing import Floats
 
 CURVE = 160  # numbers at which a curve is drawn
@@ -125,3 +142,158 @@ def _kept_first(record: ClassDensities) -> list[Any]:
     """The classes in the order of their colours: those that are drawn, then the others."""
     kept = np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
     return [record.classes[i] for i in (*kept, *(i for i in range(len(record.classes)) if i not in kept))]
+
+
+SURE = (0.0, 0.6, 0.8, 0.95)  # steps of probability that have a shade of their own
+SHADES = (0.18, 0.3, 0.42, 0.55)
+
+
+def regions_chart(record: DecisionRegions) -> Any:
+    """Runs of cells of one class and shade as bars, and the rows upon them: points, or circles of counted rows."""
+    alt = altair()
+    names = list(record.classes)
+    (a, b), (x0, x1), (y0, y1) = record.columns, _ends(record.x), _ends(record.y)
+    wide, high = (x1 - x0) / len(record.x), (y1 - y0) / len(record.y)
+    x = alt.X("x:Q", title=safe(a), scale=alt.Scale(domain=[x0, x1], nice=False, zero=False))
+    y = alt.Y("y:Q", title=safe(b), scale=alt.Scale(domain=[y0, y1], nice=False, zero=False))
+    shades = alt.Opacity("sure:O", legend=None, scale=alt.Scale(domain=[0, 1, 2, 3], range=list(SHADES)))
+    tip = [alt.Tooltip("label:N", title="decided"), alt.Tooltip("from:N", title="probability from")]
+    hue = colour(names, heading=safe(record.target))
+    plane = (
+        alt.Chart(inline(_runs(record)))
+        .transform_calculate(
+            label=name_of(names),
+            **{"from": f"{list(SURE)}[datum.sure]"},
+            x=f"{x0:.9g} + {wide:.9g} * datum.a",
+            x2=f"{x0:.9g} + {wide:.9g} * datum.b",
+            y=f"{y0:.9g} + {high:.9g} * datum.r",
+            y2=f"{y0:.9g} + {high:.9g} * (datum.r + 1)",
+        )
+        .mark_rect(strokeWidth=0)
+        .encode(x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), hue, shades, tooltip=tip)
+    )
+    told = [alt.Tooltip("label:N", title=safe(record.target)), "x:Q", "y:Q"]
+    mark = (
+        alt.Chart(inline(_rows(record)))
+        .transform_calculate(label=name_of(names))
+        .mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=0.6, size=42)
+    )
+    drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), tooltip=told)
+    remark = "other columns left out; stronger colour: surer of the class"
+    if record.counted:
+        size = alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130]))
+        drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), size, tooltip=[*told, "rows:Q"])
+        remark += "; rows counted in cells, by their commonest class"
+    if len(names) > len(PALETTE):
+        remark += f"; classes after the first {len(PALETTE)} are grey"
+    head = title(f"{in_title(record.target)} as decided by {in_title(a)} and {in_title(b)}", remark)
+    return offline(alt.layer(plane, drawn).properties(width=430, height=360, title=head))
+
+
+def _rows(record: DecisionRegions) -> list[dict[str, Any]]:
+    """The rows one by one; where they were counted in cells, each cell as a whole."""
+    xs, ys, labels, counts = record.rows
+    if not record.counted:
+        return [
+            {"x": rounded(x, 5), "y": rounded(y, 5), "class": int(c)} for x, y, c in zip(xs, ys, labels, strict=True)
+        ]
+    cells: dict[tuple[float, float], dict[int, float]] = {}
+    for x, y, c, n in zip(xs.tolist(), ys.tolist(), labels.tolist(), counts.tolist(), strict=True):
+        cells.setdefault((x, y), {})[c] = n
+    return [
+        {
+            "x": rounded(x, 5), "y": rounded(y, 5), "class": max(by_class, key=lambda c: by_class[c]),
+            "rows": rounded(sum(by_class.values()), 6),
+        }
+        for (x, y), by_class in cells.items()
+    ]  # fmt: skip
+
+
+def _ends(middles: Any) -> tuple[float, float]:
+    half = float(middles[1] - middles[0]) / 2
+    return float(middles[0]) - half, float(middles[-1]) + half
+
+
+def _runs(record: DecisionRegions) -> list[dict[str, Any]]:
+    """Cells beside each other that look alike, as one bar: its line, its ends, class and shade."""
+    sure = np.searchsorted(SURE, record.probability, side="right") - 1
+    looks = record.chosen * len(SURE) + sure
+    runs = []
+    for r, line in enumerate(looks):
+        starts = np.flatnonzero(np.append(True, np.diff(line) != 0)).tolist()
+        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            c, s = divmod(int(line[start]), len(SURE))
+            runs.append({"r": r, "a": start, "b": end, "class": c, "sure": s})
+    return runs
+
+
+PIXELS = 9_000  # of all images together
+CLASSES = 30
+ACROSS = 5  # images in a line
+STRONG = 0.97  # of the weights are told apart; the few beyond look like the strongest of them
+GREYS = ("#ffffff", "#1a1a1a")
+
+
+def images_chart(record: ClassImages) -> Any:
+    """An image for each class; large ones are made smaller by the mean of neighbouring pixels."""
+    alt = altair()
+    images = record.pixels[:CLASSES]
+    if not np.isfinite(images).any():
+        raise BayesError(f"nothing is known of any pixel ({record.what}): there is nothing to draw")
+    fold = 1
+    while images.size / fold**2 > PIXELS:
+        fold += 1
+    images = _folded(images, fold)
+    k, height, width = images.shape
+    low, high = float(np.nanmin(images)), float(np.nanmax(images))
+    if record.signed:
+        high = float(np.nanquantile(np.abs(images), STRONG)) or high
+        low = -high
+    codes = np.clip(np.round((images - low) / ((high - low) or 1.0) * 99), 0, 99)
+    rows = [{"class": i, "v": [-1 if np.isnan(v) else int(v) for v in codes[i].ravel()]} for i in range(k)]
+    across = min(ACROSS, k)
+    down = -(-k // across)
+    size = max(2.0, min(14.0, 110.0 / width))
+    wide, tall = (width + 2) * across, (height + 4) * down
+    base = (
+        alt.Chart(inline(rows))
+        .transform_flatten(["v"])
+        .transform_window(n="row_number()", groupby=["class"])
+        .transform_calculate(
+            x=f"(datum.n - 1) % {width} + (datum.class % {across}) * {width + 2}",
+            y=f"floor((datum.n - 1) / {width}) + floor(datum.class / {across}) * {height + 4}",
+            label=name_of(list(record.classes[:CLASSES])),
+            value=f"{low:.6g} + datum.v * {(high - low) / 99:.6g}",
+        )
+        .transform_calculate(x2="datum.x + 1", y2="datum.y + 1")
+        .transform_filter({"field": "v", "gte": 0})
+    )
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, wide], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[tall - 2, -2], nice=False))
+    shades = alt.Scale(domain=[0, 99], **({"scheme": SIGNED} if record.signed else {"range": list(GREYS)}))
+    tip = [alt.Tooltip("label:N", title=safe(record.target)), alt.Tooltip("value:Q", title=record.what, format=".3~g")]
+    drawn = base.mark_rect().encode(
+        x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), alt.Fill("v:Q", scale=shades, legend=None),
+        alt.Stroke("v:Q", scale=shades, legend=None), tooltip=tip,
+    )  # fmt: skip
+    names = [
+        {"x": (i % across) * (width + 2) + width / 2, "y": (i // across) * (height + 4) - 1, "short": cut(label, 16)}
+        for i, label in enumerate(record.classes[:k])
+    ]
+    words = alt.Chart(inline(names)).mark_text(fontSize=11, baseline="bottom").encode(x, y, alt.Text("short:N"))
+    remark = "bright: speaks for the class; dark: against it" if record.signed else "the darker, the larger"
+    if np.isnan(images).any():
+        remark += "; blank: says nothing"
+    more = len(record.classes) - k
+    told = f"{remark}; the first {k} of {len(record.classes):,} classes" if more else remark
+    head = title(f"The {record.what} of each pixel, by {record.target}", told)
+    return offline(alt.layer(drawn, words).properties(width=wide * size, height=tall * size, title=head))
+
+
+def _folded(images: Any, fold: int) -> Any:
+    """Means over squares of pixels; a rest at the edge is left out."""
+    if fold == 1:
+        return images
+    k, height, width = images.shape
+    h, w = height // fold, width // fold
+    return images[:, : h * fold, : w * fold].reshape(k, h, fold, w, fold).mean(axis=(2, 4))

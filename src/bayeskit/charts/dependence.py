@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.charts.notebook import offline
-from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import INK, LETTER, cut, in_title, title
+from bayeskit.charts.style import INK, LETTER, altair, cut, in_title, inline, offline, rounded, title
 from bayeskit.errors import BayesError
-from bayeskit.explain.dependence import DependenceGraph
+from bayeskit.explain.structure import DependenceGraph
 from bayeskit.tolerance import RANK
 
 if TYPE_CHECKING:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bayeskit.charts.notebook import offline
-from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import cut, in_title, title
+from bayeskit.charts.style import altair, cut, in_title, inline, offline, rounded, title
 from bayeskit.errors import BayesError
+from bayeskit.explain.evidence import chance
 from bayeskit.explain.nomogram import Nomogram
-from bayeskit.explain.phrases import chance
 from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
 from bayeskit.remedy import Remedy
 

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.charts.evidence import Waterfall, waterfall
-from bayeskit.charts.notebook import offline
-from bayeskit.charts.spec import altair, inline, rounded
-from bayeskit.charts.style import OTHERS, PALETTE, colour, cut, name_of, title
+from bayeskit.charts.style import OTHERS, PALETTE, altair, colour, cut, inline, name_of, offline, rounded, title
 from bayeskit.errors import BayesError
-from bayeskit.explain.phrases import chance
+from bayeskit.explain.evidence import chance
 
 STEPS = 160  # of time that are drawn; longer sequences are drawn in parts of equal length
 LETTERS = 46  # steps whose observations have room for their names

@@ -1,19 +1,159 @@
-"""The house style: colours that a colour-blind reader and a grey printer tell apart, sizes, and what is cut.
-
-The six colours of classes differ in lightness by ten steps of a hundred at least, and stay apart under each kind of
-colour blindness; lines have a dash and points a shape besides. Tables are shaded from light to dark; what has a sign
-goes from dark through grey to bright, so that the sign survives a grey printer too.
-"""
+"""Altair specifications: escaping, rounding, colors, titles and offline display in notebooks."""
 
 from __future__ import annotations
 
+import html
+import io
+import json
+import math
+import re
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
-from bayeskit.charts.spec import OF_EVERY_OBJECT, altair, literal
+from bayeskit.errors import BayesError
 from bayeskit.printable import printable
+
+_HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+OF_EVERY_OBJECT = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+    "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+}  # fmt: skip
+"""Names that JavaScript finds in any object, where Vega takes them for something of its own."""
+
+
+def altair() -> Any:
+    """The library that draws, which comes with an extra of the package and is imported by the first chart."""
+    try:
+        import altair as alt
+    except ImportError as missing:
+        raise BayesError.not_installed("charts are drawn by Altair", missing, "charts") from missing
+    return alt
+
+
+def check_converter() -> None:
+    """Refuse to write a picture where the library that makes them is missing; it comes with the same extra."""
+    try:
+        import vl_convert  # noqa: F401
+    except ImportError as missing:
+        raise BayesError.not_installed("pictures are made by vl-convert", missing, "charts") from missing
+
+
+def inline(rows: list[dict[str, Any]]) -> Any:
+    r"""Rows as data of a chart; what would steer a terminal or turn the writing around is shown as everywhere.
+
+    >>> inline([{"class": "</script>"}]).values
+    '[{"class":"\\u003c/script\\u003e"}]'
+    """
+    alt = altair()
+    shown = [{name: printable(v, keep="") if isinstance(v, str) else v for name, v in row.items()} for row in rows]
+    texts = json.dumps(shown, allow_nan=False, separators=(",", ":")).translate(_HTML)
+    return alt.InlineData(values=texts, format=alt.JsonDataFormat(type="json"))
+
+
+def rounded(number: float, digits: int = 4) -> float | None:
+    """A number as far as a picture shows it, whole numbers as they are; none where it is not finite.
+
+    >>> rounded(0.123456), rounded(123456.7), rounded(1234567), rounded(float("nan"))
+    (0.1235, 123500.0, 1234567.0, None)
+    """
+    if not math.isfinite(number):
+        return None
+    return float(number) if float(number).is_integer() else float(f"{number:.{digits}g}")
+
+
+def literal(text: str) -> str:
+    r"""A text inside an expression.
+
+    >>> print(literal("<b> \"x\""), literal("datum.value"), literal("constructor"))
+    "\u003cb\u003e \"x\"" "\u0064atum.value" ("c"+"onstructor")
+    """
+    if text in OF_EVERY_OBJECT:
+        return f"({literal(text[:1])}+{literal(text[1:])})"
+    return json.dumps(text).translate(_HTML).replace("datum", r"\u0064atum")
+
+
+ROOM = 60  # pixels beside a chart, for its menu
+
+
+class Offline:
+    """A chart that brings what draws it, and looks as the house has it."""
+
+    def to_dict(self, *args: Any, **settings: Any) -> dict[str, Any]:
+        """The specification; the house style stands in it once, where the chart is no part of another."""
+        spec: dict[str, Any] = super().to_dict(*args, **settings)  # type: ignore[misc]
+        if (settings.get("context") or {}).get("top_level", True):
+            spec["config"] = _both(CONFIG, spec.get("config", {}))
+        return spec
+
+    def save(self, fp: Any, format: Any = None, inline: bool = True, **settings: Any) -> None:  # noqa: A002
+        """Write the chart: the ending says PNG, SVG, HTML (a page that needs no network) or JSON."""
+        if (format or Path(str(fp)).suffix.removeprefix(".")) != "json":
+            check_converter()
+        of_page = {"inline": inline} if _is_page(fp, format) else {}
+        super().save(fp, format=format, **of_page, **settings)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "image/svg+xml": picture(self), "text/html": frame(self)}
+
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} of bayeskit: save("chart.png") or save("chart.html", inline=True) keeps it>'
+
+
+def _both(house: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The house style, and before it what the chart has of its own."""
+    parts = {**house, **given}
+    return {
+        name: _both(house[name], part) if isinstance(part, dict) and isinstance(house.get(name), dict) else part
+        for name, part in parts.items()
+    }
+
+
+def _is_page(file: Any, form: Any) -> bool:
+    return form == "html" or (form is None and isinstance(file, (str, Path)) and Path(file).suffix.lower() == ".html")
+
+
+def offline(chart: Any) -> Any:
+    """The same chart, which a notebook shows without the network: for charts that were joined, or come from elsewhere.
+
+    >>> from bayeskit import NaiveBayes
+    >>> from bayeskit.charts.evidence import evidence_chart
+    >>> rows = {"sky": ["sun", "rain"]}
+    >>> why = [evidence_chart(record) for record in NaiveBayes().fit(rows, ["out", "in"]).explain(rows)]
+    >>> sorted(offline(why[0] | why[1])._repr_mimebundle_())
+    ['image/svg+xml', 'text/html', 'text/plain']
+    """
+    same = chart.copy(deep=False)
+    kind: Any = type(chart)
+    object.__setattr__(same, "__class__", _offline_kind(kind))  # the chart's own would make it a part of the picture
+    return same
+
+
+@cache
+def _offline_kind(kind: Any) -> Any:
+    """A kind of chart, with the page of :class:`Offline`."""
+    return kind if issubclass(kind, Offline) else type(kind.__name__, (Offline, kind), {})
+
+
+def picture(chart: Any) -> str:
+    """The chart as SVG."""
+    file = io.StringIO()
+    chart.save(file, format="svg")
+    return file.getvalue()
+
+
+def frame(chart: Any) -> str:
+    """The chart, the library and all, in a frame of the size of its picture."""
+    head = picture(chart).partition(">")[0]
+    width, height = (float(re.findall(rf'\b{side}="([\d.]+)', head)[0]) for side in ("width", "height"))
+    page = html.escape(chart.to_html(inline=True))
+    size = f"width:{width + ROOM:.0f}px;max-width:100%;height:{height + ROOM / 3:.0f}px"
+    rights = "allow-scripts allow-popups allow-downloads"
+    return f'<iframe style="{size};border:0" sandbox="{rights}" srcdoc="{page}"></iframe>'
+
 
 PALETTE = ("#1a5a96", "#ebae34", "#c84a5f", "#a9d8ef", "#16181a", "#3fae8e")
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (9, 2, 2, 2), (12, 3), (4, 1))

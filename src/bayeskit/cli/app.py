@@ -29,9 +29,9 @@ from bayeskit.cli.commands import (
     topics,
 )
 from bayeskit.cli.remedies import in_options
-from bayeskit.disk.paths import without_secrets
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
+from bayeskit.storage.files import hide_secrets
 
 COMMANDS = [
     fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, export,
@@ -154,7 +154,7 @@ def _without_secrets(message: str) -> str:
     """A message that quotes words of the command line, in which passwords may stand."""
     for word in sys.argv[1:]:
         for quoted in (word, repr(word)[1:-1]):
-            message = message.replace(quoted, without_secrets(word)) if without_secrets(word) != word else message
+            message = message.replace(quoted, hide_secrets(word)) if hide_secrets(word) != word else message
     return message
 
 

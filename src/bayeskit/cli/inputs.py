@@ -14,11 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, pairs
-from bayeskit.container.packing import MAGIC
-from bayeskit.disk.locks import PATIENCE, locked
-from bayeskit.disk.paths import all_of, expanded, lying_at, resolved, without_secrets
-from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
+from bayeskit.storage.container import MAGIC
+from bayeskit.storage.files import (
+    LOCK_TIMEOUT,
+    expand_user,
+    hide_secrets,
+    is_stream,
+    lock_file,
+    path_kind,
+    read_all,
+    resolve_links,
+)
 
 if TYPE_CHECKING:
     from bayeskit.data.files.file_source import Progress
@@ -68,7 +75,7 @@ def shown(path: str) -> str:
     from bayeskit.data.databases.address import Address, is_address
 
     if not is_address(path):
-        return without_secrets(path)
+        return hide_secrets(path)
     address = Address.of(path)
     return address.shown if address.table is None else f"{address.shown}?table={address.table}"
 
@@ -77,7 +84,7 @@ def open_rows(
     paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
 ) -> Any:
     """Rows to say something of; those of a pipe as they come."""
-    if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or lying_at(paths[0]) == "pipe"):
+    if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
     from bayeskit.cli.no_tables import refuse_start
     from bayeskit.data.files.arriving import open_arriving
@@ -153,7 +160,7 @@ def load_model(path: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)  # what there was to say was said when it was fitted
         try:
-            return from_bytes(all_of(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
+            return from_bytes(read_all(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
@@ -165,14 +172,14 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
     A model may replace a model and nothing else; a table may replace any file but a model and what is read.
     """
-    if path == "-" or takes_a_stream(path):
+    if path == "-" or is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
             raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
         return
-    where = resolved(path)
+    where = resolve_links(path)
     if not os.access(where.parent, os.W_OK):
         why = "there is no such folder" if not where.parent.is_dir() else "the folder is not yours to write in"
-        raise BayesError(f"{without_secrets(path)} cannot be written: {why}")
+        raise BayesError(f"{hide_secrets(path)} cannot be written: {why}")
     if not where.exists():
         return
     if not where.is_file():
@@ -188,16 +195,16 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
 def _covers(given: str, file: Path) -> bool:
     """Whether a path, a folder or a glob of the command line leads to the file."""
-    where = expanded(given)
+    where = expand_user(given)
     if where.is_dir():
         return where.resolve() in file.parents
     return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
 
 
-def save_model(model: Any, path: str, wait: float | None = PATIENCE) -> int:
+def save_model(model: Any, path: str, wait: float | None = LOCK_TIMEOUT) -> int:
     """Write a model to a file, or to standard output; how many bytes."""
-    from bayeskit.model_file import write_model
     from bayeskit.models import to_bytes
+    from bayeskit.storage.model_file import write_model
 
     data = to_bytes(model)
     if path == "-":
@@ -209,7 +216,7 @@ def save_model(model: Any, path: str, wait: float | None = PATIENCE) -> int:
 
 
 @contextmanager
-def rewriting(path: str, output: str | None, wait: float = PATIENCE) -> Iterator[Any]:
+def rewriting(path: str, output: str | None, wait: float = LOCK_TIMEOUT) -> Iterator[Any]:
     """The model of a file, written back when the work is done; a failure leaves the file as it was.
 
     Whoever else changes the file by then is waited for, and waits in turn.
@@ -220,15 +227,15 @@ def rewriting(path: str, output: str | None, wait: float = PATIENCE) -> Iterator
         save_model(model, output or path, wait)
 
 
-def changing(paths: Sequence[str], output: str, wait: float = PATIENCE) -> AbstractContextManager[None]:
+def changing(paths: Sequence[str], output: str, wait: float = LOCK_TIMEOUT) -> AbstractContextManager[None]:
     """The lock of a file that is read and written over; none where the output is no such file."""
-    from bayeskit.model_file import check_changeable
+    from bayeskit.storage.model_file import check_is_file
 
-    if output == "-" or resolved(output) not in [resolved(path) for path in paths if path != "-"]:
+    if output == "-" or resolve_links(output) not in [resolve_links(path) for path in paths if path != "-"]:
         return nullcontext()
-    check_changeable(output)
-    return locked(output, wait, partial(_tell_waiting, output))
+    check_is_file(output)
+    return lock_file(output, wait, partial(_tell_waiting, output))
 
 
-def _tell_waiting(path: str, who: str) -> None:
-    print(f"bayes: note: {path} is being changed by {who}: waiting for it", file=sys.stderr)
+def _tell_waiting(path: str) -> None:
+    print(f"bayes: note: {path} is being changed by another process: waiting for it", file=sys.stderr)

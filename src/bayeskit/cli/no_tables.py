@@ -6,8 +6,8 @@ import codecs
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayeskit.container.packing import MAGIC
 from bayeskit.errors import BadFile
+from bayeskit.storage.container import MAGIC
 
 if TYPE_CHECKING:
     from bayeskit.data.files.streams import Place

@@ -202,7 +202,7 @@ def _as_read(model: Any) -> Any:
 
 def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
     from bayeskit.data.sequences import label_values
-    from bayeskit.evaluate.held_out import judged
+    from bayeskit.evaluate.cross_validation import judged
 
     true = label_values(labels, len(sequences))
     if None in true:
@@ -236,7 +236,7 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
     """States that were said beside those that are known."""
     from bayeskit import logspace
     from bayeskit.data.vocabulary import Vocabulary
-    from bayeskit.evaluate.held_out import judged
+    from bayeskit.evaluate.cross_validation import judged
 
     classes = model.states_.tolist()
     true: list[Any] = []
@@ -291,7 +291,7 @@ def _show(page: Page, table: Any) -> None:
 
 
 def _signed(cell: Any) -> Any:
-    from bayeskit.explain.phrases import signed
+    from bayeskit.explain.evidence import signed
 
     return Figure(signed(cell)) if isinstance(cell, float) else cell
 

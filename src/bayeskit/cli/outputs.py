@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bayeskit.disk.writing import replacing, takes_a_stream
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable, printable_json
+from bayeskit.storage.files import is_stream, replace_file
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -25,10 +25,10 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
             yield write
         sys.stdout.flush()
         return
-    kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if takes_a_stream(output) else None)
+    kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if is_stream(output) else None)
     if kind is None:
         raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
-    with replacing(output) as file, _Writer(file, kind) as write:
+    with replace_file(output) as file, _Writer(file, kind) as write:
         yield write
 
 

@@ -18,7 +18,7 @@ Plot = Annotated[
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     """Refuse a file that cannot be drawn into, and say what is not installed, before the work and not after it."""
-    from bayeskit.charts.spec import altair, check_converter
+    from bayeskit.charts.style import altair, check_converter
     from bayeskit.cli.inputs import check_writable
     from bayeskit.errors import BayesError
 
@@ -33,7 +33,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
 
 def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     """Draw a chart into a file, where one was asked for, and say so."""
-    from bayeskit.disk.writing import replacing
+    from bayeskit.storage.files import replace_file
 
     if path is None:
         return
@@ -41,15 +41,14 @@ def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     out: Any = io.BytesIO() if form == "png" else io.StringIO()
     chart().save(out, format=form)
     content = out.getvalue()
-    with replacing(path) as file:
+    with replace_file(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     page.line(f"drawn in {path}", style="bold")
 
 
 def joined(charts: Sequence[Any], across: bool = False) -> Any:
     """Several charts as one, below or beside each other."""
-    from bayeskit.charts.notebook import offline
-    from bayeskit.charts.spec import altair
+    from bayeskit.charts.style import altair, offline
 
     if len(charts) == 1:
         return charts[0]

@@ -20,7 +20,7 @@ class ReadThrough:
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """Kinds of the columns."""
-        return self.source.kinds  # type: ignore[no-any-return]
+        return self.source.kinds
 
     @property
     def named(self) -> bool:
@@ -30,7 +30,7 @@ class ReadThrough:
     @property
     def target(self) -> str | None:
         """The column of labels."""
-        return self.source.target  # type: ignore[no-any-return]
+        return self.source.target
 
     @property
     def name(self) -> str | None:

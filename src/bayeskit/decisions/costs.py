@@ -23,10 +23,10 @@ import numpy as np
 
 from bayeskit.data.sheet import Grid, Readable, Sheet
 from bayeskit.data.table import Table
-from bayeskit.disk.paths import read_bytes
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.nearest import did_you_mean
+from bayeskit.storage.files import read_bytes
 from bayeskit.tolerance import OFF_ONE, SLACK
 from bayeskit.typing import Array, Bools, Floats, Ints
 

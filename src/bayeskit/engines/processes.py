@@ -158,7 +158,7 @@ class _Worker:
                 continue
             if isinstance(answer, Exception):
                 raise answer
-            return answer  # type: ignore[no-any-return]
+            return answer
         raise LostParts(
             f"part {number} ({part_name(part)}) was not counted: the process that read it was ended from outside, "
             "perhaps for want of memory. Nothing was learnt; run it again, with fewer processes if memory is short.",

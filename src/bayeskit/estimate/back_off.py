@@ -76,4 +76,4 @@ class BackOff:
         group = np.searchsorted(starts, cells[-1], side="right") - 1
         scores = [np.bincount(group, gain, minlength=len(starts)) for gain in gains]
         best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)
-        return np.asarray(np.array(CHOICES)[best])
+        return np.array(CHOICES)[best]

@@ -124,4 +124,4 @@ def log_capped(log_p: Floats, n: float, n_classes: int) -> Floats:
     >>> log_capped(np.array([-np.inf, 0.0]), 8, 2).round(4).tolist()                   # 1 / 10 and 9 / 10
     [-2.3026, -0.1054]
     """
-    return np.asarray(logspace.log((n * logspace.exp(log_p) + 1) / (n + n_classes)))
+    return logspace.log((n * logspace.exp(log_p) + 1) / (n + n_classes))

@@ -187,7 +187,7 @@ def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)
     counts = np.maximum(n - unit, 0.0)
     if backs_off:
-        return np.asarray(backed_off(counts, np.maximum(less, 0.0), pseudo, lower))
+        return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
     estimate = smoothed(counts, less, pseudo[:, None], np.sum(pseudo))
     if level == 0:
         nowhere = less + np.sum(pseudo) <= 0

@@ -132,7 +132,7 @@ class _Loss:
     def gradient(self, w: Floats) -> Floats:
         self._look(w)
         shares = (self._shares * self.weights[:, None]).ravel()
-        return np.asarray(shares @ self.apart.reshape(-1, len(w)) + self.penalty * (w - 1))
+        return shares @ self.apart.reshape(-1, len(w)) + self.penalty * (w - 1)
 
     def hessian(self, w: Floats) -> Floats:
         self._look(w)
@@ -140,4 +140,4 @@ class _Loss:
         flat = self.apart.reshape(-1, len(w))
         mean = np.matmul(self._shares[:, None, :], self.apart)[:, 0, :]
         second = (flat * shares.reshape(-1, 1)).T @ flat - (mean * self.weights[:, None]).T @ mean
-        return np.asarray(second + self.penalty * np.eye(len(w)))
+        return second + self.penalty * np.eye(len(w))

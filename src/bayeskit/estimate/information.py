@@ -36,7 +36,7 @@ def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
     [0.346574, 0.0]
     """
     ratio = np.divide(above, below, out=np.ones(weight.shape), where=weight > 0)
-    return np.asarray(weight * logspace.log(ratio))
+    return weight * logspace.log(ratio)
 
 
 def entropy(p: Array) -> float:
@@ -76,7 +76,7 @@ def information_of_values(p: Floats, prior: Floats) -> Floats:
     [0.346574, 0.346574]
     """
     joint = p * prior
-    return np.asarray(weighed_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1))
+    return weighed_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1)
 
 
 def information_gain(documents: Array, class_counts: Array) -> Floats:

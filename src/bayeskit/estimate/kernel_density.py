@@ -96,7 +96,7 @@ class Run:
         """ln Σ at a distance t from the first point (side 0) or the last (side 1), beyond the margin."""
         tail, far = self._tails[side]
         log_t = np.log(np.minimum(t, far))
-        return np.asarray(tail(log_t) - 0.5 * t * t)
+        return tail(log_t) - 0.5 * t * t
 
     @cached_property
     def _tails(self) -> tuple[tuple[Any, float], tuple[Any, float]]:
@@ -168,7 +168,7 @@ class Bells:
             counts[np.arange(len(away)), point_of_row[rows]] = np.where(left > GONE * n, left, 0.0)
             log_sums[rows] = logspace.log_sum_exp(logspace.log(counts) - 0.5 * away * away)
         scale = logspace.log(np.where(rest > 0, rest, 1.0)) + np.log(self.bandwidth) + LOG_ROOT
-        return np.asarray(np.where(rest > 0, log_sums - scale, -np.inf))
+        return np.where(rest > 0, log_sums - scale, -np.inf)
 
     @property
     def log_scale(self) -> float:

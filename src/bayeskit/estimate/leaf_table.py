@@ -42,16 +42,16 @@ class LeafTable:
     @cached_property
     def _whole(self) -> Floats:
         """Counts of the classes (classes, values)."""
-        return np.asarray(self.counts.sum(axis=0))
+        return self.counts.sum(axis=0)
 
     @cached_property
     def probabilities(self) -> Floats:
         """P(value | leaf, class), (leaves, classes, values)."""
         n_values, total = max(self.counts.shape[2], 1), self.counts.sum(axis=2, keepdims=True)
         if self.alpha is not None:
-            return np.asarray(smoothed(self.counts, total, self.alpha, self.alpha * n_values))
+            return smoothed(self.counts, total, self.alpha, self.alpha * n_values)
         of_class = smoothed(self._whole, self._whole.sum(axis=1, keepdims=True), 1.0, n_values)
-        return np.asarray(backed_off(self.counts, total, self.m, of_class))
+        return backed_off(self.counts, total, self.m, of_class)
 
     @cached_property
     def log_table(self) -> Floats:

@@ -80,12 +80,12 @@ class LeftOutGaussians:
     @property
     def squares(self) -> Floats:
         """Σ(x − mean)² of each class (classes, columns)."""
-        return np.asarray(self._squares[:-1])
+        return self._squares[:-1]
 
     @property
     def total_squares(self) -> Floats:
         """Σ(x − mean)² of all values together (columns,)."""
-        return np.asarray(self._squares[-1])
+        return self._squares[-1]
 
     def closed(self) -> Bools:
         """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
@@ -109,7 +109,7 @@ class LeftOutGaussians:
         n, squares = self.moments.n, self.squares
         highest = highest_floor(n, squares, self.total_squares, self.ddof, self.floor)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # beyond all numbers is never left
-            return np.asarray(2 * highest * (n - self.ddof) / squares)
+            return 2 * highest * (n - self.ddof) / squares
 
     def closed_form(self) -> ClosedGaussian:
         """The parameters of columns that are :meth:`closed`."""
@@ -130,7 +130,7 @@ class LeftOutGaussians:
 
     def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
-        return np.asarray(self.terms(x, labels, unit).sum(axis=-1))
+        return self.terms(x, labels, unit).sum(axis=-1)
 
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
@@ -140,7 +140,7 @@ class LeftOutGaussians:
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
         with np.errstate(invalid="ignore", over="ignore"):
             terms = -0.5 * ((x[:, None, :] - mean) ** 2 / variance + logspace.log(2 * np.pi * variance))
-        return np.asarray(np.nan_to_num(terms, nan=0.0, neginf=-np.inf))
+        return np.nan_to_num(terms, nan=0.0, neginf=-np.inf)
 
 
 class Without(NamedTuple):

@@ -181,7 +181,7 @@ class NormalsLeftOut:
         factor = np.linalg.cholesky(correlation)
         z = np.linalg.solve(factor, d[..., None])[..., 0]
         constant = logspace.log(np.sqrt(2 * np.pi) * np.diagonal(factor, axis1=-2, axis2=-1) * made.deviation)
-        return np.asarray((-0.5 * z * z - np.where(present, constant, 0.0)).sum(axis=-1))
+        return (-0.5 * z * z - np.where(present, constant, 0.0)).sum(axis=-1)
 
 
 @dataclass(frozen=True)

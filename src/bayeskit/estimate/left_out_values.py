@@ -141,4 +141,4 @@ def _less(counts: Floats, sums: Floats, unit: Any) -> tuple[Floats, Floats]:
 
 def _log(p: Floats) -> Floats:
     """ln p; 0 where there is no distribution."""
-    return np.asarray(logspace.log(np.where(np.isnan(p), 1.0, p)))
+    return logspace.log(np.where(np.isnan(p), 1.0, p))

@@ -109,7 +109,7 @@ class MarkovTable:
             p = backed_off(n, total, m, p)
         if not self.weights:
             p = smoothed(*counts[-1], self.pseudo[last], self.pseudo.sum())
-        return np.asarray(np.where(np.isnan(p), uniform, p))
+        return np.where(np.isnan(p), uniform, p)
 
     def following(self, contexts: Ints) -> Floats:
         """P(symbol | context) (contexts, symbols) of contexts (n, order)."""

@@ -113,7 +113,7 @@ class OneDependence:
     def shares_given(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
         """P(x | c, x_p) (rows, values) of one column for rows with these parent's slots and classes."""
         table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
-        return np.asarray(table[labels, slots - 1])
+        return table[labels, slots - 1]
 
 
 def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None = None) -> OneDependence:
@@ -215,7 +215,7 @@ def _given(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bo
     """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
     less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
     if backs_off:
-        return np.asarray(backed_off(counts, np.maximum(less, 0.0), pseudo, lower))
+        return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
     return np.where(less > 0, smoothed(counts, less, pseudo, _totals(pseudo, groups)), lower)
 
 

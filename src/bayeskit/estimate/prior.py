@@ -36,7 +36,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
     """
     if isinstance(prior, str):
         if prior == "empirical":
-            return np.asarray(probabilities(class_counts, 0.0))
+            return probabilities(class_counts, 0.0)
         if prior == "uniform":
             return np.full(len(classes), 1 / len(classes))
     if isinstance(prior, Smoothing):
@@ -90,7 +90,7 @@ def log_prior_without(prior: Any, classes: Sequence[Value], class_counts: Array,
     total = counts.sum()
     counts[label] -= unit
     if counts[label] > GONE * total:
-        return np.asarray(logspace.log(class_prior(prior, classes, counts)))
+        return logspace.log(class_prior(prior, classes, counts))
     log_prior = np.full(len(classes), -np.inf)
     others = [i for i in range(len(classes)) if i != label]
     if others:
@@ -127,7 +127,7 @@ def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: fl
     left = np.tile(class_counts.astype(np.float64), (len(labels), 1))
     left[np.arange(len(labels)), labels] -= units
     left[left <= GONE * class_counts.sum()] = 0.0
-    return np.asarray(smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1]))
+    return smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1])
 
 
 def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
@@ -146,4 +146,4 @@ def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
         from bayeskit.errors import BayesWarning
 
         warnings.warn(f"{what} sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
-    return np.asarray(p / p.sum())
+    return p / p.sum()

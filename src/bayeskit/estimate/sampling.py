@@ -20,7 +20,7 @@ def draw_slots(shares: Floats, rng: np.random.Generator) -> Ints:
     """
     cumulative = np.cumsum(shares, axis=1)
     slots = (rng.random(len(shares))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
-    return np.asarray(np.minimum(slots, max(shares.shape[1] - 1, 0)))
+    return np.minimum(slots, max(shares.shape[1] - 1, 0))
 
 
 def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.Generator) -> Any:

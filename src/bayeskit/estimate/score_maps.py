@@ -69,7 +69,7 @@ class Logistic:
 
     def __call__(self, odds: Floats) -> Floats:
         log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
-        return np.asarray(logspace.logistic(self.of_log * log_p - self.of_rest * log_rest + self.offset))
+        return logspace.logistic(self.of_log * log_p - self.of_rest * log_rest + self.offset)
 
     @property
     def numbers(self) -> Floats:

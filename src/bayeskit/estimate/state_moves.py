@@ -113,7 +113,7 @@ class MoveRules:
     def start(self, counts: Floats, smoothing: float) -> Floats:
         """P(first state)."""
         first = _shared(counts[None], np.isnan(self.fixed_start)[None], self.fixed_start[None], smoothing)
-        return np.asarray(first[0])
+        return first[0]
 
     def moves(self, counts: Floats, smoothing: float) -> Floats:
         """P(next | state) (states, states)."""
@@ -247,7 +247,7 @@ def long_run(moves: Floats) -> Floats:
     if np.linalg.matrix_rank(equations[:-1]) < k - 1:
         return np.full(k, np.nan)
     stationary = np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0]
-    return np.asarray(np.maximum(stationary, 0.0))
+    return np.maximum(stationary, 0.0)
 
 
 def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Floats:
@@ -257,7 +257,7 @@ def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Flo
     totals, n_free = grown.sum(axis=1, keepdims=True), free.sum(axis=1, keepdims=True)
     even = free / np.maximum(n_free, 1)
     share = np.divide(grown, totals, out=even.astype(np.float64), where=totals > 0)
-    return np.asarray(np.where(free, (1 - held.sum(axis=1, keepdims=True)) * share, held))
+    return np.where(free, (1 - held.sum(axis=1, keepdims=True)) * share, held)
 
 
 def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
@@ -277,7 +277,7 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     held, full = np.nansum(fixed), not np.isnan(fixed).any()
     if abs(held - 1) > SLACK if full else held > 1 + SUMS_TO_ONE:
         raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
-    return np.asarray(fixed / held if full else fixed)
+    return fixed / held if full else fixed
 
 
 def _rows(moves: Any, k: int) -> list[list[Any]]:

@@ -176,7 +176,7 @@ def log_peak(variance: ArrayLike) -> Floats:
     >>> float(log_peak(1 / (2 * np.pi)))
     -0.0
     """
-    return np.asarray(-0.5 * logspace.log(2 * np.pi * np.asarray(variance)))
+    return -0.5 * logspace.log(2 * np.pi * np.asarray(variance))
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:

@@ -15,7 +15,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.metrics import Measures, Scoreboard, f_by_class, precision_recall
-from bayeskit.evaluate.ranking import (
+from bayeskit.evaluate.ranking_curves import (
     LiftCurve,
     PrecisionRecall,
     RocCurve,

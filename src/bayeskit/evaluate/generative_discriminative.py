@@ -13,8 +13,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.fitted_parts import fitted_on
-from bayeskit.evaluate.folds import labelled_table, log_probabilities
+from bayeskit.evaluate.cross_validation import fitted_on, labelled_table, log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Ints

@@ -1,14 +1,7 @@
-"""Measures of a classifier, from a confusion matrix and from the probabilities it gave.
-
-With P the precision (of the rows put in a class, the share that belongs there) and R the recall (of the rows
-that belong there, the share that was found):
-
-    F_α = (1 + α) P R / (α P + R),   α = β²;   α = 1 is the harmonic mean of both
-
-    log loss   −mean ln P(true class)                  natural logarithm; 0 at best, ∞ where a true class had P = 0
-    Brier      mean Σ_c (P(c) − [c is true])²          over all classes: 0 at best, 2 at worst
+"""Accuracy, log loss, F measure and similarity measures.
 
 Formula: precision, recall, F, log loss, Brier
+Formula: micro and macro averages
 """
 
 from __future__ import annotations
@@ -18,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.errors import BayesError
+from bayeskit.data.table import Table
+from bayeskit.errors import BayesError, with_article
+from bayeskit.evaluate.ranking_curves import break_even as break_even
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Floats
 
@@ -63,7 +58,7 @@ def f_by_class(confusion: Array, alpha: float = 1.0) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         below = alpha * confusion.sum(axis=1) + confusion.sum(axis=0)
-        return np.asarray((1 + alpha) * np.diagonal(confusion) / below)
+        return (1 + alpha) * np.diagonal(confusion) / below
 
 
 def brier(probabilities: Floats, labels: Array) -> Floats:
@@ -74,7 +69,7 @@ def brier(probabilities: Floats, labels: Array) -> Floats:
     """
     true = np.zeros_like(probabilities)
     true[np.arange(len(labels)), labels] = 1.0
-    return np.asarray(((probabilities - true) ** 2).sum(axis=1))
+    return ((probabilities - true) ** 2).sum(axis=1)
 
 
 def log_loss(log_true: Floats, weights: Floats | None = None) -> float:
@@ -157,3 +152,88 @@ class Scoreboard:
         loss = self._loss / kept if kept > GONE * self.weight else float("nan")
         accuracy = float(np.trace(self.confusion)) / self.weight
         return Measures(accuracy, loss + 0.0, max(self._brier / self.weight, 0.0))
+
+
+def cosine_similarity(a: Any, b: Any) -> Floats:
+    """cos of every row of ``a`` to every row of ``b`` (sparse matrices over the same words): (rows of a, rows of b).
+
+    An empty row has cosine 0 to everything.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> one, others = csr_matrix([[1.0, 1.0, 0.0]]), csr_matrix([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    >>> cosine_similarity(one, others).round(4).tolist()
+    [[0.7071, 0.0]]
+    """
+    from sklearn.metrics.pairwise import cosine_similarity as cosine
+
+    return np.asarray(cosine(a, b))
+
+
+def cosine_to_centroids(rows: Any, sums: Array) -> Floats:
+    """cos of every document to the sum of each class's documents, ``sums`` (words, classes)."""
+    from scipy.sparse import csr_matrix
+
+    return cosine_similarity(rows, csr_matrix(sums.T.astype(np.float64)))
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Precision, recall and F_α over classes: of the pooled decisions (micro), and as plain means (macro)."""
+
+    micro_precision: float
+    micro_recall: float
+    micro_f: float
+    macro_precision: float
+    macro_recall: float
+    macro_f: float
+
+
+def averages(confusion: Any, alpha: float = 1.0) -> Averages:
+    """Averages over a confusion table: rows by true class (down) and chosen class (across).
+
+    ``confusion`` is an array, the ``confusion`` of an :class:`bayeskit.Evaluation`, or that record itself.
+
+    F_α = (1 + α) P R / (α P + R) of each class; 0 where a class is never chosen rightly. Where every row is put in one
+    class, micro precision, recall and F are all the accuracy.
+
+    >>> found = averages(np.array([[8, 2], [1, 9]]))
+    >>> round(found.micro_f, 4), round(found.macro_precision, 4), round(found.macro_recall, 4)
+    (0.85, 0.8535, 0.85)
+    """
+    counts = _counts(confusion)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+        raise BayesError(f"a confusion table is square and counts, not of shape {counts.shape}")
+    if not (np.isfinite(counts) & (counts >= 0)).all():
+        raise BayesError("a confusion table counts rows: none of its numbers is missing, infinite or below 0")
+    right, chosen, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
+    precision, recall = _ratio(right, chosen), _ratio(right, true)
+    pooled = _ratio(right.sum(), chosen.sum()), _ratio(right.sum(), true.sum())
+    return Averages(
+        float(pooled[0]), float(pooled[1]), float(f_measure(*pooled, alpha)),
+        float(precision.mean()), float(recall.mean()), float(np.mean(f_measure(precision, recall, alpha))),
+    )  # fmt: skip
+
+
+def _counts(confusion: Any) -> Floats:
+    """Return the counts of an array, of a table, or of an evaluation."""
+    confusion = getattr(confusion, "counts", confusion)
+    if isinstance(confusion, Table):
+        confusion = [confusion[name] for name in confusion.column_names[confusion.keys :]]
+        confusion = np.transpose(confusion)
+    try:
+        return np.asarray(confusion, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BayesError(
+            f"a confusion table is square and counts: give an array, or the confusion of an Evaluation, not "
+            f"{with_article(type(confusion).__name__)}"
+        ) from None
+
+
+def break_even_by_class(labels: Array, scores: Floats, classes: Array) -> Floats:
+    """:func:`break_even` of each class, from scores (rows, classes): for softmax scores, the probabilities."""
+    labels = np.asarray(labels)
+    return np.array([break_even(labels == label, scores[:, i]) for i, label in enumerate(classes)])
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    return np.where(b > 0, a / np.where(b > 0, b, 1.0), 0.0)

@@ -30,7 +30,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.scored_rows import ScoredRows, classed_rows
+from bayeskit.evaluate.ranking_curves import ScoredRows, classed_rows
 from bayeskit.typing import Floats
 
 BINS = 15
@@ -247,4 +247,4 @@ def _quantiles(numbers: Floats, weights: Floats, shares: Floats) -> Floats:
     first = after - weights[order]
     last = np.maximum(after - 1, first)  # a weight below one is one number
     places, values = np.stack([first, last], axis=1).ravel(), np.repeat(numbers[order], 2)
-    return np.asarray(np.interp(shares * last[-1], places, values))
+    return np.interp(shares * last[-1], places, values)

@@ -1,15 +1,9 @@
-"""The densities of a measured column in each class: where each class is decided, and how often that is wrong.
-
-    P(mistake) = 1 − ∫ max_c P(c) p(x | c) dx
-
-for any number of classes and any density that the model has, here by the trapezoidal rule over a fine line;
-``estimate/mistake.py`` has the closed forms.
-"""
+"""Class-conditional densities and mean images of numeric columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +50,7 @@ class ClassDensities(Readable, Drawable):
     @property
     def joint(self) -> Floats:
         """P(class) p(x | class) (classes, numbers)."""
-        return np.asarray(self.prior[:, None] * self.densities)
+        return self.prior[:, None] * self.densities
 
     @property
     def boundaries(self) -> tuple[float, ...]:
@@ -205,3 +199,36 @@ def by_region(record: ClassDensities) -> Mapping[Value, float]:
         lost = np.where(best == c, 0.0, record.joint[c])
         wrong[label] = mass(lost, record.line, record.whole)
     return wrong
+
+
+@dataclass(frozen=True)
+class ClassImages(Drawable):
+    """``pixels`` (classes, height, width), each the ``what`` of a column: its mean in the class, or its weight for it.
+
+    NaN where nothing is known of a pixel; ``signed`` where below and above zero mean different things.
+    """
+
+    target: str
+    classes: tuple[Value, ...]
+    what: str
+    pixels: Floats = field(compare=False)
+    signed: bool = False
+
+
+def class_images(
+    schema: Schema,
+    classes: Sequence[Value],
+    by_column: Mapping[str, Floats],
+    shape: Any,
+    what: str,
+    signed: bool = False,
+) -> ClassImages:
+    """The images of numbers by column (classes,), the columns of the table being the pixels line by line."""
+    columns = list(schema.columns)
+    if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(n, (int, np.integer)) for n in shape)):
+        raise BayesError(f"shape={shape!r}: give (height, width) of the images, such as (28, 28)")
+    if shape[0] * shape[1] != len(columns) or min(shape) < 1:
+        raise BayesError(f"shape={shape!r} has {shape[0] * shape[1]:,} pixels, and the table {len(columns):,} columns")
+    gap = np.full(len(classes), np.nan)
+    pixels = np.array([by_column.get(name, gap) for name in columns]).T.reshape(len(classes), *shape)
+    return ClassImages(schema.target.name, tuple(classes), what, pixels, signed)

@@ -26,7 +26,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
-from bayeskit.explain.phrases import cell, times
+from bayeskit.explain.evidence import cell, times
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

@@ -28,9 +28,8 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import class_position, plain_cells
+from bayeskit.explain.evidence import cell, chance, class_position, plain_cells
 from bayeskit.explain.informative import Columnwise, refuse_texts
-from bayeskit.explain.phrases import cell, chance
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK
@@ -248,7 +247,7 @@ def _log_odds(
 
     def odds_at(cells: Array) -> Floats:
         scores = model.tempered(model.column_scores(params, name, cells))
-        return np.asarray(logspace.log_odds(scores[:, a], scores[:, b]))
+        return logspace.log_odds(scores[:, a], scores[:, b])
 
     if name in belief.values:
         values = belief.labels(name)

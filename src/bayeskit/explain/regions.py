@@ -103,7 +103,7 @@ def _possible(model: Any, column: str, middles: Floats) -> Floats:
 
 def _middles(low: float, high: float, n: int) -> Floats:
     edges = np.linspace(low, high, n + 1)
-    return np.asarray((edges[1:] + edges[:-1]) / 2)
+    return (edges[1:] + edges[:-1]) / 2
 
 
 def _numbers(plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source) -> Iterator[Any]:

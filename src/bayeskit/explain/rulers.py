@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
-from bayeskit.explain.phrases import cell
+from bayeskit.explain.evidence import cell
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK, ROUNDING
 

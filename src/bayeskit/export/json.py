@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.disk.writing import write_whole
 from bayeskit.export.scoring_form import (
     Coding,
     ContextTerm,
@@ -23,6 +22,7 @@ from bayeskit.export.scoring_form import (
     Term,
     WordsTerm,
 )
+from bayeskit.storage.files import write_file
 
 VERSION = 1
 
@@ -41,7 +41,7 @@ def json_model(form: ScoringForm, path: str | Path | None = None) -> dict[str, A
         "terms": [_term(term) for term in form.terms],
     }
     if path is not None:
-        write_whole(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n")
+        write_file(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n")
     return data
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.numbers import LARGEST
-from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import (
     Coding,
@@ -25,6 +24,7 @@ from bayeskit.export.scoring_form import (
     TableTerm,
     WordsTerm,
 )
+from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 
 EXACT = 2**53  # whole numbers up to here are doubles
@@ -55,7 +55,7 @@ def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
     onnx.checker.check_model(model)
     content = bytes(model.SerializeToString())
     if path is not None:
-        write_whole(path, content)
+        write_file(path, content)
     return content
 
 

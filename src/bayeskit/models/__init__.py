@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayeskit.model_file import Saved
+    from bayeskit.storage.model_file import Saved
 
 SAVED = (
     "NaiveBayes",
@@ -56,9 +56,9 @@ def load(path: str | Path) -> Any:
     (True, ['yes'])
     """
     from bayeskit.errors import BayesError
-    from bayeskit.model_file import read_whole
+    from bayeskit.storage.model_file import read_model_bytes
 
-    data = read_whole(path)
+    data = read_model_bytes(path)
     try:
         return from_bytes(data)
     except BayesError as problem:
@@ -67,7 +67,7 @@ def load(path: str | Path) -> Any:
 
 def from_bytes(data: bytes) -> Any:
     """The model of the bytes of a file; whatever they are, :class:`BadFile` is all that comes out beside it."""
-    from bayeskit import model_file
+    from bayeskit.storage import model_file
 
     return model_of(model_file.from_bytes(data))
 
@@ -99,7 +99,7 @@ def model_of(saved: Saved) -> Any:
 
 def to_bytes(model: Any) -> bytes:
     """The bytes of the file of a fitted model."""
-    from bayeskit import model_file
+    from bayeskit.storage import model_file
 
     return model_file.to_bytes(saved_of(model))
 

@@ -31,13 +31,12 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
-from bayeskit.explain.dependence import DependenceGraph, pair_dependence
-from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import State
+from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.remedy import Remedy
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE

@@ -159,7 +159,7 @@ class FullJointBayes(CodedClassifier):
         counts_without_row = np.maximum(counts_of_cell[indices[len(cells) :]] - unit, 0.0)
         total = counts.sum(axis=0) - unit
         p = smoothed(counts_without_row, total, one, whole)
-        return np.asarray(logspace.log(np.where(total + whole > 0, p, 0.0)))
+        return logspace.log(np.where(total + whole > 0, p, 0.0))
 
     def left_out(self) -> JointLeftOut:
         """Scores of learnt rows under the estimates made without them."""

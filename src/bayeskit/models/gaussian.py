@@ -204,7 +204,7 @@ class GaussianBayes(TallyClassifier):
         )
 
     def log_joint(self, params: GaussianParameters, block: Block) -> Floats:
-        return np.asarray(params.log_prior + log_density(_matrix(params, block), params.normal))
+        return params.log_prior + log_density(_matrix(params, block), params.normal)
 
     def log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""

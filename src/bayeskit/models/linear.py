@@ -26,12 +26,12 @@ from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import PredictsNumbers
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
 
@@ -151,7 +151,7 @@ class LinearRegression(Composite, PredictsNumbers):
                 "more rows, or a penalty above 0"
             )
         Z = (M - self._mean)[:, self._used] / self._unit[self._used]
-        return np.asarray(np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1))))
+        return np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1)))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Floats:
         """(rows, 2): between which bounds a new y lies with this probability."""

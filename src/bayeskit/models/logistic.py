@@ -28,7 +28,6 @@ from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.labels import TakesLabels
@@ -38,6 +37,7 @@ from bayeskit.models.design import Design, as_it_is, collinear, collinear_senten
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
@@ -234,7 +234,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         if not np.isfinite(z).all():
             scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
             refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
-        return np.asarray(z[:, 0] if len(self.classes_) == 2 else z)
+        return z[:, 0] if len(self.classes_) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | x) of each row (rows, classes)."""
@@ -249,7 +249,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
         z = self.decision_function(X)
-        return np.asarray(self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)])
+        return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
     def scoring_form(self) -> ScoringForm:
         """The weights as plain numbers that can be carried elsewhere."""

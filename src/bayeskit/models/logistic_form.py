@@ -33,7 +33,7 @@ from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
-from bayeskit.explain.images import ClassImages, class_images
+from bayeskit.explain.densities import ClassImages, class_images
 from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm, coding
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers

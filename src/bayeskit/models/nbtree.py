@@ -35,7 +35,6 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Lidstone, as_smoothing, smoothed
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
@@ -43,6 +42,7 @@ from bayeskit.models.base.settings import seed_of
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -400,7 +400,7 @@ class NBTree(CodedClassifier):
             codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
             kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
             scores[rows] = logspace.log_add_exp(scores[rows], some)
-        return np.asarray(scores + params.log_prior)
+        return scores + params.log_prior
 
     def is_its_counts(self) -> bool:
         """Its tree is held when rows come."""

@@ -32,10 +32,8 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
-from bayeskit.explain.evidence import telescoped
-from bayeskit.explain.phrases import cell
+from bayeskit.explain.evidence import cell, telescoped
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import State
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
@@ -46,6 +44,7 @@ from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import OtherModel
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

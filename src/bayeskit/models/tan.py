@@ -29,8 +29,13 @@ from bayeskit.estimate.information import (
 )
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.trees import best_tree
-from bayeskit.explain.dependence import DependenceGraph, pair_dependence
-from bayeskit.explain.structure import StructureDescription, graph_of_columns, tree_lines
+from bayeskit.explain.structure import (
+    DependenceGraph,
+    StructureDescription,
+    graph_of_columns,
+    pair_dependence,
+    tree_lines,
+)
 from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.tally.plan import Plan

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayeskit.disk.paths import read_bytes
-from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.conditional_tables import MOST_PARENTS, normalised, parents_of, tables_cost
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
+from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_L
 
 def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network") -> None:
     """Write a network as a .bif file: `read_bif` gives the same tables, to the bit; states come back as text."""
-    write_whole(path, to_bif(network, name).encode())
+    write_file(path, to_bif(network, name).encode())
 
 
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:

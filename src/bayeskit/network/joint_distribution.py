@@ -25,7 +25,6 @@ from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
-from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import persistence
 from bayeskit.network.answers import Distribution
@@ -46,6 +45,7 @@ from bayeskit.network.query import (
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.remedy import Remedy
+from bayeskit.storage.model_file import Saved
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 

@@ -200,7 +200,7 @@ class JunctionTree:
     def _marginal(self, log_table: Floats, i: int, v: int) -> Floats:
         logs = logspace.log_sum_exp(self._by(log_table, i, (v,)))
         with np.errstate(invalid="ignore"):  # an impossible row: NaN is meant
-            return np.asarray(logspace.exp(logs - logspace.log_sum_exp(logs)))
+            return logspace.exp(logs - logspace.log_sum_exp(logs))
 
     def _by(self, table: Floats, i: int, onto: Sequence[int]) -> Floats:
         """A clique's cells put together by the cells of some of its variables: (cells of onto, the others)."""
@@ -284,8 +284,8 @@ def draw(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
     # One search for all: row r of the steps is lifted to r..r+1. Of a draw on a step the next column is taken.
     lifted = steps + np.arange(len(steps))[:, None]
     cells = np.searchsorted(lifted.reshape(-1), which + rng.random(len(which)), side="right")
-    return np.asarray(np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which]))
+    return np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which])
 
 
 def _last_positive(rows: Floats) -> Ints:
-    return np.asarray(rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1))
+    return rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)

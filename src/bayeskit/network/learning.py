@@ -66,7 +66,7 @@ class NetworkTally:
 
     def contexts(self, node: str) -> Counts:
         """Rows counted in each context of a node, (contexts,)."""
-        return np.asarray(self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1))
+        return self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1)
 
     def estimate(self, smoothing: Any) -> dict[str, Floats]:
         """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted."""

@@ -23,7 +23,6 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, conditional_information
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
-from bayeskit.model_file import Saved
 from bayeskit.nearest import nearest
 from bayeskit.network import answers as asking
 from bayeskit.network import learning, persistence
@@ -34,6 +33,7 @@ from bayeskit.network.graph import Graph, as_set, bits
 from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, amount, eliminate
+from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
@@ -305,7 +305,7 @@ class BayesianNetwork(Readable, Drawable):
     def predict(self, data: Any, target: str) -> Array:
         """The most probable state of the target in each row; of equals the first."""
         best = self.predict_proba(data, target).argmax(axis=1)
-        return np.asarray(np.array(self.states[target])[best])
+        return np.array(self.states[target])[best]
 
     def sample(self, n: int, evidence: Any = None, random_state: Any = None) -> Table:
         """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
@@ -420,7 +420,7 @@ class BayesianNetwork(Readable, Drawable):
         )
         if not table.any():
             raise self._contradiction(findings)
-        return np.asarray(table / table.sum())
+        return table / table.sum()
 
     def _rows(
         self, start: int, observed: list[int], likelihoods: Floats, wanted: list[int], n_threads: int | None

@@ -18,9 +18,9 @@ from bayeskit.data.schema import NO_TARGET
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.estimate.cuts import labels
-from bayeskit.model_file import Saved, State, to_bytes, write_model
 from bayeskit.network.conditional_tables import MOST_PARENTS, parents_of
 from bayeskit.network.learning import NetworkTally
+from bayeskit.storage.model_file import Saved, State, to_bytes, write_model
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import OFF_ONE

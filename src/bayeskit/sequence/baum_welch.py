@@ -177,7 +177,7 @@ class BaumWelch:
             if isinstance(emission, Symbols):
                 chances = rng.dirichlet(np.ones(k), len(emission.values) + 2)
                 shares *= chances[block.codes[emission.name][rows]] + 0.05
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _standard(x: Floats) -> Floats:
@@ -211,7 +211,7 @@ def _nearest(x: Floats, k: int, rng: np.random.Generator) -> Ints:
 
 def _distances(x: Floats, centres: Floats) -> Floats:
     """Squared (rows, centres)."""
-    return np.asarray(np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres**2).sum(axis=1), 0.0))
+    return np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres**2).sum(axis=1), 0.0)
 
 
 def refuse_impossible(problem: Impossible, name: str, step: int) -> BayesError:

@@ -22,7 +22,6 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_is_fitted, clone
@@ -34,6 +33,7 @@ from bayeskit.remedy import Remedy
 from bayeskit.sequence.explanation import explained
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain, SequencesLeftOut
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tally.space import Space, times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -331,7 +331,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         scores = self._scores(sequences)
         impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
         impossible.tell()
-        return np.asarray(self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))])
+        return self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on sequences ``X`` with classes ``y``."""
@@ -396,7 +396,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self._check_is_fitted()
         if label is not None:
             classes = tuple(self.models_)
-            return self.models_[classes[class_position(label, classes)]].table()  # type: ignore[no-any-return]
+            return self.models_[classes[class_position(label, classes)]].table()
         prior = logspace.exp(self.params_.log_prior).tolist()
         counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
         return Table({self.target_: list(self.models_), **counts})

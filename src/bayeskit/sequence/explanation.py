@@ -24,8 +24,7 @@ from bayeskit.data.source import is_arrow
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
-from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, compared
-from bayeskit.explain.phrases import cell, chance, times
+from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, cell, chance, compared, times
 from bayeskit.sequence.forward_backward import Lattice, Observed
 from bayeskit.typing import Floats
 

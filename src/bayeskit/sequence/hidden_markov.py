@@ -22,7 +22,6 @@ from bayeskit.estimate.emissions.emission import Emission, Scale, Sums
 from bayeskit.estimate.emissions.normals import scales_of, tally_scales
 from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
 from bayeskit.estimate.state_moves import MOST_COPIES
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
@@ -39,6 +38,7 @@ from bayeskit.sequence.parameters import (
     state_frame,
     states_of,
 )
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally

@@ -25,11 +25,11 @@ from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, as_smoothing
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
+from bayeskit.storage.model_file import State
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
@@ -196,7 +196,7 @@ class MarkovChain(Stored):
     def start_(self) -> Floats:
         """P(first symbol) in the order of ``symbols_``."""
         self._check_is_fitted()
-        return np.asarray(self.believed.following(np.full((1, self.order), -1))[0])
+        return self.believed.following(np.full((1, self.order), -1))[0]
 
     @property
     def transitions_(self) -> Floats:

@@ -260,7 +260,7 @@ def _in_order(numbers: Floats, codes: ColumnCodes) -> Bytes:
         rank = rank * MOST_CODES // len(distinct)
     rank = rank.ravel()
     table = np.append(rank.max() + 1, rank) if codes.missing else rank
-    return np.asarray(table.astype(np.uint8))
+    return table.astype(np.uint8)
 
 
 def _same_column(a: TreeColumn, b: TreeColumn) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bayeskit.container.value_lists import ValueList
 from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile
+from bayeskit.storage.container import ValueList
 from bayeskit.tally.matching import check_one_kind
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Space, declared_values

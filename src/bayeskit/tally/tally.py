@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.container.packing import pack, unpack
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
+from bayeskit.storage.container import pack, unpack
 from bayeskit.tally.block_counts import BlockCounts
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.named import NamedStatistics

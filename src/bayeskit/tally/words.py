@@ -152,7 +152,7 @@ class WordCounts:
         cells: Counts = getattr(self, part)
         if not len(self.words):
             return cells[:0]
-        return np.asarray(np.add.reduceat(cells, self.indptr[:-1]))
+        return np.add.reduceat(cells, self.indptr[:-1])
 
     @property
     def word_of_cell(self) -> Ints:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import State
+from bayeskit.storage.model_file import State
 from bayeskit.topics.corpus import Corpus, digest, stream
 from bayeskit.topics.sampler import LEAST, MOST, Sampled, word_topics
 from bayeskit.typing import Array, Bools, Floats, Ints

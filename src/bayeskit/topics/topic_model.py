@@ -22,13 +22,13 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, BayesWarning, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
-from bayeskit.model_file import Saved
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.remedy import Remedy
+from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, below, checked_names, stream
 from bayeskit.topics.measures import (
@@ -303,7 +303,7 @@ class TopicModel(Stored, Transforms):
     def topic_shares_(self) -> Floats:
         """The share of each topic in all words."""
         counts = self._learnt_table.sum(axis=0)
-        return np.asarray(counts / max(counts.sum(), 1))
+        return counts / max(counts.sum(), 1)
 
     @property
     def log_likelihood_(self) -> float:

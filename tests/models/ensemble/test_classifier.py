@@ -11,7 +11,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit import kernels
-from bayeskit.container.packing import pack, unpack
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins
@@ -22,6 +21,7 @@ from bayeskit.models.ensemble import progress as bayes_progress
 from bayeskit.models.ensemble.class_chains import draw_chains
 from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
 from bayeskit.models.ensemble.members import draw_members
+from bayeskit.storage.container import pack, unpack
 
 GRID = (0.5, 2, 8, 32, 128, 512)
 KEYS = "columns", "values", "missing", "temperatures", "accuracy", "log loss", "importance", "trees", "line", "boosting"

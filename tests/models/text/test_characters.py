@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.container.packing import pack, unpack
 from bayeskit.data.text.tokens import count_documents
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.text import word_choice
 from bayeskit.models.text.reading import is_inside
+from bayeskit.storage.container import pack, unpack
 
 STEMS = ["walk", "talk", "jump", "paint", "climb", "visit", "order", "point", "frown", "whisk", "plant", "brush"]
 

@@ -163,7 +163,7 @@ def test_an_older_file_has_margins_and_no_probabilities():
 
 @pytest.mark.parametrize("change", ["scale", "loss", "bias", "none", "more"])
 def test_a_scale_that_no_fit_could_have_made_is_refused(change):
-    from bayeskit.container.packing import pack, unpack
+    from bayeskit.storage.container import pack, unpack
 
     header, arrays = unpack(to_bytes(fitted(*documents(40, ["a", "b"]))))
     held = header["state"]["held"]

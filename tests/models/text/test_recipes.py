@@ -10,12 +10,12 @@ from sklearn.exceptions import NotFittedError
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words.weights import multinomial
-from bayeskit.model_file import State
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.recipe import CONDITIONAL, Recipe
 from bayeskit.models.text.recipes import RECIPES, recipe_named, register
+from bayeskit.storage.model_file import State
 
 TEXTS = ["sun sun sea", "sea and sun", "rain and wind", "wind wind rain", "sun and wind"]
 LABELS = ["good", "good", "bad", "bad", "good"]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.container.packing import pack, unpack
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.text.recipes import RECIPES
+from bayeskit.storage.container import pack, unpack
 
 ANIMALS, WEATHER, LAW = (
     ["cat", "dog", "cow", "horse", "barks"],

@@ -7,8 +7,8 @@ from typing import Any
 
 from bayeskit.capabilities import Forgets, Learns, can
 from bayeskit.cli.options import Reading
-from bayeskit.disk.locks import PATIENCE
 from bayeskit.errors import BayesError, with_article
+from bayeskit.storage.files import LOCK_TIMEOUT
 
 DOING: dict[str, tuple[str, str, type]] = {
     "learn": ("learning", "+", Learns),
@@ -24,7 +24,7 @@ def change(
     as_json: bool,
     reading: Reading,
     text: str | None = None,
-    wait: float = PATIENCE,
+    wait: float = LOCK_TIMEOUT,
     drop_unlabelled: bool = False,
     weight: str | None = None,
 ) -> None:

@@ -65,7 +65,7 @@ def command(
     """
     from bayeskit.cli.console import Page
     from bayeskit.errors import BayesError
-    from bayeskit.evaluate.comparison import MEASURES
+    from bayeskit.evaluate.compare import MEASURES
 
     page = Page(json)
     check_plot(plot, data)
@@ -123,7 +123,7 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
     import sys
     from collections import Counter
 
-    from bayeskit.evaluate.side_by_side import LEAVE_ONE_OUT, compare
+    from bayeskit.evaluate.compare import LEAVE_ONE_OUT, compare
     from bayeskit.models.ensemble.progress import Bar
 
     folds = LEAVE_ONE_OUT if trials.leave_one_out else trials.folds
@@ -174,7 +174,7 @@ def record(comparison: Any) -> dict[str, Any]:
     """The comparison as plain data."""
     from dataclasses import asdict
 
-    from bayeskit.evaluate.comparison import MEASURES
+    from bayeskit.evaluate.compare import MEASURES
 
     several = len(comparison.datasets) > 1
     return {

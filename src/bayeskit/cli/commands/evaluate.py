@@ -143,7 +143,7 @@ def _left_out(model: Any, source: Any, target: str) -> Any:
 
 def _held_out(model: Any, source: Any) -> Any:
     from bayeskit.errors import BayesError
-    from bayeskit.evaluate.held_out import held_out
+    from bayeskit.evaluate.cross_validation import held_out
 
     if not hasattr(reader_of(model), "tally_"):
         raise BayesError("EM of words keeps no counts to set beside: use --folds 10, or evaluate it in Python")

@@ -235,7 +235,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
     from bayeskit.data.sheet import Figure
-    from bayeskit.explain.phrases import signed
+    from bayeskit.explain.evidence import signed
 
     head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")
@@ -260,7 +260,7 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
 
 
 def _value(contribution: Any) -> str:
-    from bayeskit.explain.phrases import cell
+    from bayeskit.explain.evidence import cell
 
     value = cell(contribution.value)
     return f"{value} (never seen)" if contribution.state == "unseen" else value

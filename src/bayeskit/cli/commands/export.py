@@ -93,11 +93,11 @@ def _refuse(fitted: Any, path: str, method: str) -> None:
 
 def _write(output: str, content: bytes) -> None:
     """To a file as a whole, or to standard output."""
-    from bayeskit.disk.writing import write_whole
     from bayeskit.printable import printable
+    from bayeskit.storage.files import write_file
 
     if output != "-":
-        write_whole(output, content)
+        write_file(output, content)
     elif sys.stdout.isatty():
         print(printable(content.decode(errors="replace")), end="")
     else:

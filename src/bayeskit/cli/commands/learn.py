@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, Weight, grouped
-from bayeskit.disk.locks import PATIENCE
+from bayeskit.storage.files import LOCK_TIMEOUT
 
 
 @grouped
@@ -21,7 +21,7 @@ def command(
     reading: Reading = AS_IT_IS,
     drop_unlabelled: DropUnlabelled = False,
     weight: Weight = None,
-    wait: Wait = PATIENCE,
+    wait: Wait = LOCK_TIMEOUT,
     json: Json = False,
 ) -> None:
     """Add the rows of a file to a model.

@@ -9,9 +9,9 @@ import typer
 
 from bayeskit.capabilities import HasProbabilities, LeavesColumnsOut, can
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
-from bayeskit.disk.writing import takes_a_stream
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
+from bayeskit.storage.files import is_stream
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.drift import Drift
@@ -124,7 +124,7 @@ def _drift_from(model: Any) -> Drift | None:
 
 def _is_read_at_once(output: str) -> bool:
     """Whether someone may read the answers while rows still come; a file appears when it is whole."""
-    return output == "-" or takes_a_stream(output)
+    return output == "-" or is_stream(output)
 
 
 def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:

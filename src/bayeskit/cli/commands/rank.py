@@ -41,7 +41,7 @@ def command(
       bayes rank mail.bayes new.csv --class spam -n 100 --keep id
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
-    from bayeskit.charts.curves import rank_chart
+    from bayeskit.charts.scores import rank_chart
     from bayeskit.cli.commands.predict import open_for
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, watched

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, unquote_plus
 
-from bayeskit.disk.paths import HIDDEN, SECRETS, strange_ports, without_secrets
 from bayeskit.errors import BayesError
+from bayeskit.storage.files import HIDDEN, SECRETS, hide_secrets, invalid_ports
 
 POSTGRES = ("postgresql", "postgres")
 SQLITE_FILES, DUCKDB_FILES = (".sqlite", ".sqlite3", ".db", ".db3"), (".duckdb", ".ddb")
@@ -39,9 +39,9 @@ class Address:
             return _postgres(written)
         ending = Path(written).suffix.lower()
         if ending in DUCKDB_FILES or ending in SQLITE_FILES:
-            return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, without_secrets(written))
+            return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, hide_secrets(written))
         raise BayesError(
-            f"{without_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
+            f"{hide_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
             f"name ends in {', '.join((*DUCKDB_FILES, *SQLITE_FILES))}"
         )
 
@@ -75,13 +75,13 @@ def _postgres(text: str) -> Address:
     table = next((unquote_plus(value) for name, value in given if name == "table"), None)
     settings = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
     passwords = [value for name, value in given if name.lower() in SECRETS]
-    passwords += [user.partition(":")[2], *strange_ports(place)]
+    passwords += [user.partition(":")[2], *invalid_ports(place)]
     if "@" in query and not user:  # a slash and a question mark within a password, or an @ within the query
         passwords.append(whole.rpartition("@")[0].partition(":")[2])
     secrets = {piece for password in passwords for piece in _pieces(password)}
     driver = f"postgresql://{before}{'?' + settings if settings else ''}"
     address = Address("postgres", driver, "", table, tuple(sorted(secrets, key=len, reverse=True)))
-    return replace(address, shown=without_secrets(f"postgresql://{place if user else address.hide(place)}"))
+    return replace(address, shown=hide_secrets(f"postgresql://{place if user else address.hide(place)}"))
 
 
 def _pieces(password: str) -> set[str]:

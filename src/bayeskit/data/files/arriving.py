@@ -25,9 +25,9 @@ from bayeskit.data.files.streams import COMPRESSIONS, InMemory, Spool
 from bayeskit.data.files.unreadable import Unreadable
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
-from bayeskit.disk.paths import open_bytes
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.remedy import Setting
+from bayeskit.storage.files import open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

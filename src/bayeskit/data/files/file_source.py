@@ -23,10 +23,10 @@ from bayeskit.data.files.streams import OnDisk, Place
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
-from bayeskit.disk.paths import expanded, lying_at, without_secrets
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
+from bayeskit.storage.files import expand_user, hide_secrets, path_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -330,7 +330,7 @@ def _places(path: str | Path) -> list[Place]:
     """The files of a path, sorted by name."""
     if str(path) == streams.STDIN:
         return [streams.stdin()]
-    where, lying = expanded(path), lying_at(path)
+    where, lying = expand_user(path), path_kind(path)
     if lying == "folder":
         files = [
             file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
@@ -343,7 +343,7 @@ def _places(path: str | Path) -> list[Place]:
         files = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
         if not files:
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
-            raise BadFile(f"{what} {without_secrets(path)!r} (looked in {Path.cwd()})")
+            raise BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()})")
     return [OnDisk(file) for file in files]
 
 

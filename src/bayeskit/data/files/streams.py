@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bayeskit.disk.paths import expanded, open_bytes, readable_at
+from bayeskit.storage.files import check_readable, expand_user, open_bytes
 
 STDIN = "-"
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -148,8 +148,8 @@ def stdin() -> Spool:
 
 def place_of(path: str | Path) -> OnDisk | Spool:
     """The file, or the pipe, of that name."""
-    if readable_at(path) == "file":
-        return OnDisk(expanded(path))
+    if check_readable(path) == "file":
+        return OnDisk(expand_user(path))
     return Spool(open_bytes(path), str(path), close=True)
 
 

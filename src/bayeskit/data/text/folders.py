@@ -16,10 +16,18 @@ from bayeskit.data.files.encodings import checked, transcoding
 from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
-from bayeskit.disk.paths import all_of, expanded, lying_at, open_bytes, read_bytes, readable_at, without_secrets
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Remedy
+from bayeskit.storage.files import (
+    check_readable,
+    expand_user,
+    hide_secrets,
+    open_bytes,
+    path_kind,
+    read_all,
+    read_bytes,
+)
 
 COLUMN = "text"  # the name of the column of documents in every batch
 TOGETHER = 1 << 24  # bytes of documents in a batch, about
@@ -53,7 +61,7 @@ class FolderSource:
 
         Names that start with a dot are left out. ``encoding`` is that of the files, where they are not UTF-8.
         """
-        folder = expanded(folder)
+        folder = expand_user(folder)
         if not folder.is_dir():
             raise BayesError(f"{folder} is no folder: it should hold one sub-folder for each class")
         classes = sorted(sub for sub in folder.iterdir() if sub.is_dir() and not sub.name.startswith("."))
@@ -79,7 +87,7 @@ class FolderSource:
         if list(map(str, given)).count(streams.STDIN) > 1:
             raise BayesError("standard input is read once: name - once")
         files = [file for path in given for file in _files_at(path)]
-        folder = expanded(given[0]) if len(given) == 1 and lying_at(given[0]) == "folder" else Path()
+        folder = expand_user(given[0]) if len(given) == 1 and path_kind(given[0]) == "folder" else Path()
         return cls(folder, tuple(files), encoding=checked(encoding, str(given[0])))
 
     @property
@@ -162,7 +170,7 @@ class LinesSource:
         paths = [str(path)] if isinstance(path, (str, Path)) else list(map(str, path))
         for one in paths:
             if one != streams.STDIN:
-                readable_at(one)
+                check_readable(one)
         name = "standard input" if paths[0] == streams.STDIN else paths[0]
         name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         return cls(tuple(paths), name, checked(encoding, name))
@@ -193,17 +201,17 @@ class LinesSource:
                 self.watch(Progress(start, read, total))
 
     def _size(self) -> int | None:
-        if any(path == streams.STDIN or readable_at(path) != "file" for path in self.paths):
+        if any(path == streams.STDIN or check_readable(path) != "file" for path in self.paths):
             return None
-        return sum(expanded(path).stat().st_size for path in self.paths)
+        return sum(expand_user(path).stat().st_size for path in self.paths)
 
     def _chunks(self, path: str) -> Iterator[bytes]:
         """Bytes in UTF-8 that end where a line ends."""
         try:
             if path == streams.STDIN:
                 yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1, "standard input")
-            elif readable_at(path) == "file":
-                with streams.unpacked(streams.OnDisk(expanded(path))) as (_, stream):
+            elif check_readable(path) == "file":
+                with streams.unpacked(streams.OnDisk(expand_user(path))) as (_, stream):
                     yield from self._lines(stream.read, path)
             else:
                 with open_bytes(path) as pipe:
@@ -314,13 +322,14 @@ class TextColumn:
 
 def _files_at(path: str | Path) -> list[Path]:
     """The file at a path, the files below a folder, or those that a pattern matches."""
-    lying = "pipe" if str(path) == streams.STDIN else lying_at(path)
+    lying = "pipe" if str(path) == streams.STDIN else path_kind(path)
     if lying is None:
-        files = [Path(name) for name in sorted(glob.glob(str(expanded(path)), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+        names = sorted(glob.glob(str(expand_user(path)), recursive=True))  # noqa: PTH207
+        files = [Path(name) for name in names if Path(name).is_file()]
         if not files:
-            raise BadFile(f"there is no file {without_secrets(path)!r} (looked in {Path.cwd()})")
+            raise BadFile(f"there is no file {hide_secrets(path)!r} (looked in {Path.cwd()})")
         return files
-    files = _files_below(expanded(path)) if lying == "folder" else [expanded(path)]
+    files = _files_below(expand_user(path)) if lying == "folder" else [expand_user(path)]
     if not files:
         raise BadFile(f"the folder {path} holds no file")
     return files
@@ -335,7 +344,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def _bytes_of(file: Path, encoding: str | None) -> bytes:
-    raw = all_of(sys.stdin.buffer) if str(file) == streams.STDIN else read_bytes(file)
+    raw = read_all(sys.stdin.buffer) if str(file) == streams.STDIN else read_bytes(file)
     return raw if encoding is None else transcoding(io.BytesIO(raw).read, encoding, str(file))(-1)
 
 

@@ -69,7 +69,7 @@ def _makes_final(before: list[npt.NDArray[np.uint32]]) -> Bools:
     lines = np.stack([*before, np.full_like(_ALL, SIGMA), np.full_like(_ALL, LINE_END)], axis=1)
     lines[ord("İ"), len(before) - 1] = ord("I")  # of the same kind, and one character when lower-cased
     lowered = _numbers(_text(lines.ravel()).lower()).reshape(lines.shape)
-    return np.asarray(lowered[:, -2] == FINAL_SIGMA)
+    return lowered[:, -2] == FINAL_SIGMA
 
 
 def _text(points: npt.NDArray[np.uint32]) -> str:

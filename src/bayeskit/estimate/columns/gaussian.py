@@ -94,7 +94,7 @@ class GaussianColumns(Columns):
 
         i = [self.names.index(name)]
         mean, spread = self.gaussian.mean[:, i], np.sqrt(self.gaussian.variance[:, i])
-        return np.asarray(mean + spread * ndtri((np.arange(n) + 0.5) / n))
+        return mean + spread * ndtri((np.arange(n) + 0.5) / n)
 
     def table(self, name: str, tally: Tally) -> Table:
         """Mean and variance of each class."""

@@ -146,7 +146,7 @@ class LeftOutKernel:
         if not len(values.points):
             return ~np.isnan(x)
         counted = values.counts[labels, slot] * (values.points[slot] == at)
-        return np.asarray(~np.isnan(x) & (counted < unit * (1 - GONE)))
+        return ~np.isnan(x) & (counted < unit * (1 - GONE))
 
     def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""

@@ -68,12 +68,12 @@ class LogNormalColumns(MomentColumns):
         """The formula above."""
         log_x, variance = logarithm(x), parameters["variance"]
         away = log_x - parameters["mean"]
-        return np.asarray(-0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x)
+        return -0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x
 
     @staticmethod
     def possible(x: Floats) -> Bools:
         """Numbers above zero."""
-        return np.asarray(x > 0)
+        return x > 0
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
         """A table of one cell; what ``unseen="error"`` refuses is for a table to say."""
@@ -105,7 +105,7 @@ class LogNormalColumns(MomentColumns):
         from scipy.special import ndtri
 
         mean, variance = (part[:, None] for part in self.parameters(name).values())
-        return np.asarray(np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n)))
+        return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
 
     def table(self, name: str, tally: Tally) -> Table:
         """The number in the middle of each class, mean and variance of the logarithms."""

@@ -72,7 +72,7 @@ class PoissonColumns(MomentColumns):
         size, rows = parameters["size"], parameters["rows"]
         some = x > 0
         ways = np.where(some, -betaln(size, np.where(some, x, 1.0)) - np.log(np.where(some, x, 1.0)), 0.0)
-        return np.asarray(ways - size * np.log1p(1 / rows) - x * np.log1p(rows))
+        return ways - size * np.log1p(1 / rows) - x * np.log1p(rows)
 
     @staticmethod
     def possible(x: Floats) -> Bools:
@@ -164,4 +164,4 @@ def log_poisson(count: npt.ArrayLike, rate: float) -> Floats:
     from scipy.special import gammaln, xlogy
 
     n = np.asarray(count, dtype=np.float64)
-    return np.asarray(xlogy(n, rate) - rate - gammaln(n + 1))
+    return xlogy(n, rate) - rate - gammaln(n + 1)

@@ -78,14 +78,14 @@ class StudentColumns(MomentColumns):
         beyond = np.isinf(squares)
         if beyond.any():  # a tail is never zero, however far
             far[beyond] = 2 * np.log(np.abs(away[beyond]))
-        return np.asarray(-betaln(0.5, freedom / 2) - logspace.log(width) - (freedom + 1) / 2 * far)
+        return -betaln(0.5, freedom / 2) - logspace.log(width) - (freedom + 1) / 2 * far
 
     def points(self, name: str, n: int) -> Floats:
         """Quantiles in even steps."""
         from scipy.special import stdtrit
 
         location, scale, freedom = (part[:, None] for part in self.parameters(name).values())
-        return np.asarray(location + scale * stdtrit(freedom, (np.arange(n) + 0.5) / n))
+        return location + scale * stdtrit(freedom, (np.arange(n) + 0.5) / n)
 
     def table(self, name: str, tally: Tally) -> Table:
         """Location, scale and degrees of freedom."""

@@ -115,7 +115,7 @@ class JointNormals(MeasuredColumns):
         lift = np.maximum(SINGULAR - least, 0.0)
         pull = (lift / np.where(lift > 0, 1 - least, 1.0))[:, None, None]
         correlation = (1 - pull) * correlation + pull * np.eye(len(self.names))
-        return np.asarray(correlation * size[:, :, None] * size[:, None, :])
+        return correlation * size[:, :, None] * size[:, None, :]
 
     def log_prior(self) -> float:
         assert self.mean is not None
@@ -172,7 +172,7 @@ class JointNormals(MeasuredColumns):
         scores = np.zeros((1, len(self.mean)))
         if len(self.used):
             self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+        return scores[0]
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None

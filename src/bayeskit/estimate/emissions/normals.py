@@ -169,7 +169,7 @@ class Normals(MeasuredColumns):
     def one_row(self, record: Mapping[str, Any]) -> Floats:
         mean, precision, constant = self.normal_form
         away = np.array([cell(record, self.names[j]) for j in self.used]) - mean
-        return np.asarray(np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1))
+        return np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1)
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None

@@ -105,7 +105,7 @@ class Rates(Emission):
         assert self.rate is not None
         scores = np.zeros((1, len(self.rate)))
         self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+        return scores[0]
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.rate is not None
@@ -202,7 +202,7 @@ class CountShares(Emission):
         assert self.probabilities is not None
         scores = np.zeros((1, len(self.probabilities)))
         self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+        return scores[0]
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.probabilities is not None

@@ -101,7 +101,7 @@ class Symbols(Emission):
                 " to leave the column out for such rows.",
                 culprit=(self.name, record.get(self.name)),
             )
-        return np.asarray(self.log_table[code])
+        return self.log_table[code]
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

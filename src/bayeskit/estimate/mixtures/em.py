@@ -124,7 +124,7 @@ class Cells:
 
     def log_density(self, parts: Parts) -> Floats:
         """ln p(x) of each row under a mixture, but for the scale of the numbers."""
-        return np.asarray(logspace.log_sum_exp(self._log_joint(parts)))
+        return logspace.log_sum_exp(self._log_joint(parts))
 
     def _grown(self, shares: Floats, rounds: int) -> Mixture:
         before = -np.inf
@@ -195,7 +195,7 @@ class Cells:
         shares = np.full((n, k), 0.05 / k)
         shares[np.arange(n), which] += 0.95
         shares = shares[:, : int(which.max()) + 1]
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def _distances(self, row: int) -> Floats:
         """Squared distance to one row: one for each other value, numbers in standard deviations; gaps are near."""
@@ -205,7 +205,7 @@ class Cells:
         one = np.asarray(self.slots[[row]].todense() if hasattr(self.slots, "todense") else self.slots[[row]])[0]
         value = one * ~np.isnan(self.pseudo)  # a slot of a missing cell is no value, unless it counts as one
         asked = np.isin(self.column_of, self.column_of[value > 0]) & ~np.isnan(self.pseudo)
-        return np.asarray(apart.sum(axis=1) + self.slots @ (asked - value))
+        return apart.sum(axis=1) + self.slots @ (asked - value)
 
 
 def _indicators(codes: list[Array], sizes: list[int], n_rows: int) -> Any:

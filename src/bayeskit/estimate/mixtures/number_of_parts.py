@@ -71,7 +71,7 @@ class HeldOut:
         """ln P(class | row) with so many parts of each class."""
         scores = self.log_prior + np.column_stack([of[k] for of, k in zip(self.densities, numbers, strict=True)])
         log_p = np.nan_to_num(logspace.log_posterior_of(scores, self.labels), nan=-np.inf)
-        return np.asarray(np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
+        return np.maximum(log_p, logspace.log(LEAST_PROBABILITY))
 
 
 def numbers_to_try(most: int, n_rows: int, folds: int) -> tuple[int, ...]:

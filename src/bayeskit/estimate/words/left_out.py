@@ -99,7 +99,7 @@ class LeftOutWords:
         others, total = self._others()
         length = self.by_document(self.values)[:, None]
         log_total = np.where(length > 0, logspace.log(total + self.pseudo_total[:, None]), 0.0)
-        return np.asarray(length * log_total - self.weighed(logspace.log(others + self.alpha)))
+        return length * log_total - self.weighed(logspace.log(others + self.alpha))
 
     def normalised_complement(self, counts: Floats) -> Floats:
         """The same divided by Σ_w ∣ln θ'∣ over all words that are left."""
@@ -111,7 +111,7 @@ class LeftOutWords:
         left = total + self.pseudo_total[:, None]
         log_total = np.where(left > 0, logspace.log(left), 0.0)  # without any word there is nothing to share out
         size = self.n_words[:, None] * log_total - (whole + self.by_document(after - before))
-        return np.asarray(self.complement() / np.where(size > 0, size, 1.0))
+        return self.complement() / np.where(size > 0, size, 1.0)
 
 
 def set_of_words(documents: Floats, n_documents: Floats, pseudo: Floats, d: LeftOutDocuments) -> Floats:

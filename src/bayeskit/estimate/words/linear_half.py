@@ -49,7 +49,7 @@ def shares(counts: Array, lengths: Floats, runs: Bools, indptr: Array) -> Floats
     by, document = 1.0 + np.log(counts.astype(np.float64)), document_of_cell(indptr)
     square = np.square(by * lengths)
     of_words, of_runs = (sums_by_document(np.where(part, square, 0.0), indptr) for part in (~runs, runs))
-    return np.asarray(by * np.where(runs, _inverse_root(of_runs)[document], _inverse_root(of_words)[document]))
+    return by * np.where(runs, _inverse_root(of_runs)[document], _inverse_root(of_words)[document])
 
 
 def _inverse_root(square: Floats) -> Floats:
@@ -142,7 +142,7 @@ class LinearFit:
     def by_class(self, packed: Any) -> Floats:
         """Rows of the kernel as rows of classes, which sum to zero."""
         if self.n_classes == 2:
-            return np.asarray(packed.astype(np.float64) * np.array([-0.5, 0.5]))
+            return packed.astype(np.float64) * np.array([-0.5, 0.5])
         return np.asarray(packed[:, : self.n_classes], dtype=np.float64)
 
 

@@ -42,7 +42,7 @@ class DocumentEM:
 
     def log_joint(self, x: Any) -> Floats:
         """β x·W + ln prior of documents x (documents, words)."""
-        return np.asarray(self.beta * (x @ self.weights) + self.log_prior)
+        return self.beta * (x @ self.weights) + self.log_prior
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def left_out_scores(
         )  # fmt: skip
         known = np.bincount(document_of_cell(indptr), having - of_cell > GONE * having, minlength=len(sums))
         scores[rows] = sums * (np.maximum(known, 1.0) ** -weights.g)[:, None]
-    return np.asarray(scores + d.log_prior + np.array([weights.bias.get(label, 0.0) for label in d.classes]))
+    return scores + d.log_prior + np.array([weights.bias.get(label, 0.0) for label in d.classes])
 
 
 def best(candidates: list[tuple[EvidenceWeights, Any]]) -> tuple[EvidenceWeights, Any]:
@@ -253,14 +253,14 @@ def scores(
     kernels.score_rows(indptr, ids, 1.0 + log_count, tables[0], out, n_threads)
     kernels.score_rows(indptr, ids, log_count, tables[1], out, n_threads)
     out *= distinct_scale(indptr, g)[:, None]
-    return np.asarray(out + constant)
+    return out + constant
 
 
 def distinct_scale(indptr: Array, g: float) -> Floats:
     """u^−g of each document, u the number of its distinct known words, at least 1."""
-    return np.asarray(np.maximum(np.diff(indptr), 1).astype(np.float64) ** -g)
+    return np.maximum(np.diff(indptr), 1).astype(np.float64) ** -g
 
 
 def log_prior_of(class_counts: Array) -> Floats:
     """ln(n_c / n)."""
-    return np.asarray(logspace.log(class_counts / class_counts.sum()))
+    return logspace.log(class_counts / class_counts.sum())

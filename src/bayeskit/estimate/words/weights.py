@@ -183,7 +183,7 @@ def sums_by_document(values: Floats, indptr: Array) -> Floats:
 def cosine_normalised(values: Floats, indptr: Array) -> Floats:
     """Values divided by the length √Σv² of their document; an empty document stays so."""
     length = np.sqrt(sums_by_document(values * values, indptr))
-    return np.asarray(values / np.where(length > 0, length, 1.0)[document_of_cell(indptr)])
+    return values / np.where(length > 0, length, 1.0)[document_of_cell(indptr)]
 
 
 def inverse_document_frequency(documents: Floats, n_documents: float) -> Floats:
@@ -202,7 +202,7 @@ def smooth_idf(documents: Floats, n_documents: float) -> Floats:
     >>> smooth_idf(np.array([1.0, 5.0]), 5).round(6).tolist()
     [2.098612, 1.0]
     """
-    return np.asarray(1 + np.log((1 + n_documents) / (1 + documents)))
+    return 1 + np.log((1 + n_documents) / (1 + documents))
 
 
 def tf_idf(counts: Floats, ids: Array, indptr: Array, idf: Floats) -> Floats:

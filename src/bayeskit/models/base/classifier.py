@@ -246,13 +246,13 @@ class Classifier(Stored, TakesLabels):
             return cast(Array, self._scored_there(X, "predict"))
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
-            return np.asarray(self.classes_[first_best(one)])
+            return self.classes_[first_best(one)]
         chosen, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
             impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
             chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
         impossible.tell()
-        return np.asarray(self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0])
+        return self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0]
 
     def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
         """A frame of a cluster with what this model says of its rows."""

@@ -63,7 +63,7 @@ class CodedClassifier(TallyClassifier):
 
     def log_prior(self, tally: Tally) -> Floats:
         """ln P(class)."""
-        return np.asarray(logspace.log(class_prior(self.prior, tally.classes, tally.class_counts)))
+        return logspace.log(class_prior(self.prior, tally.classes, tally.class_counts))
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, and choose the ``temperature`` that predicts the classes best, leaving each row out in turn."""

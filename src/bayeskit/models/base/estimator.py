@@ -241,7 +241,7 @@ def clone(model: Model) -> Model:
     if not isinstance(model, Estimator):
         from sklearn.base import clone as sklearn_clone
 
-        return sklearn_clone(model)  # type: ignore[no-any-return]
+        return sklearn_clone(model)
     settings = {name: _copied(value) for name, value in model.get_params(deep=False).items()}
     fresh = type(model)(**settings)
     heard = "_advice" if "_advice" in vars(model) else "_advice_of_clones"

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import LeavesOut, can
 from bayeskit.errors import BayesWarning
-from bayeskit.evaluate.fitted_parts import fitted_on
-from bayeskit.evaluate.folds import labelled_table, posterior_over, stratified_folds
+from bayeskit.evaluate.cross_validation import fitted_on, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from bayeskit.disk.locks import PATIENCE, locked
 from bayeskit.errors import BadFile, BayesWarning
-from bayeskit.model_file import Saved, State, Template, check_changeable, write_model
 from bayeskit.models import load, model_of, refuse_unsaved, saved_class, saved_of, to_bytes
 from bayeskit.models.base.estimator import Estimator
+from bayeskit.storage.files import LOCK_TIMEOUT, lock_file
+from bayeskit.storage.model_file import Saved, State, Template, check_is_file, write_model
 from bayeskit.tally.tally import Tally
 
 
@@ -128,7 +128,7 @@ def _from_template(value: Any) -> Any:
 
 
 @contextmanager
-def updating(path: str | Path, timeout: float | None = PATIENCE) -> Iterator[Any]:
+def updating(path: str | Path, timeout: float | None = LOCK_TIMEOUT) -> Iterator[Any]:
     """The model of a file, written back when the block ends; after an error in it, the file is as it was.
 
     Others who change the file this way, in this process or in another, by ``bayes learn`` or ``bayes forget``, wait
@@ -146,8 +146,8 @@ def updating(path: str | Path, timeout: float | None = PATIENCE) -> Iterator[Any
     ...     load(f"{folder}/sky.bayes").tally_.n_rows
     3
     """
-    check_changeable(path)
-    with locked(path, timeout):
+    check_is_file(path)
+    with lock_file(path, timeout):
         model = load(path)
         yield model
         write_model(path, to_bytes(model))

@@ -15,12 +15,12 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
 from bayeskit.explain.informative import Telling, telling
 from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.model_file import State
 from bayeskit.models.base.available import available_where, having
 from bayeskit.models.base.column_advice import advise_spikes, tell_lost, tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
 from bayeskit.models.base.learner import Learner
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings

@@ -28,7 +28,6 @@ from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
-from bayeskit.model_file import State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
@@ -53,6 +52,7 @@ from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.ensemble.structure_parts import from_parts, to_parts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, Rows

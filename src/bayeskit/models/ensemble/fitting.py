@@ -262,7 +262,7 @@ def without_columns(structure: Structure, exponents: Floats) -> Structure:
 
 def left_out_prior(rows: LearntRows, asked: Ints) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
-    return np.asarray(logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO)))
+    return logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO))
 
 
 @dataclass(frozen=True)

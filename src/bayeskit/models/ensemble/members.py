@@ -102,7 +102,7 @@ def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Flo
     cuts: Floats = np.sort(numbers[ranks - 1] / 2 + numbers[ranks] / 2)
     inside = cuts < numbers[-1]
     inside[1:] &= cuts[1:] != cuts[:-1]
-    return np.asarray(cuts[inside])
+    return cuts[inside]
 
 
 def _information(rows: LearntRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:

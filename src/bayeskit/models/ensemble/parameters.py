@@ -56,7 +56,7 @@ class EnsembleParameters:
     @cached_property
     def log_start(self) -> Floats:
         """ln P(class) as the ensemble has it of a row of which nothing is known."""
-        return np.asarray(log_scores(self, unknown(self, 1), 1)[0])
+        return log_scores(self, unknown(self, 1), 1)[0]
 
     @cached_property
     def tree_tables(self) -> list[Bytes]:
@@ -66,7 +66,7 @@ class EnsembleParameters:
 
 def prior_of(rows: LearntRows) -> Floats:
     """P(class) = (n_y + 1) / (n + C)."""
-    return np.asarray(smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes)))
+    return smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes))
 
 
 def some_columns(n_columns: int) -> list[Ints]:
@@ -201,7 +201,7 @@ def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
 def capped(scores: Floats, n: float) -> Floats:
     """ln ((n softmax(s) + 1) / (n + C)): n rows allow no more."""
     proba = logspace.normalise(np.ascontiguousarray(scores))[0]
-    return np.asarray(logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1])))
+    return logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1]))
 
 
 class TableSize(NamedTuple):

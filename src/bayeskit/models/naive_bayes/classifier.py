@@ -35,8 +35,7 @@ from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
-from bayeskit.explain.densities import DensityTable, class_densities
-from bayeskit.explain.images import ClassImages, class_images
+from bayeskit.explain.densities import ClassImages, DensityTable, class_densities, class_images
 from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone

@@ -26,7 +26,6 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import linear_half, weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
 from bayeskit.export.scoring_form import WordShares, WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.candidate_words import Reading, Trying
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, has_space
@@ -35,6 +34,7 @@ from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, evidence_candidates, fit_halves
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
 from bayeskit.models.text.word_choice import has_many_runs, limits_of
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Singles
@@ -124,7 +124,7 @@ class PooledParameters(Parameters):
         """What a word says by being the only one of its kind in a document."""
         said, fitted, _ = self.tables
         idf = self.pooled[:, 1:2]
-        return np.asarray(said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0))
+        return said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0)
 
     def without_words(self, rows: TokenRows) -> Floats:
         """The scores before any word (documents, classes): the prior, and where there are words the constants."""

@@ -19,7 +19,6 @@ from bayeskit.errors import BadFile, BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
@@ -31,6 +30,7 @@ from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, Rec
 from bayeskit.models.text.recipes import RECIPES
 from bayeskit.models.text.word_choice import check_limits, limits_of, tally_of_words, tally_within_limits
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

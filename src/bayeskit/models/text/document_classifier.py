@@ -23,7 +23,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import log_prior_without
-from bayeskit.evaluate.similarity import cosine_similarity, cosine_to_centroids
+from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.classifier import stacked
@@ -171,7 +171,7 @@ class DocumentClassifier(TallyClassifier):
     def score_samples(self, X: Any) -> Floats:
         """ln P(document), with length term and multinomial coefficient; known words alone."""
         likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
-        return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
+        return logspace.log_sum_exp(likelihood + self.params_.log_prior)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], Array]:
         """Documents drawn from the model and their classes: one coin a word, or a length and then words."""

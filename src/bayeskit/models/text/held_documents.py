@@ -55,7 +55,7 @@ class Room:
         """Bytes of documents in their words, of their scores, and of the features of some."""
         features = FEATURE * n_features(self.n_classes) * np.minimum(n_documents, self.n_sampled)
         each = (DOCUMENT + SCORE * self.n_classes) * np.asarray(n_documents, np.float64)
-        return np.asarray(CELL * np.asarray(n_cells, np.float64) + each + features)
+        return CELL * np.asarray(n_cells, np.float64) + each + features
 
     def of_words(self, n_words: int) -> float:
         """Bytes of the tables of words."""

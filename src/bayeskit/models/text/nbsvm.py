@@ -26,7 +26,6 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words.weights import WordWeights
-from bayeskit.model_file import State
 from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import PresenceParameters
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
@@ -34,6 +33,7 @@ from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Setting
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
@@ -218,4 +218,4 @@ def log_count_ratio(present: Any, own: Bools, pseudo: Floats) -> Floats:
     """r = ln((p/∥p∥₁) / (q/∥q∥₁)) of each word."""
     p = pseudo + np.asarray(present[own].sum(axis=0)).ravel()
     q = pseudo + np.asarray(present[~own].sum(axis=0)).ravel()
-    return np.asarray(logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum())))
+    return logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum()))

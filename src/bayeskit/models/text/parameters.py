@@ -91,7 +91,7 @@ class WordParameters(Parameters):
     @property
     def constant(self) -> Floats:
         """What words are added to."""
-        return np.asarray(self.log_prior + self.weights.constant)
+        return self.log_prior + self.weights.constant
 
     @property
     def table(self) -> Floats:
@@ -114,7 +114,7 @@ class WordParameters(Parameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        return np.asarray(self.values(rows)[:, None] * self.table[rows.ids])
+        return self.values(rows)[:, None] * self.table[rows.ids]
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class CoinParameters(PresenceParameters):
 
     def parts(self, rows: TokenRows) -> Floats:
         """What each cell adds to the score (cells, classes)."""
-        return np.asarray(self.said_by_presence[rows.ids])
+        return self.said_by_presence[rows.ids]
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
         """Weights, and what they are added to; refused where words are certain."""

@@ -202,7 +202,7 @@ def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
     cells = (rows.ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     cells = (cells ^ (cells >> np.uint64(29))) * (rows.counts.astype(np.uint64) * np.uint64(2) + np.uint64(1))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
-    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
 
 
 def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats:
@@ -226,7 +226,7 @@ def is_inside(words: Words) -> Bools:
     first, last = words.offsets[:-1], words.offsets[1:] - 1
     long = last > first
     marked = np.append(words.data, 0) == ord("-")
-    return np.asarray(long & (marked[first] | marked[last]) & ~has_space(words))
+    return long & (marked[first] | marked[last]) & ~has_space(words)
 
 
 def class_sums(rows: TokenRows, values: Floats | None, labels: Array, weights: Floats | None, sums: Floats) -> Floats:

@@ -27,11 +27,11 @@ from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.memory import memory_allowed
-from bayeskit.model_file import State
 from bayeskit.models.base.available import Conditional
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import LabelledDocuments, read_all
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats

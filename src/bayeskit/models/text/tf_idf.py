@@ -18,12 +18,12 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.words import weights as word_weights
 from bayeskit.estimate.words.weights import WordWeights, inverse_document_frequency
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import Parameters, WordParameters
 from bayeskit.models.text.reading import count_more, document_frequency, mass_tally
 from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import ROUNDING

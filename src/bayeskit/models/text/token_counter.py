@@ -18,7 +18,7 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import inverse_document_frequency, tf_idf
-from bayeskit.evaluate.similarity import cosine_similarity
+from bayeskit.evaluate.metrics import cosine_similarity
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.tally.words import choose_words

@@ -18,13 +18,13 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.words import unlabelled_em as text_em
 from bayeskit.estimate.words.unlabelled_em import DocumentEM
 from bayeskit.estimate.words.weights import smooth_idf
-from bayeskit.model_file import State
 from bayeskit.models.base.ties import first_best
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.reading import LabelledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.state import LARGEST
 from bayeskit.models.text.word_choice import rows_within_limits
+from bayeskit.storage.model_file import State
 from bayeskit.tolerance import OFF_ONE
 from bayeskit.typing import Array, Floats
 

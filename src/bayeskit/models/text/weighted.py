@@ -25,7 +25,6 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.words import weighted_evidence
 from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.model_file import State
 from bayeskit.models.text.candidate_words import Trying
 from bayeskit.models.text.parameters import Parameters
 from bayeskit.models.text.reading import LabelledDocuments, count_more, is_inside
@@ -33,6 +32,7 @@ from bayeskit.models.text.recipe import Leaving, Recipe, Settings, Training
 from bayeskit.models.text.state import check_numbers, finite
 from bayeskit.models.text.word_choice import limits_of
 from bayeskit.remedy import Setting
+from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
@@ -55,7 +55,7 @@ class EvidenceParameters(Parameters):
     @property
     def constant(self) -> Floats:
         """What words are added to."""
-        return np.asarray(self.log_prior + self.bias)
+        return self.log_prior + self.bias
 
     @property
     def table(self) -> Floats:
@@ -84,7 +84,7 @@ class EvidenceParameters(Parameters):
         """What each cell adds to the score (cells, classes)."""
         log_count = logspace.log(rows.counts.astype(np.float64))[:, None]
         scale = np.repeat(weighted_evidence.distinct_scale(rows.indptr, self.g), np.diff(rows.indptr))[:, None]
-        return np.asarray(scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids]))
+        return scale * ((1 + log_count) * self.tables[0][rows.ids] + log_count * self.tables[1][rows.ids])
 
 
 @dataclass(frozen=True)

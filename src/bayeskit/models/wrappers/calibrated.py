@@ -37,11 +37,9 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
-from bayeskit.evaluate.fitted_parts import fit_wrapped
-from bayeskit.evaluate.folds import log_probabilities
+from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows, telescoped
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -50,6 +48,7 @@ from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats, Ints
 
@@ -165,14 +164,14 @@ class Calibrated(Composite, PredictsClasses):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row; of those that the curves hold for equal, the one that scored higher."""
         scores = self._log_scores(X)
-        return np.asarray(self.classes_[self.most_probable(self.calibrated(scores), scores)])
+        return self.classes_[self.most_probable(self.calibrated(scores), scores)]
 
     def most_probable(self, p: Floats, scores: Floats) -> Ints:
         """The place of the class of each row by calibrated probabilities and the scores behind them."""
         tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
         chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)
         impossible = np.isneginf(chosen.max(axis=1))
-        return np.asarray(np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1)))
+        return np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
 
     @available_where(_says_terms, "the classifier does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:

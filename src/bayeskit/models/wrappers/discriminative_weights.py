@@ -26,13 +26,13 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.exporting import Exported
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.typing import Array, Floats
 
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more

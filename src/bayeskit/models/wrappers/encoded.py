@@ -17,7 +17,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, open_source
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.fitted_parts import fit_wrapped
+from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.available import available_where
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses

@@ -146,12 +146,12 @@ class BayesOptimalClassifier(_Committee):
     def predict_proba(self, X: Any) -> Floats:
         """Σ_h P(c | h, x) · P(h | D) of each row (rows, classes)."""
         votes = self._votes(X)
-        return np.asarray(np.tensordot(self.posterior_, votes, axes=1))
+        return np.tensordot(self.posterior_, votes, axes=1)
 
     def predict(self, X: Any) -> Array:
         """The class with the largest share of the vote."""
         chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self.classes_[chosen]
 
     def expected_error(self, X: Any) -> float:
         """The share of rows it will get wrong if the stated posterior is true: mean of 1 − max_c P(c | x)."""
@@ -178,12 +178,12 @@ class GibbsClassifier(_Committee):
         drawn = np.random.default_rng(_seed(self.random_state)).choice(
             len(votes), size=votes.shape[1], p=self.posterior_
         )
-        return np.asarray(votes[drawn, np.arange(votes.shape[1])])
+        return votes[drawn, np.arange(votes.shape[1])]
 
     def predict(self, X: Any) -> Array:
         """The class that the drawn hypothesis says."""
         chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self.classes_[chosen]
 
     def expected_error(self, X: Any) -> float:
         """The share of rows it will get wrong if the stated posterior is true: mean of Σ_h P(h) (1 − P(c_h | x))."""

@@ -22,7 +22,6 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.words.unlabelled_em import balanced
-from bayeskit.model_file import Saved, State
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -31,6 +30,7 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
+from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONVERGED
 from bayeskit.typing import Array, Floats
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.container.packing import pack, unpack
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.memory import Need, check_memory
 from bayeskit.models import from_bytes, to_bytes
+from bayeskit.storage.container import pack, unpack
 from fuzz.model_files import Parts, altered, check, parts_of, seeds
 
 PORTIONS, EACH = 40, 250

@@ -1,7 +1,7 @@
 """The .bayes file: schema, tally and settings of a model, only data; models that it wraps stand within it.
 
 No type, code or path is taken from a file: settings are plain values, and objects among them are made by the
-fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.container.packing`.
+fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.storage.container`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.container.packing import MAGIC, pack, unpack
 from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.disk.locks import PATIENCE, NoLocks, is_mine, locked
-from bayeskit.disk.paths import read_bytes, readable_at, resolved
-from bayeskit.disk.writing import write_whole
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.estimate.variance import VarianceFloor
+from bayeskit.storage.container import MAGIC, pack, unpack
+from bayeskit.storage.files import (
+    LOCK_TIMEOUT,
+    check_readable,
+    holds_lock,
+    lock_file,
+    read_bytes,
+    resolve_links,
+    write_file,
+)
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -204,29 +210,29 @@ def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]
     return State(written["held"], arrays[at:]), arrays[:at]
 
 
-def read_whole(path: str | Path) -> bytes:
-    """The bytes of a model's file or of a pipe; of what is no model, the first few and no more."""
+def read_model_bytes(path: str | Path) -> bytes:
+    """Read the bytes of a model's file or of a pipe; of anything else, only the first few."""
     return read_bytes(path, MAGIC)
 
 
 def write_model(
-    path: str | Path, data: bytes, timeout: float | None = PATIENCE, waiting: Callable[[str], None] | None = None
+    path: str | Path,
+    data: bytes,
+    timeout: float | None = LOCK_TIMEOUT,
+    on_wait: Callable[[], None] | None = None,
 ) -> None:
-    """Write the bytes of a model, as a whole; where someone is changing the model that is there, after them."""
-    if is_mine(path) or not os.path.isfile(resolved(path)):  # noqa: PTH113  (it may lie where nobody may look)
-        write_whole(path, data)
+    """Write the bytes of a model as a whole; an existing file is locked first, unless this thread has locked it."""
+    if holds_lock(path) or not os.path.isfile(resolve_links(path)):  # noqa: PTH113  (its folder may be unreadable)
+        write_file(path, data)
         return
-    try:
-        with locked(path, timeout, waiting):
-            write_whole(path, data)
-    except NoLocks:  # nobody can be changing it
-        write_whole(path, data)
+    with lock_file(path, timeout, on_wait):
+        write_file(path, data)
 
 
-def check_changeable(path: str | Path) -> None:
-    """Refuse to change what is no file at rest, before it is locked."""
-    if readable_at(path) == "pipe":
-        raise BadFile(f"{path} is a pipe: a model that is to be changed lies in a file")
+def check_is_file(path: str | Path) -> None:
+    """Raise an error, before anything is locked, for a model that does not come from a file."""
+    if check_readable(path) == "pipe":
+        raise BadFile(f"{path} is a pipe", hint="a model can be changed only in a file")
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -17,12 +17,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit import model_file
-from bayeskit.container.packing import HEADER_LIMIT, MAGIC, pack, unpack
-from bayeskit.container.value_lists import ValueLists, is_packable
 from bayeskit.datasets import load_penguins, load_worked_example
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.models import SAVED, from_bytes, saved_class, to_bytes
+from bayeskit.storage import model_file
+from bayeskit.storage.container import HEADER_LIMIT, MAGIC, ValueLists, is_packable, pack, unpack
 
 BIRDS = load_penguins()
 WORDS = [f"word {i:04}" for i in range(600)]

@@ -1,26 +1,39 @@
-"""Models side by side: each learns and is tested on the same rows of the same tables."""
+"""Compare models on the same folds: paired differences, Wilcoxon signed-rank tests and their records.
+
+Formula: the Bayesian signed-rank test
+"""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, LeavesOut, can
+from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import positions
+from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.comparison import MEASURES, Comparison, Refusal
+from bayeskit.evaluate.cross_validation import (
+    Index,
+    LabelledTable,
+    check_folds,
+    fitted_on,
+    labelled_table,
+    posterior_over,
+    stratified_folds,
+)
 from bayeskit.evaluate.evaluation import Evaluation
-from bayeskit.evaluate.fitted_parts import fitted_on
-from bayeskit.evaluate.folds import Index, LabelledTable, check_folds, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
+from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
-from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.tolerance import LEAST_PROBABILITY, TIE
 from bayeskit.typing import Bools, Floats
 
 Progress = Callable[[str, str], object]
@@ -236,3 +249,222 @@ def _measured(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, s
     board.add(truth, chosen, log_true, brier(logspace.exp(log_posterior), truth), None, lost)
     found = board.measures()
     return np.array([found.accuracy, found.log_loss, found.brier, seconds])
+
+
+MEASURES = {"accuracy": 1, "log_loss": -1, "brier": -1, "seconds": -1}
+"""What is measured, and whether more of it is better."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A model that a table was nothing for, and why."""
+
+    dataset: str
+    model: str
+    why: str
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Readable, Drawable):
+    """Scores of models on data sets, all by the same folds. Frozen, and plain data.
+
+    Attributes
+    ----------
+    models, datasets: their names; ``n_rows`` of each data set.
+    method: "5-fold cross-validation", "3 × 10-fold cross-validation" or "leave-one-out".
+    accuracy, log_loss, brier, seconds: (data sets, models), means over the folds; NaN where a model refused the table.
+        Probabilities below 1e-15 count as that in the log loss; ``seconds`` are CPU time of fit and predict of a fold.
+    by_fold: for each measure and data set, the scores (folds, models).
+    refused: who took which table not, and why.
+    """
+
+    models: tuple[str, ...]
+    datasets: tuple[str, ...]
+    n_rows: tuple[int, ...]
+    method: str
+    accuracy: Floats = field(compare=False)
+    log_loss: Floats = field(compare=False)
+    brier: Floats = field(compare=False)
+    seconds: Floats = field(compare=False)
+    by_fold: Mapping[str, tuple[Floats, ...]] = field(compare=False)
+    refused: tuple[Refusal, ...] = ()
+
+    def scores(self, measure: str = "accuracy") -> Floats:
+        """One of the measures (data sets, models)."""
+        if measure not in MEASURES:
+            raise BayesError(f"{measure!r} is none of {', '.join(MEASURES)}{did_you_mean(measure, tuple(MEASURES))}")
+        return np.asarray(getattr(self, measure))
+
+    def against(self, first: str, second: str, measure: str = "accuracy", rope: float = 0.01) -> Duel:
+        """One model against another over the data sets: wins, Wilcoxon's and the Bayesian signed-rank test."""
+        a, b = (self.scores(measure)[:, self._place(name)] for name in (first, second))
+        return duel(first, second, measure, MEASURES[measure] * (a - b), rope)
+
+    def duels(self, measure: str = "accuracy", rope: float = 0.01) -> tuple[Duel, ...]:
+        """The first model against each of the others."""
+        return tuple(self.against(self.models[0], other, measure, rope) for other in self.models[1:])
+
+    def ranks(self, measure: str = "accuracy") -> Floats:
+        """The mean rank of each model over the data sets that all took (1 is the best; ties share)."""
+        from scipy.stats import rankdata
+
+        scores = self.scores(measure) * -MEASURES[measure]
+        whole = scores[~np.isnan(scores).any(axis=1)]
+        return np.asarray(rankdata(whole, axis=1).mean(axis=0)) if len(whole) else np.full(len(self.models), np.nan)
+
+    def table(self, measure: str = "accuracy") -> Table:
+        """One line for a data set, one column for a model."""
+        scores = self.scores(measure)
+        columns = {
+            name: [None if np.isnan(v) else float(v) for v in scores[:, i]] for i, name in enumerate(self.models)
+        }
+        return Table({"data set": list(self.datasets), "rows": list(self.n_rows), **columns}, keys=2)
+
+    @property
+    def means(self) -> Table:
+        """The means over the data sets that all models took, and mean ranks by accuracy and log loss.
+
+        Where there is no such set, each model has the mean over those that it took.
+        """
+        whole = ~np.isnan(self.accuracy).any(axis=1)
+        columns: dict[str, Any] = {"model": list(self.models)}
+        for measure in MEASURES:
+            scores = self.scores(measure)[whole] if whole.any() else self.scores(measure)
+            taken = ~np.isnan(scores)
+            n = np.where(taken.any(axis=0), taken.sum(axis=0), np.nan)
+            columns[measure.replace("_", " ")] = np.where(taken, scores, 0.0).sum(axis=0) / n
+        if len(self.datasets) > 1:
+            columns["rank by accuracy"], columns["rank by log loss"] = self.ranks(), self.ranks("log_loss")
+        return Table(columns)
+
+    def chart(self, first: str | None = None, second: str | None = None, measure: str = "accuracy") -> Any:
+        """The first model against the second over many data sets, as a scatter; over one or two sets bars of all."""
+        self.scores(measure)
+        for name in (first, second):
+            if name is not None:
+                self._place(name)
+        return draw(self, first=first, second=second, measure=measure)
+
+    def _place(self, name: str) -> int:
+        if name not in self.models:
+            raise BayesError(f"{name!r} is none of {', '.join(self.models)}{did_you_mean(name, self.models)}")
+        return self.models.index(name)
+
+    @property
+    def sheet(self) -> Sheet:
+        """Means, one line for a data set, and what the first model has won."""
+        several = len(self.datasets) > 1
+        over = f"{len(self.datasets)} data sets" if several else f"{self.datasets[0]}, {self.n_rows[0]:,} rows"
+        means = {
+            name: [v if isinstance(v, str) else Figure(f"{v:.4g}") for v in self.means[name]]
+            for name in self.means.column_names
+        }
+        parts: list[Any] = ["", Grid(means)]
+        if several:
+            parts += ["", "Accuracy:", _rounded(self.table())]
+            parts += ["", Items([one.sentence for m in ("accuracy", "log_loss") for one in self.duels(m)])]
+        if self.refused:
+            parts += ["", Items([f"{r.model} did not take {r.dataset}: {r.why}" for r in self.refused])]
+        return Sheet(f"{len(self.models)} models on {over}, {self.method}", tuple(parts))
+
+
+def _rounded(table: Table) -> Grid:
+    shown = {
+        name: [v if not isinstance(v, float) else Figure(f"{v:.4f}") for v in table[name]]
+        for name in table.column_names
+    }
+    return Grid(shown)
+
+
+DRAWS = 50_000
+UNSEEN = 0.5  # data sets that the z_0 = 0 is worth
+AT_A_TIME = 1 << 22  # numbers of a part of the draws
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One model against another over data sets; differences are such that above 0 is better for the first.
+
+    ``wins``, ``ties`` and ``losses`` of the first; ``median`` difference; ``p_value`` of Wilcoxon's test (two-sided);
+    the probabilities that the first is ``better``, practically the ``same`` (within ``rope``) or ``worse``. With fewer
+    than two data sets p-value and probabilities are NaN.
+    """
+
+    first: str
+    second: str
+    measure: str
+    wins: int
+    ties: int
+    losses: int
+    median: float
+    p_value: float
+    better: float
+    same: float
+    worse: float
+    rope: float
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        by = self.measure.replace("_", " ")
+        told = f"{self.first} against {self.second} by {by}: {self.wins} wins, {self.ties} ties, {self.losses} losses"
+        if np.isnan(self.p_value):
+            return f"{told}."
+        chances = f"better with probability {self.better:.2f}, the same {self.same:.2f}, worse {self.worse:.2f}"
+        return f"{told}; Wilcoxon p = {self.p_value:.3g}; {chances}."
+
+
+def duel(first: str, second: str, measure: str, differences: Any, rope: float = 0.01, random_state: int = 0) -> Duel:
+    """The record of differences, one for each data set; NaN, where one of the two has no score, is left out.
+
+    >>> found = duel("a", "b", "accuracy", [0.03, 0.05, -0.02, 0.0, 0.04, 0.06])
+    >>> found.wins, found.ties, found.losses, found.better > 0.8
+    (4, 1, 1, True)
+    """
+    z = np.asarray(differences, dtype=np.float64)
+    z = z[~np.isnan(z)]
+    wins, losses = int((z > TIE).sum()), int((z < -TIE).sum())
+    chances = signed_rank_probabilities(z, rope, random_state) if len(z) > 1 else (float("nan"),) * 3
+    p_value = wilcoxon(z) if len(z) > 1 else float("nan")
+    median = float(np.median(z)) if len(z) else float("nan")
+    return Duel(first, second, measure, wins, len(z) - wins - losses, losses, median, p_value, *chances, rope)
+
+
+def wilcoxon(differences: Floats) -> float:
+    """The two-sided p-value of Wilcoxon's signed ranks, as SciPy has it; 1 where nothing differs.
+
+    >>> round(wilcoxon(np.array([1.0, 2.0, 3.0, 4.0, 5.0])), 4)      # 2 / 2⁵
+    0.0625
+    """
+    from scipy.stats import wilcoxon as of_scipy
+
+    z = np.where(np.abs(differences) <= TIE, 0.0, differences)
+    return float(of_scipy(z).pvalue) if z.any() else 1.0
+
+
+def signed_rank_probabilities(
+    differences: Floats, rope: float = 0.01, random_state: int = 0, draws: int = DRAWS
+) -> tuple[float, float, float]:
+    """P(first is better), P(practically the same), P(second is better).
+
+    >>> better, same, worse = signed_rank_probabilities(np.full(20, 0.1))
+    >>> better > 0.99, worse
+    (True, 0.0)
+    """
+    if not rope >= 0:
+        raise BayesError(f"rope={rope!r}: give a number of at least 0", culprit=rope)
+    z = np.append(0.0, differences)
+    sums = z[:, None] + z[None]
+    regions = np.stack([sums > 2 * rope + TIE, sums < -2 * rope - TIE]).astype(np.float64)
+    shape = np.append(UNSEEN, np.ones(len(differences)))
+    rng = np.random.default_rng(random_state)
+    won, left = np.zeros(3), draws
+    while left:
+        n = min(left, max(AT_A_TIME // len(z), 1))
+        weights = rng.dirichlet(shape, n)
+        better, worse = (np.einsum("ni,ni->n", weights @ region, weights) for region in regions)
+        shares = np.stack([better, 1 - better - worse, worse])
+        won += np.bincount(shares.argmax(axis=0), minlength=3)
+        left -= n
+    chances = won / draws
+    return float(chances[0]), float(chances[1]), float(chances[2])

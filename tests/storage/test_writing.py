@@ -1,7 +1,6 @@
-"""Every output is written as a whole or not at all, through no link, and what the killed leave behind is swept."""
+"""Every output is written as a whole or not at all, through no link, and a kill leaves the old file."""
 
 import ast
-import multiprocessing
 import os
 import stat
 import subprocess
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import bayeskit as bk
-from bayeskit.disk import writing
-from bayeskit.disk.writing import replacing, write_whole
 from bayeskit.errors import BayesError
+from bayeskit.storage import files as storage_files
+from bayeskit.storage.files import replace_file, write_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such links and pipes here")
 SOURCES = Path(bk.__file__).parent
@@ -28,7 +27,7 @@ def test_no_module_writes_files_but_the_one_writer():
     """Nothing else in the package opens a file to write, so that every output is careful."""
     writers = {"write_text", "write_bytes", "to_csv", "OSFile", "savefig", "ParquetWriter", "mkstemp", "O_CREAT"}
     for file in SOURCES.rglob("*.py"):
-        if file.parent.name == "disk":
+        if file.parent.name == "storage":
             continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
@@ -49,12 +48,12 @@ def test_a_link_in_the_place_of_an_unfinished_file_is_not_followed(tmp_path, mon
     precious = tmp_path / "precious.txt"
     precious.write_text("mine")
     drawn = iter(["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
-    monkeypatch.setattr(writing.secrets, "token_hex", lambda n: next(drawn))
+    monkeypatch.setattr(storage_files.secrets, "token_hex", lambda n: next(drawn))
     for name in (".said.csv.part", ".said.csv.aaaaaaaaaaaa.part"):
         (tmp_path / name).symlink_to(precious)
     with pytest.raises(BayesError, match=r"said\.csv cannot be written: File exists"):
-        write_whole(tmp_path / "said.csv", b"x")
-    write_whole(tmp_path / "said.csv", b"x")
+        write_file(tmp_path / "said.csv", b"x")
+    write_file(tmp_path / "said.csv", b"x")
     assert (tmp_path / "said.csv").read_bytes() == b"x"
     assert precious.read_text() == "mine"
 
@@ -62,7 +61,7 @@ def test_a_link_in_the_place_of_an_unfinished_file_is_not_followed(tmp_path, mon
 def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path):
     (tmp_path / "said.csv").write_text("old")
     for error in (BayesError("no"), KeyboardInterrupt(), OSError("of what is read")):
-        with pytest.raises(type(error)), replacing(tmp_path / "said.csv") as out:  # noqa: PT012
+        with pytest.raises(type(error)), replace_file(tmp_path / "said.csv") as out:  # noqa: PT012
             out.write(b"new" * 9999)
             raise error
     assert [file.name for file in tmp_path.iterdir()] == ["said.csv"]
@@ -74,52 +73,22 @@ def test_a_link_that_is_named_leads_to_the_file_and_the_mode_is_kept(tmp_path):
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "real.csv").chmod(0o640)
     (tmp_path / "link.csv").symlink_to("real.csv")
-    write_whole(tmp_path / "link.csv", b"new")
+    write_file(tmp_path / "link.csv", b"new")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_bytes() == b"new"
     assert stat.S_IMODE((tmp_path / "real.csv").stat().st_mode) == 0o640
     (tmp_path / "loop.csv").symlink_to("loop.csv")
-    write_whole(tmp_path / "loop.csv", b"a file again")
+    write_file(tmp_path / "loop.csv", b"a file again")
     assert (tmp_path / "loop.csv").read_bytes() == b"a file again"
 
 
-@posix
-def test_what_a_killed_writer_left_is_swept_and_what_is_being_written_is_not(tmp_path):
-    fork = multiprocessing.get_context("fork")
-    target, started = tmp_path / "said.csv", fork.Event()
-
-    def write():
-        with replacing(target) as out:
-            out.write(b"half")
-            out.flush()
-            started.set()
-            threading.Event().wait(60)
-
-    process = fork.Process(target=write)
-    process.start()
-    assert started.wait(30)
-    (tmp_path / ".other.csv.0123456789ab.part").touch()  # of another file
-    (tmp_path / ".said.csv.notes.part").touch()  # of no one here
-    write_whole(target, b"one")
-    assert len(list(tmp_path.glob(".said.csv.????????????.part"))) == 1
-    process.kill()
-    process.join()
-    write_whole(target, b"two")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [
-        ".other.csv.0123456789ab.part",
-        ".said.csv.notes.part",
-        "said.csv",
-    ]
-    assert target.read_bytes() == b"two"
-
-
-def test_many_writers_of_one_file_sweep_none_of_each_other(tmp_path):
+def test_many_writers_of_one_file_do_not_disturb_each_other(tmp_path):
     problems = []
 
     def work(i):
         try:
             for j in range(20):
-                write_whole(tmp_path / "said.csv", f"{i} {j}".encode() * 50)
+                write_file(tmp_path / "said.csv", f"{i} {j}".encode() * 50)
         except BayesError as problem:
             problems.append(problem)
 
@@ -134,18 +103,18 @@ def test_many_writers_of_one_file_sweep_none_of_each_other(tmp_path):
 
 @posix
 def test_pipes_and_devices_are_written_as_they_are(tmp_path):
-    write_whole("/dev/null", b"x")
+    write_file("/dev/null", b"x")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)  # noqa: PTH116
     os.mkfifo(tmp_path / "pipe")
     reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE)
-    write_whole(tmp_path / "pipe", b"through")
+    write_file(tmp_path / "pipe", b"through")
     assert reader.communicate(timeout=10)[0] == b"through"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_a_full_disk_is_told_with_the_file():
     with pytest.raises(BayesError, match="/dev/full cannot be written: No space left"):
-        write_whole("/dev/full", b"x" * 100_000)
+        write_file("/dev/full", b"x" * 100_000)
 
 
 def test_what_cannot_be_written_is_told(tmp_path):
@@ -155,7 +124,7 @@ def test_what_cannot_be_written_is_told(tmp_path):
         ("a\0b", "zero character"),
     ):
         with pytest.raises(BayesError, match=said):
-            write_whole(path, b"x")
+            write_file(path, b"x")
 
 
 def test_a_network_file_is_replaced_as_a_whole(tmp_path):

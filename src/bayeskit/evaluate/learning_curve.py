@@ -1,4 +1,4 @@
-"""Scores against how much was learnt: by number of rows, and by number of words."""
+"""Learning curves: scores as a function of the number of training rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
-from bayeskit.evaluate.fitted_parts import check_probabilities, fitted_on
-from bayeskit.evaluate.folds import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
+from bayeskit.evaluate.cross_validation import (
+    Index,
+    LabelledTable,
+    check_probabilities,
+    fitted_on,
+    labelled_table,
+    posterior_over,
+    stratified_folds,
+)
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Bools, Floats
@@ -44,11 +51,11 @@ class LearningCurve(Readable, Drawable):
 
     def means(self, measure: str = "accuracy") -> Floats:
         """Over the repeats (models, sizes)."""
-        return np.asarray(self._scores(measure).mean(axis=2))
+        return self._scores(measure).mean(axis=2)
 
     def spreads(self, measure: str = "accuracy") -> Floats:
         """Standard deviations over the repeats (models, sizes)."""
-        return np.asarray(self._scores(measure).std(axis=2))
+        return self._scores(measure).std(axis=2)
 
     def _scores(self, measure: str) -> Floats:
         if measure not in MEASURES:

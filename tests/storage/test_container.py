@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.container.packing import MAGIC, pack, unpack
 from bayeskit.errors import BadFile
+from bayeskit.storage.container import MAGIC, pack, unpack
 
 X = {"sky": ["sun", "rain", None, "sun"], "size": [1.5, None, 2.5, 4.0], "year": [1, 2, 3, 4]}
 MODEL = bk.NaiveBayes(domains={"year": range(6)}).fit(X, [0.0, 1.0, 0.0, 1.0])

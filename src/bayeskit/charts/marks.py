@@ -1,0 +1,296 @@
+"""Bar charts, heat maps and line charts that the other charts are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bayeskit.charts.style import (
+    AGAINST,
+    FAINT,
+    FONT,
+    INK,
+    LETTER,
+    LIGHT_TO_DARK,
+    PALETTE,
+    altair,
+    band,
+    colour,
+    cut,
+    dash,
+    inline,
+    name_of,
+    named_axis,
+    offline,
+    rounded,
+    safe,
+    shape,
+    title,
+)
+from bayeskit.errors import BayesError
+from bayeskit.typing import Floats
+
+MOST = 40  # bars of a chart; the rest is one bar, or a note
+
+
+def bars(
+    names: Sequence[object],
+    numbers: Sequence[float],
+    head: str,
+    axis: str,
+    *,
+    remark: str = "",
+    of: str | None = None,
+    form: str = ".3~g",
+    ticks: Sequence[float] | None = None,
+    ticks_are: str = "",
+    intervals: Sequence[tuple[float, float]] | None = None,
+    tips: dict[str, Sequence[Any]] | None = None,
+) -> Any:
+    """A bar for each name, to the left of zero where its number is negative.
+
+    ``of``: what the names are, at the left; ``ticks`` and ``intervals`` are marked beside the bars; ``tips``: what else
+    is said of a bar that is pointed at.
+    """
+    alt = altair()
+    if not any(math.isfinite(number) for number in numbers):
+        raise BayesError(f"{head}: there is nothing to draw")
+    rows = []
+    for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
+        row = {"at": at, "name": str(name), "number": rounded(number, 6), "sign": "for" if number >= 0 else "against"}
+        row |= {key: column[at] for key, column in (tips or {}).items()}
+        rows.append(row | ({"tick": rounded(ticks[at], 6)} if ticks is not None else {}))
+    y = alt.Y("at:O", title=None if of is None else safe(of), **named_axis(names))
+    axis = safe(axis)
+    x = alt.X("number:Q", title=axis, scale=alt.Scale(zero=True))
+    colour = alt.Color("sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[INK, AGAINST]))
+    tip = [alt.Tooltip("name:N", title="of"), alt.Tooltip("number:Q", title=axis, format=form)]
+    tip += [alt.Tooltip(f"{key}:N", title=key) for key in tips or {}]
+    base = alt.Chart(inline(rows))
+    layers = [base.mark_bar(height={"band": 0.72}).encode(x, y, colour, tooltip=tip)]
+    if ticks is not None:
+        mark = base.mark_tick(color="#222222", thickness=2, height={"band": 0.9})
+        layers.append(mark.encode(alt.X("tick:Q"), y, tooltip=tip))
+        remark = f"{remark + '; ' if remark else ''}the tick beside a bar is {ticks_are}"
+    figures = base.mark_text(align="left", dx=4, fontSize=10, color="#333333").transform_calculate(
+        right="max(datum.number, 0)"
+    )
+    if intervals is not None:
+        ends = [{"at": i, "low": rounded(low), "high": rounded(high)} for i, (low, high) in enumerate(intervals)]
+        whisker = alt.Chart(inline(ends)).mark_rule(color="#222222", strokeWidth=1.5)
+        layers.append(whisker.encode(alt.X("low:Q"), y, alt.X2("high:Q")))
+        remark = f"{remark + '; ' if remark else ''}thin lines: credible intervals"
+    if ticks is None and intervals is None:
+        layers.append(figures.encode(alt.X("right:Q"), y, alt.Text("number:Q", format=form)))
+    if any(number < 0 for number in numbers):
+        layers.append(alt.Chart(inline([{"number": 0}])).mark_rule(color=FAINT).encode(alt.X("number:Q")))
+    return offline(
+        alt.layer(*layers).properties(width=360, height=alt.Step(band(len(rows), most=22)), title=title(head, remark))
+    )
+
+
+def rest_of(share: float) -> str:
+    """What is left out of a chart of probabilities.
+
+    >>> rest_of(0.1234)
+    'the others have up to 12.3 % together'
+    """
+    return f"the others have up to {100 * share:.3g} % together"
+
+
+def strongest(numbers: Sequence[float], n: int = MOST) -> list[int]:
+    """Where the n largest stand, in their own order; all of them where there are few more.
+
+    >>> strongest([0.1, 0.5, 0.2, 0.3], 2), strongest([0.1, 0.2, 0.3], 2)
+    ([1, 3], [0, 1, 2])
+    """
+    if len(numbers) <= n + 1:
+        return list(range(len(numbers)))
+    return sorted(sorted(range(len(numbers)), key=lambda i: -abs(numbers[i]))[:n])
+
+
+SIDE = 40  # rows or columns of a map that are drawn
+FIGURES = 400  # cells of a map that have room for their figures
+
+
+def heat(
+    down: Sequence[object],
+    across: Sequence[object],
+    cells: Floats,
+    head: str,
+    *,
+    down_is: str,
+    across_is: str,
+    figure_is: str,
+    form: str,
+    remark: str = "",
+    shade: Floats | None = None,
+) -> Any:
+    """``cells`` (down, across) as a map; ``shade`` from 0 to 1 where it is not the cells' own share of the largest."""
+    alt = altair()
+    most = np.nanmax(np.abs(cells), initial=0.0)
+    dark = np.abs(cells) / (most or 1.0) if shade is None else shade
+    figures = cells.size <= FIGURES
+    rows = [
+        {"r": i, "c": j, "v": rounded(float(cells[i, j])), "s": rounded(float(dark[i, j]), 2)}
+        | ({"dark": bool(dark[i, j] > 0.55)} if figures else {})
+        for i in range(len(down))
+        for j in range(len(across))
+        if np.isfinite(cells[i, j])
+    ]
+    size = _cell(len(across), len(down))
+    steep = len(across) > 1 and max(len(cut(name, 22)) for name in across) * LETTER > size - 2
+    axis = {"orient": "top", "labelAngle": -55 if steep else 0, "domain": False}
+    x = alt.X("c:O", title=safe(across_is), **named_axis(across, 22, **axis))
+    y = alt.Y("r:O", title=safe(down_is), **named_axis(down, domain=False))
+    scale = alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=list(LIGHT_TO_DARK))
+    tip = [
+        alt.Tooltip("down:N", title=safe(down_is)),
+        alt.Tooltip("across:N", title=safe(across_is)),
+        alt.Tooltip("v:Q", title=figure_is, format=form),
+    ]
+    base = alt.Chart(inline(rows)).transform_calculate(down=name_of(down, "r"), across=name_of(across, "c"))
+    shaded = alt.Color("s:Q", scale=scale, legend=None)
+    layers = [base.mark_rect(stroke="white", strokeWidth=1).encode(x, y, shaded, tooltip=tip)]
+    if figures:
+        ink = alt.condition("datum.dark", alt.value("white"), alt.value("#1c1c1c"))
+        layers.append(base.mark_text(fontSize=FONT - 1).encode(x, y, alt.Text("v:Q", format=form), color=ink))
+    return offline(
+        alt.layer(*layers).properties(width=alt.Step(size), height=alt.Step(min(size, 30)), title=title(head, remark))
+    )
+
+
+def _cell(across: int, down: int) -> float:
+    """The width of a cell."""
+    return 60 if across * down <= FIGURES and across <= 12 else max(10.0, min(34.0, 560 / across))
+
+
+POINTS = 160  # of a line
+MOST_LINES = len(PALETTE)  # lines of a chart
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its name and points; ``low`` and ``high`` of a band around it."""
+
+    name: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+@dataclass
+class Lines:
+    """A chart of lines, and how its axes look."""
+
+    head: str
+    x: str
+    y: str
+    remark: str = ""
+    lines: Sequence[Line] = ()
+    x_domain: Sequence[float] | None = None
+    y_domain: Sequence[float] | None = None
+    log_x: bool = False
+    points: bool = False
+    steps: bool = False
+    rising: bool = False  # lines in an order, from light to dark
+    marks: Sequence[tuple[str, float, float]] = ()  # named points
+    guide: Sequence[tuple[float, float]] = ()  # a dotted line to compare with
+    size: tuple[int, int] = (420, 280)
+    below: Sequence[Any] = field(default=())
+
+    def chart(self) -> Any:
+        """All of it."""
+        alt = altair()
+        drawn = [line for line in self.lines if np.isfinite(line.y).any()][:MOST_LINES]
+        if not drawn:
+            raise BayesError(f"{self.head}: there is nothing to draw")
+        names = [line.name for line in drawn]
+        x, y = self._axes(alt)
+        shades = [_between(i / max(len(names) - 1, 1)) for i in range(len(names))] if self.rising else None
+        hue = colour(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
+        layers = [*self.below]
+        if self.guide:
+            ends = [{"x": a, "y": b} for a, b in self.guide]
+            layers.append(alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y))
+        rows: list[dict[str, Any]] = []
+        bands: list[dict[str, Any]] = []
+        for i, line in enumerate(drawn):
+            at = thinned(line.x, line.y)
+            rows += [{"x": rounded(line.x[k], 6), "y": rounded(line.y[k], 5), "class": i} for k in at]
+            if line.low is not None and line.high is not None:
+                around = ((line.x[k], line.low[k], line.high[k]) for k in at)
+                bands += [
+                    {"x": rounded(a, 6), "y": rounded(b, 5), "y2": rounded(c, 5), "class": i} for a, b, c in around
+                ]
+        if bands:
+            layers.append(alt.Chart(inline(bands)).mark_area(opacity=0.18).encode(x, y, alt.Y2("y2:Q"), hue))
+        named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
+        axes = alt.Tooltip("x:Q", title=safe(self.x)), alt.Tooltip("y:Q", title=safe(self.y))
+        tip = [alt.Tooltip("label:N", title="line"), *axes]
+        look = {"strokeWidth": 2.2, "interpolate": "step-after" if self.steps else "linear"}
+        dashes = [] if self.rising or len(names) == 1 else [dash(len(names))]
+        layers.append(named.mark_line(**look).encode(x, y, hue, *dashes, tooltip=tip))
+        if self.points:
+            shapes = [] if self.rising or len(names) == 1 else [shape(names)]
+            layers.append(named.mark_point(filled=True, size=45, opacity=1).encode(x, y, hue, *shapes, tooltip=tip))
+        if self.marks:
+            layers += self._marked(alt, x, y)
+        left_out = len(self.lines) - len(drawn)
+        remark = f"{self.remark}; {left_out:,} more lines are not drawn".lstrip("; ") if left_out else self.remark
+        width, height = self.size
+        return offline(alt.layer(*layers).properties(width=width, height=height, title=title(self.head, remark)))
+
+    def _axes(self, alt: Any) -> tuple[Any, Any]:
+        across: dict[str, Any] = {"zero": False, "nice": False}
+        if self.log_x:
+            across = {"type": "log", "nice": False}
+        if self.x_domain is not None:
+            across["domain"] = list(self.x_domain)
+        up: dict[str, Any] = {"zero": False} if self.y_domain is None else {"domain": list(self.y_domain)}
+        form = {"axis": alt.Axis(format="~s", tickCount=6)} if self.log_x else {}
+        return (
+            alt.X("x:Q", title=safe(self.x), scale=alt.Scale(**across), **form),
+            alt.Y("y:Q", title=safe(self.y), scale=alt.Scale(**up)),
+        )
+
+    def _marked(self, alt: Any, x: Any, y: Any) -> list[Any]:
+        rows = [{"x": rounded(a, 6), "y": rounded(b, 6), "name": cut(name, 40)} for name, a, b in self.marks]
+        base = alt.Chart(inline(rows))
+        dots = base.mark_point(filled=True, size=70, color="#16181a", opacity=1)
+        names = base.mark_text(align="left", dx=7, dy=-7, fontSize=11, color="#16181a")
+        return [dots.encode(x, y, tooltip=["name:N", "x:Q", "y:Q"]), names.encode(x, y, alt.Text("name:N"))]
+
+
+def _between(share: float) -> str:
+    """A shade from light to dark, the lightest left out."""
+    shades = [tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in LIGHT_TO_DARK[1:]]
+    at = share * (len(shades) - 1)
+    low = min(int(at), len(shades) - 2)
+    mixed = (round(a + (b - a) * (at - low)) for a, b in zip(shades[low], shades[low + 1], strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def thinned(x: Floats, y: Floats, n: int = POINTS) -> list[int]:
+    """Which points of a line are drawn: all of few, else those at equal steps along what is seen of it, and both ends.
+
+    >>> thinned(np.arange(5.0), np.zeros(5)), len(thinned(np.arange(1e6), np.zeros(1000000)))
+    ([0, 1, 2, 3, 4], 160)
+    """
+    there = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if len(there) <= n:
+        return [int(k) for k in there]
+    way = np.zeros(len(there))
+    for part in (x[there], y[there]):
+        spread = float(np.ptp(part))
+        way[1:] += np.abs(np.diff(part)) / spread if spread > 0 else 0.0
+    along = np.cumsum(way)
+    wanted = np.linspace(0, along[-1], n)
+    at = np.clip(np.searchsorted(along, wanted), 0, len(there) - 1)
+    at[0], at[-1] = 0, len(there) - 1
+    return [int(k) for k in there[np.unique(at)]]

@@ -1,0 +1,344 @@
+"""Scores: confusion, reliability, ROC, learning curves, comparisons, column importance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayeskit.charts.marks import MOST, SIDE, Line, Lines, bars, heat
+from bayeskit.charts.style import FAINT, INK, PALETTE, SHAPES, altair, in_title, inline, offline, rounded, safe, title
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    from bayeskit.decisions import Costs, Decisions
+    from bayeskit.evaluate.compare import Comparison
+    from bayeskit.evaluate.evaluation import Evaluation
+    from bayeskit.evaluate.learning_curve import LearningCurve
+    from bayeskit.evaluate.ranking_curves import LiftCurve, PrecisionRecall, RocCurve
+    from bayeskit.evaluate.reliability import BrierParts, Reliability
+    from bayeskit.evaluate.selection import Selection
+    from bayeskit.explain.informative import Telling
+
+
+def telling_chart(record: Telling) -> Any:
+    """Bits of mutual information of each column with the class."""
+    if not record.columns:
+        raise BayesError("there are no columns: there is nothing to draw")
+    first = record.columns[:MOST]
+    more = len(record.columns) - len(first)
+    return bars(
+        [c.column for c in first],
+        [c.bits for c in first],
+        f"What each column alone tells of {record.target}, of {record.class_bits:.3g} bits in all",
+        "mutual information (bits)",
+        form=".3f",
+        remark=f"{more:,} columns that tell less are not drawn" if more else "",
+        tips={"share": [f"{c.share:.0%}" for c in first]},
+    )
+
+
+def confusion_chart(record: Evaluation) -> Any:
+    """Rows by true and by chosen class; each line is shaded by its shares, so that small classes are seen as well."""
+    counts, classes = np.asarray(record.counts, dtype=np.float64), list(map(str, record.classes))
+    if not counts.sum():
+        raise BayesError("no row was scored: there is nothing to draw")
+    remark = f"{record.method}; dark: where the rows of a class go"
+    if len(classes) > SIDE:
+        kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: SIDE - 1])
+        counts, classes = _with_others(counts, kept), [*(classes[i] for i in kept), "(others)"]
+        remark += f"; the {len(kept)} largest of {len(record.classes):,} classes"
+    total = counts.sum(axis=1, keepdims=True)
+    whole = bool((counts == np.round(counts)).all())
+    return heat(
+        classes,
+        classes,
+        counts,
+        f"Which class is taken for which: {record.accuracy:.1%} right",
+        down_is=f"true {record.target}",
+        across_is="taken for",
+        figure_is="rows",
+        form=",.0f" if whole else ".3~g",
+        remark=remark,
+        shade=counts / np.where(total > 0, total, 1.0),
+    )
+
+
+def _with_others(counts: Any, kept: Any) -> Any:
+    """The confusion of some classes, all others put together at the end."""
+    fold = np.full(len(counts), len(kept))
+    fold[kept] = np.arange(len(kept))
+    smaller = np.zeros((len(kept) + 1, len(kept) + 1))
+    np.add.at(smaller, (fold[:, None], fold[None, :]), counts)
+    return smaller
+
+
+def costs_chart(record: Costs) -> Any:
+    """What each decision costs, by the true class."""
+    heading: dict[str, Any] = {"down_is": "true class", "across_is": "decision", "figure_is": "cost", "form": ".3~g"}
+    matrix = record.matrix[:SIDE, :SIDE]
+    return heat(record.classes[:SIDE], record.decisions[:SIDE], matrix, "What each decision costs", **heading)
+
+
+def decisions_chart(record: Decisions) -> Any:
+    """How many rows got each decision."""
+    taken = Counter("rejected" if label is None else str(label) for label in record.labels.tolist())
+    if not taken:
+        raise BayesError("there are no rows: there is nothing to draw")
+    names = [*(str(d) for d in record.decisions if str(d) in taken), *(["rejected"] if "rejected" in taken else [])]
+    head = f"What was decided for {len(record):,} rows"
+    remark = f"expected loss {record.total_loss:.6g} in all"
+    return bars(names, [taken[n] for n in names], head, "rows", form=",.0f", remark=remark)
+
+
+def selection_chart(record: Selection) -> Any:
+    """The log loss after each column that was added or dropped."""
+    verb, losses = record.steps.column_names[0], record.steps["log loss (nats)"]
+    head = f"Log loss as columns are {verb}: {len(record.columns)} are kept"
+    names = [*record.steps[verb]]
+    return bars(names, losses, head, "leave-one-out log loss (nats)", of=f"{verb}, in turn", form=".4f")
+
+
+def reliability_chart(record: Reliability) -> Any:
+    """Said against seen in each bin, with what chance would do; below it the rows of the bins."""
+    alt = altair()
+    rows = [
+        {
+            "said": rounded(record.said[i]), "seen": rounded(record.seen[i]), "rows": rounded(float(record.rows[i]), 6),
+            "low": rounded(max(record.said[i] - 2 * record.spread[i], 0.0)), "from": rounded(record.low[i]),
+            "high": rounded(min(record.said[i] + 2 * record.spread[i], 1.0)), "to": rounded(record.high[i]), "zero": 0,
+        }
+        for i in range(len(record.rows))
+    ]  # fmt: skip
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    x, y = alt.X("said:Q", title=None, scale=unit), alt.Y("seen:Q", title="share that came true", scale=unit)
+    tip = [
+        alt.Tooltip("said:Q", title="said, on average"),
+        alt.Tooltip("seen:Q", title="came true"),
+        alt.Tooltip("rows:Q", title="rows", format=",.6~g"),
+    ]
+    base = alt.Chart(inline(rows))
+    ideal = alt.Chart(inline([{"said": 0, "seen": 0}, {"said": 1, "seen": 1}]))
+    most = float(np.max(record.rows))
+    size = alt.Size("rows:Q", legend=None, scale=alt.Scale(domain=[0, most], range=[20, 160]))
+    upper = alt.layer(
+        ideal.mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y),
+        base.mark_rule(color=FAINT, strokeWidth=5, opacity=0.35).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
+        base.mark_line(color=INK, strokeWidth=2).encode(x, y),
+        base.mark_point(filled=True, color=INK, opacity=1).encode(x, y, size, tooltip=tip),
+    ).properties(width=300, height=300, title=title(*_heads(record)))
+    lower = (
+        base.mark_rect(color=INK, opacity=0.55, stroke="white")
+        .encode(
+            alt.X("from:Q", title="probability that was said", scale=unit),
+            alt.Y("rows:Q", title="rows", axis=alt.Axis(tickCount=3, format="~s")),
+            alt.X2("to:Q"),
+            alt.Y2("zero:Q"),
+            tooltip=tip,
+        )
+        .properties(width=300, height=60)
+    )
+    return offline(alt.vconcat(upper, lower, spacing=8))
+
+
+def brier_chart(record: BrierParts) -> Any:
+    """What the Brier score is made of: reliability and uncertainty add to it, resolution takes away."""
+    parts = {
+        "reliability": record.reliability,
+        "resolution": -record.resolution,
+        "uncertainty": record.uncertainty,
+        "within bins": record.within,
+        "Brier score": record.brier,
+    }
+    return bars(
+        list(parts),
+        list(parts.values()),
+        f"What the Brier score of {record.brier:.3f} is made of",
+        "part of the Brier score",
+        form="+.4f",
+        remark="reliability: how far off what is said is; resolution: what the model tells of the classes",
+    )
+
+
+def _heads(record: Reliability) -> tuple[str, str]:
+    """Whether the probabilities can be trusted, and of what they are."""
+    of = "of the chosen class" if record.of is None else f"of {record.of}"
+    verdict = "are as good as they say" if record.is_trusted else "are not to be trusted"
+    error = f"calibration error {record.error:.3f}, by chance {record.by_chance:.3f}"
+    return f"Probabilities {of} {verdict}", f"{error}; bars: where chance would put the dots"
+
+
+UNIT = (0.0, 1.0)
+NAMES = {"accuracy": "accuracy", "log_loss": "log loss (nats)"}
+
+
+def roc_chart(record: RocCurve) -> Any:
+    """True against false positives as the threshold falls; the dotted line is what chance gives."""
+    if not np.isfinite(record.area):
+        raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
+    return Lines(
+        f"How well rows of {in_title(record.of)} come before the others: area {record.area:.3f}",
+        "false positive rate",
+        "true positive rate",
+        remark="dotted: chance",
+        lines=[Line(str(record.of), record.false_positive_rate, record.true_positive_rate)],
+        x_domain=UNIT,
+        y_domain=UNIT,
+        guide=((0, 0), (1, 1)),
+        size=(300, 300),
+    ).chart()
+
+
+def precision_recall_chart(record: PrecisionRecall) -> Any:
+    """Precision by recall, with the point where they are equal; the dotted line is what chance gives."""
+    if not np.isfinite(record.precision).any():
+        raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
+    even = record.break_even
+    return Lines(
+        f"Precision and recall of {in_title(record.of)}: they meet at {even:.3f}",
+        "recall",
+        "precision",
+        remark=f"average precision {record.average_precision:.3f}; dotted: chance",
+        lines=[Line(str(record.of), record.recall, record.precision)],
+        x_domain=UNIT,
+        y_domain=(0, 1.04),
+        guide=((0, record.share), (1, record.share)),
+        marks=[(f"break-even {even:.3f}", even, even)] if np.isfinite(even) else [],
+        size=(300, 300),
+    ).chart()
+
+
+def lift_chart(record: LiftCurve) -> Any:
+    """How many times as many of the class as by chance are in the best-scored rows."""
+    if not np.isfinite(record.lift).any():
+        raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
+    return Lines(
+        f"Lift of {in_title(record.of)}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
+        "share of the rows taken, the best-scored first",
+        "times as many as by chance",
+        remark="dotted: chance",
+        lines=[Line(str(record.of), record.taken, record.lift)],
+        x_domain=UNIT,
+        y_domain=(0, float(np.nanmax(record.lift)) * 1.05),
+        guide=((0, 1), (1, 1)),
+        marks=[("best tenth", 0.1, record.found_at(0.1) / 0.1)],
+        size=(360, 280),
+    ).chart()
+
+
+def rank_chart(probabilities: Any, label: object) -> Any:
+    """The probability of a class by the place of the row, the most probable first."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    if not len(p):
+        raise BayesError("there are no rows: there is nothing to draw")
+    expected = float(p.sum())
+    return Lines(
+        f"How probable {in_title(label)} is, row by row: {expected:,.3g} expected among {len(p):,}",
+        "rows, the most probable first",
+        f"P({label})",
+        lines=[Line(str(label), np.arange(1.0, len(p) + 1), p)],
+        y_domain=UNIT,
+        points=len(p) == 1,
+    ).chart()
+
+
+def learning_chart(record: LearningCurve, measure: str = "accuracy") -> Any:
+    """A measure on rows not learnt, by the number of rows learnt; bands are a standard deviation over the repeats."""
+    if measure not in NAMES:
+        raise BayesError(f"measure={measure!r}: it is one of {', '.join(NAMES)}")
+    sizes, means = np.asarray(record.sizes, dtype=np.float64), record.means(measure)
+    spreads = record.spreads(measure) if record.accuracy.shape[2] > 1 else None
+    lines = [
+        Line(name, sizes, mean, *(() if spreads is None else (mean - spreads[i], mean + spreads[i])))
+        for i, (name, mean) in enumerate(zip(record.models, means, strict=True))
+    ]
+    return Lines(
+        f"{_upper(NAMES[measure])} on {record.test_rows:,} other rows, by the number of rows learnt",
+        "rows learnt",
+        NAMES[measure],
+        remark="" if spreads is None else "bands: a standard deviation over the repeats",
+        lines=lines,
+        log_x=True,
+        points=True,
+    ).chart()
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+FEW = 3  # data sets: for a scatter there are more
+UNITS = {"log_loss": "log loss (nats)", "brier": "Brier score", "seconds": "CPU time (seconds)"}
+
+
+def comparison_chart(
+    record: Comparison, first: str | None = None, second: str | None = None, measure: str = "accuracy"
+) -> Any:
+    """Two models over the data sets; of one data set, or of few without names given, bars of all models."""
+    scores, higher = record.scores(measure), measure == "accuracy"
+    name = UNITS.get(measure, measure)
+    if len(record.models) < 2 or (len(record.datasets) < FEW and first is None and second is None):
+        means = [float(np.nanmean(scores[:, m])) if np.isfinite(scores[:, m]).any() else math.nan
+                 for m in range(len(record.models))]  # fmt: skip
+        sets = f"{len(record.datasets)} data sets" if len(record.datasets) > 1 else record.datasets[0]
+        head = f"{name[0].upper()}{name[1:]} of {len(record.models)} models on {sets}"
+        return bars(record.models, means, head, name, remark=record.method)
+    one = first or next(model for model in record.models if model != second)
+    other = second or next(model for model in record.models if model != one)
+    up, across = (scores[:, record.models.index(model)] for model in (one, other))
+    return scatter_chart(record.datasets, across, up, (other, one), name, higher_is_better=higher, remark=record.method)
+
+
+def scatter_chart(
+    names: Sequence[str],
+    first: Any,
+    second: Any,
+    models: tuple[str, str],
+    measure: str,
+    *,
+    higher_is_better: bool = True,
+    remark: str = "",
+) -> Any:
+    """A point for each data set: the measure of one model across and of the other upwards, and where they are equal."""
+    alt = altair()
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not len(known):
+        raise BayesError(f"no data set has the {measure} of both models: there is nothing to draw")
+    better = np.sign(y - x) * (1 if higher_is_better else -1)
+    rows = [
+        {"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])}
+        for i in known.tolist()
+    ]
+    low, high = float(min(x[known].min(), y[known].min())), float(max(x[known].max(), y[known].max()))
+    room = 0.04 * (high - low) or 0.5
+    scale = alt.Scale(domain=[rounded(low - room, 3), rounded(high + room, 3)], nice=False, zero=False)
+    across = alt.X("x:Q", title=safe(f"{measure} of {models[0]}"), scale=scale)
+    up = alt.Y("y:Q", title=safe(f"{measure} of {models[1]}"), scale=scale)
+    domain = [-1, 0, 1]
+    hue = alt.Color("wins:N", legend=None, scale=alt.Scale(domain=domain, range=[PALETTE[0], FAINT, PALETTE[2]]))
+    form = alt.Shape("wins:N", legend=None, scale=alt.Scale(domain=domain, range=[SHAPES[0], SHAPES[3], SHAPES[2]]))
+    tip = [
+        alt.Tooltip("set:N", title="data"),
+        alt.Tooltip("x:Q", title=safe(models[0])),
+        alt.Tooltip("y:Q", title=safe(models[1])),
+    ]
+    ends = [
+        {"x": rounded(low - room, 3), "y": rounded(low - room, 3)},
+        {"x": rounded(high + room, 3), "y": rounded(high + room, 3)},
+    ]
+    equal = alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(across, up)
+    points = (
+        alt.Chart(inline(rows)).mark_point(filled=True, size=60, opacity=0.9).encode(across, up, hue, form, tooltip=tip)
+    )
+    wins, losses = int((better[known] > 0).sum()), int((better[known] < 0).sum())
+    ties = len(known) - wins - losses
+    even = f", {ties} even" if ties else ""
+    first, second = (in_title(model) for model in models)
+    head = f"{second} is better on {wins} and {first} on {losses} of {len(known)} data sets{even}"
+    side = "above" if higher_is_better else "below"
+    told = f"{side} the line (triangles): {models[1]} is better"
+    return offline(alt.layer(equal, points).properties(width=340, height=340, title=title(head, told, remark)))
