@@ -31,8 +31,8 @@ from .errors import AdviceWarning as AdviceWarning
 from .errors import BayesError as BayesError
 from .errors import BayesWarning as BayesWarning
 from .errors import UndecidableWarning as UndecidableWarning
-from .estimate.back_off import BackOff as BackOff
 from .estimate.smoothing import MLE as MLE
+from .estimate.smoothing import BackOff as BackOff
 from .estimate.smoothing import Dirichlet as Dirichlet
 from .estimate.smoothing import Laplace as Laplace
 from .estimate.smoothing import Lidstone as Lidstone

@@ -73,7 +73,7 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
 
 @follows(
     "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
-    "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
+    "engines/local.py: check_categories: roles", "estimate/cuts.py: _from_distinct: cuts",
     "models/nbtree.py: complete_schema: NaiveBayes", "models/aode.py: fit_source: weights",
     "models/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
     "models/text/recipe.py: _documents: recipe", "tally/statistic.py: check_movable: NaiveBayes",
@@ -120,7 +120,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     attempt(max_categories=None)
     (remedy,) = said(attempt, sample_weight="w", kind=bk.TAN, cuts=("random", 4)).remedies
     attempt(bk.TAN, sample_weight="w", cuts=(remedy.value, 4))
-    monkeypatch.setattr("bayeskit.estimate.learn_cuts.FIT", 5)
+    monkeypatch.setattr("bayeskit.estimate.cuts.FIT", 5)
     assert said(attempt, kind=bk.TAN).remedies[0].setting == "cuts"
     attempt(bk.TAN, cuts={"x": [0.0]})
     with pytest.raises(BayesError, match="name the column that holds them") as problem:

@@ -222,7 +222,7 @@ def test_pairs_that_take_too_much(bayes):
     bayes("fit", "birds.csv", "-t", "species", "-m", "tan", "--role", "year=ignore", "--memory-limit", "1")
 
 
-@follows(*(f"estimate/one_dependence.py: one_dependence: {x}" for x in ("roles", "TAN", "NaiveBayes", "memory_limit")))
+@follows(*(f"estimate/aode_tables.py: one_dependence: {x}" for x in ("roles", "TAN", "NaiveBayes", "memory_limit")))
 def test_tables_of_every_column_as_a_parent_that_take_too_much():
     data, y = {"many": [f"k{i % 12}" for i in range(60)], "few": [*"ab"] * 30}, np.resize(["p", "q", "q"], 60)
     tally = bk.AODE().fit(data, y).tally_
@@ -263,7 +263,7 @@ def test_an_ensemble_that_takes_too_much():
     assert [remedy.name for remedy in said(lambda: few.fit(data, y)).remedies] == ["NaiveBayes"]
 
 
-@follows("estimate/learn_cuts.py: _no_way: cuts")
+@follows("estimate/cuts.py: _no_way: cuts")
 def test_boundaries_that_are_no_way_to_cut():
     data, y = rows(x=[i * 7 % 20 / 2 for i in range(60)])
 

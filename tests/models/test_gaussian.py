@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.estimate.left_out_normals import NormalsLeftOut
+from bayeskit.estimate.leave_one_out import NormalsLeftOut
 
 RULES = ["full", "tied", "diagonal", "shrunk"]
 

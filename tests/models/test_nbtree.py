@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.estimate.back_off import BackOff
+from bayeskit.estimate.smoothing import BackOff
 from bayeskit.models import from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 20, "b": list("0101") * 20})

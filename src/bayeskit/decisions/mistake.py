@@ -10,9 +10,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, with_article
-from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.kernel import KernelColumns
 from bayeskit.estimate.columns.student import StudentColumns
 from bayeskit.estimate.mistake import LineDensities, Mistake, NormalDensities, line_mistake, table_mistake

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayeskit.data.vocabulary import Value, positions
-from bayeskit.estimate.back_off import BackOff, backed_off
-from bayeskit.estimate.smoothing import Automatic, Smoothing, smoothed
+from bayeskit.estimate.smoothing import Automatic, BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.space import Recoding
 from bayeskit.tally.transitions import Transitions, run_keys

@@ -17,10 +17,9 @@ import numpy as np
 from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.estimate.columns.coded import CodedColumns
+from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.estimate.columns.histogram import Histogram
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.remedy import Remedy

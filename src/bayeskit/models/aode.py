@@ -28,7 +28,7 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.one_dependence import OneDependence, one_dependence
+from bayeskit.estimate.aode_tables import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence

@@ -27,7 +27,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
-from bayeskit.estimate.left_out_normals import NormalsLeftOut
+from bayeskit.estimate.leave_one_out import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.variance import as_variance_floor

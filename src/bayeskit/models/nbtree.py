@@ -28,11 +28,10 @@ from bayeskit.data.source import Source, engine_of, for_schema
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.leaf_table import LeafTable
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import Lidstone, as_smoothing, smoothed
+from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
+from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of

@@ -27,11 +27,11 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.column_advice import tell_one_class

@@ -19,11 +19,10 @@ from bayeskit.data.sheet import Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
-from bayeskit.estimate.back_off import BackOff
 from bayeskit.estimate.markov import Level, MarkovTable
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import Automatic, as_smoothing
+from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number

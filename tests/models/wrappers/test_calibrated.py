@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.score_maps import fit_beta, fit_isotonic, fit_sigmoid
+from bayeskit.estimate.calibration import fit_beta, fit_isotonic, fit_sigmoid
 from bayeskit.evaluate.cross_validation import stratified_folds
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.honest_scores import HonestScores

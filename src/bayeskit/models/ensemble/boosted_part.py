@@ -14,7 +14,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value, positions
-from bayeskit.estimate.calibration import log_capped
+from bayeskit.estimate.temperature import log_capped
 from bayeskit.models.ensemble.learnt_rows import LearntRows
 from bayeskit.models.ensemble.linear_part import MOST_CLASSES, folds_by_class
 from bayeskit.tally.coded_trees import CodedTrees, Trees

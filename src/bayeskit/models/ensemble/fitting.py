@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from bayeskit import kernels, logspace
-from bayeskit.estimate.calibration import fit_exponents, fit_temperature
 from bayeskit.estimate.prior import shares_without
+from bayeskit.estimate.temperature import fit_exponents, fit_temperature
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.models.ensemble.boosted_part import fit_boosting

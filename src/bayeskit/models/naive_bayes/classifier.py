@@ -27,8 +27,8 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing

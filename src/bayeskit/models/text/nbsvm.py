@@ -23,8 +23,8 @@ from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_scale_and_bias
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.temperature import fit_scale_and_bias
 from bayeskit.estimate.words.weights import WordWeights
 from bayeskit.models.text.held_documents import rows_that_fit
 from bayeskit.models.text.parameters import PresenceParameters

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.independence import LEAST_BITS, LEVEL, by_chi_squared
-from bayeskit.estimate.information import information_gain
+from bayeskit.estimate.information import LEAST_BITS, LEVEL, by_chi_squared, information_gain
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.models.base.estimator import clone

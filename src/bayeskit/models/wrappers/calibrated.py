@@ -27,8 +27,7 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_temperature
-from bayeskit.estimate.score_maps import (
+from bayeskit.estimate.calibration import (
     CERTAIN,
     Isotonic,
     Logistic,
@@ -37,6 +36,7 @@ from bayeskit.estimate.score_maps import (
     fit_isotonic,
     fit_sigmoid,
 )
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows, telescoped
 from bayeskit.explain.structure import StructureDescription

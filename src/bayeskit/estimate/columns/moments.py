@@ -1,8 +1,4 @@
-"""Columns of numbers that are believed from their moments alone: n, Σx and Σx² of each class.
-
-A kind of these says what it believes of moments, for any number of cases at once, and how probable a number is then;
-scoring, powers and leave-one-out follow from that.
-"""
+"""Columns whose sufficient statistics are moments."""
 
 from __future__ import annotations
 
@@ -16,9 +12,8 @@ import numpy as np
 
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import LARGEST
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
-from bayeskit.estimate.columns.one_cell import Row, number
-from bayeskit.estimate.left_out import Without, numbers_in_steps, without
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number
+from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, without
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats

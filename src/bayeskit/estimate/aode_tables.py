@@ -1,6 +1,4 @@
-"""P(x_j | c, x_p) for every pair of columns at once: what models need in which each column is a parent of all others.
-
-A class that was never seen with a parent's value says there what it says without it, as in `conditional`.
+"""AODE's tables: counts of pairs as conditional probabilities given a class and a parent.
 
 Formula: the mean over all parents: AODE
 """
@@ -15,8 +13,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.back_off import BackOff, backed_off
-from bayeskit.estimate.smoothing import Smoothing, smoothed
+from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
