@@ -52,7 +52,7 @@ def test_rows_that_follow_one_another(bayes):
     bayes("inspect", "w.bayes", "--column", "it")
 
 
-@follows("estimate/emissions/symbols.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
+@follows("estimate/emissions/categorical.py: one_row: unseen", "sequence/classifier.py: check_varies: roles",
          "topics/topic_model.py: _check_number: n_topics")  # fmt: skip
 def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
     def online(unseen="error"):
@@ -189,11 +189,11 @@ def test_a_frame_of_a_cluster_is_brought_here_or_counted_there():
 # -- documents, pictures and folds -------------------------------------------------------------------
 
 
-@follows("models/text/held_documents.py: drawn: memory_limit", "models/text/held_documents.py: drawn: hash_bits",
-         "models/text/held_documents.py: drawn: min_df", "models/text/held_documents.py: tell: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: memory_limit",
-         "models/text/held_documents.py: rows_that_fit: recipe",
-         "models/text/reading.py: read_all: recipe", "models/text/reading.py: read_all: memory_limit")  # fmt: skip
+@follows("models/text/bounded_fit.py: drawn: memory_limit", "models/text/bounded_fit.py: drawn: hash_bits",
+         "models/text/bounded_fit.py: drawn: min_df", "models/text/bounded_fit.py: tell: memory_limit",
+         "models/text/bounded_fit.py: rows_that_fit: memory_limit",
+         "models/text/bounded_fit.py: rows_that_fit: recipe",
+         "models/text/documents.py: read_all: recipe", "models/text/documents.py: read_all: memory_limit")  # fmt: skip
 def test_documents_that_take_more_memory_than_is_allowed():
     rare, labels = [" ".join(f"w{i}x{j}" for j in range(40)) + " the" for i in range(60)], ["x", "y", "y"] * 20
 

@@ -316,11 +316,11 @@ def test_words_that_are_too_many_or_too_few(monkeypatch):
     counted(max_features=2)
 
 
-@follows("models/text/word_choice.py: refuse_many_runs: characters",
-         "models/text/word_choice.py: refuse_many_runs: recipe",
+@follows("models/text/bounded_fit.py: refuse_many_runs: characters",
+         "models/text/bounded_fit.py: refuse_many_runs: recipe",
          "data/text/tokenizer.py: _characters: pattern")  # fmt: skip
 def test_runs_of_characters_that_are_too_many_or_have_no_words(monkeypatch):
-    monkeypatch.setattr("bayeskit.models.text.word_choice.MOST_RUNS", 5)
+    monkeypatch.setattr("bayeskit.models.text.bounded_fit.MOST_CHARACTER_NGRAMS", 5)
 
     def attempt(recipe="best", characters=(3, 5)):
         return bk.TextClassifier(recipe, characters=characters).fit(["a cat sat", "the dog ran"], ["x", "y"])

@@ -93,7 +93,7 @@ class _Graph:
         """The input of a column, (rows, 1); a column has one type."""
         if name not in self._inputs:
             if name in ("label", "probabilities") or name.startswith(OWN) or not name:
-                raise BayesError(f"an input cannot be named {name!r}: rename the column", culprit=name)
+                raise BayesError(f"an input cannot be named {name!r}: rename the column")
             self._inputs[name] = kind
             element = getattr(self.onnx.TensorProto, kind)
             self.inputs.append(self.onnx.helper.make_tensor_value_info(name, element, ["rows", 1]))
@@ -186,7 +186,7 @@ class _Graph:
         if isinstance(term, ContextTerm):
             return self._contexts(term)
         if isinstance(term, WordsTerm):
-            raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut", culprit=term.name)
+            raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
         if isinstance(term, QuadraticTerm):
             away = self.op("Sub", x, self.constant([term.mean]))
@@ -261,4 +261,4 @@ class _Graph:
 def _refuse_beyond_64_bits(values: Sequence[Any], place: str, culprit: str) -> None:
     """Whole numbers of ONNX have 64 bits."""
     if beyond := [value for value in values if not -(2**63) <= value < 2**63]:
-        raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text", culprit=culprit)
+        raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text")

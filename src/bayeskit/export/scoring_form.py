@@ -16,13 +16,12 @@ import numpy as np
 
 from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
-from bayeskit.remedy import Remedy
 from bayeskit.typing import Bools, Floats, Ints
 
 
@@ -207,11 +206,9 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
     elif columns.used:
         name = columns.used[0]
         raise BayesError(
-            f"column {name!r} is {columns.kind}, which has no closed form to carry elsewhere: fit it with ",
-            Remedy("numeric", {name: "gaussian"}),
-            " or ",
-            Remedy("numeric", {name: "histogram"}, short=True),
-            culprit=name,
+            f"column {name!r} is {columns.kind}, which has no closed form to export",
+            hint=f"fit it with {format_setting('numeric', {name: 'gaussian'})} or "
+            f"{format_setting('numeric', {name: 'histogram'})}",
         )
 
 
@@ -228,7 +225,6 @@ def coding(
         raise BayesError(
             f"column {name!r} is a part of the dates of {role.of!r}, which databases read each in a time zone of their "
             "own: make the part a column of the table, and fit on that",
-            culprit=name,
         )
     if cuts is not None:
         return Coding(name, (), tuple(cuts))

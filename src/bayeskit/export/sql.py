@@ -47,7 +47,7 @@ def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str,
     if not given:
         raise BayesError("keys=: name the columns that say which row it is, since the rows of a query have no order")
     if twice := [key for i, key in enumerate(given) if key.casefold() in {k.casefold() for k in given[:i]}]:
-        raise BayesError(f"keys= names {twice[0]!r} twice", culprit=twice[0])
+        raise BayesError(f"keys= names {twice[0]!r} twice")
     if len(long := max(given, key=lambda key: len(key.encode())).encode()) > dialect.longest_name:
         raise BayesError(f"key {long.decode()!r} is longer than a name of {dialect.title} can be")
     return given
@@ -57,9 +57,7 @@ def check_free(names: Iterable[str], keys: Sequence[str]) -> None:
     """Refuse keys that are named as one of the results."""
     taken = {name.casefold() for name in names}
     if clash := [key for key in keys if key.casefold() in taken]:
-        raise BayesError(
-            f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance", culprit=clash[0]
-        )
+        raise BayesError(f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance")
 
 
 def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
@@ -68,7 +66,6 @@ def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
         raise BayesError(
             f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
             "called in the table",
-            culprit=alike[1],
         )
 
 
@@ -122,7 +119,6 @@ def scoring_query(
     if unknown := [name for name in named if name not in form.columns]:
         raise BayesError(
             f"columns= names {unknown[0]!r}, which the model does not read (it reads: {', '.join(form.columns)})",
-            culprit=unknown[0],
         )
     check_told_apart(dict.fromkeys(named.get(name, name) for name in form.columns), of)
     if evidence and len(form.classes) < 2:
@@ -211,7 +207,6 @@ class _Query:
         if term.name not in self.words:
             raise BayesError(
                 f"column {term.name!r} is text, and a query has no words: give words=, a table that has them",
-                culprit=term.name,
             )
         alias = f"{self.prefix}w{position}"
         self.steps += word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
@@ -451,12 +446,12 @@ def _first(form: ScoringForm) -> int:
 def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
     if isinstance(label, str):
         if not dialect.nul_in_text and "\x00" in label:
-            raise BayesError(f"class {label!r} holds a NUL, which no text of {dialect.title} can", culprit=label)
+            raise BayesError(f"class {label!r} holds a NUL, which no text of {dialect.title} can")
         return syntax.text(label, dialect)
     if isinstance(label, bool) and all(isinstance(c, bool) for c in classes):
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
     if dialect.name == "sqlite" and not in_64_bits(label):  # which would be a double there
-        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}", culprit=label)
+        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
     return syntax.whole(int(label))

@@ -150,7 +150,6 @@ def kind_of(coding: Coding) -> str:
     if str in kinds:
         raise BayesError(
             f"column {coding.column!r} holds texts and numbers, and a column of a database has one type",
-            culprit=coding.column,
         )
     if not kinds <= {int, bool}:
         return "float"

@@ -331,7 +331,7 @@ def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
             + (f", name a table for each of {', '.join(texts)}" if texts else "")
         )
     if unknown := [name for name in given if name not in texts]:
-        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model", culprit=unknown[0])
+        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model")
     return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, with_article
-from bayeskit.remedy import Remedy
+from bayeskit.errors import BayesError, format_setting, with_article
 
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
@@ -179,9 +178,8 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
         if leaf.column in columns and leaf.column not in network.states:
             role = columns[leaf.column].name
             why = {"numeric": "it is measured, not counted", "ignore": "it is ignored"}.get(role, f"it is {role}")
-            fit = ("fit it with ", Remedy("numeric", "histogram"), ", or ") if role == "numeric" else ()
-            refusal = f"the model holds no table of {leaf.column!r} ({why}): "
-            raise query.error(leaf.at, refusal, *fit, "ask the data")
+            fit = f"fit it with {format_setting('numeric', 'histogram')}, or " if role == "numeric" else ""
+            raise query.error(leaf.at, f"the model holds no table of {leaf.column!r} ({why}): {fit}ask the data")
 
 
 def lines(record: Record) -> list[str]:

@@ -147,7 +147,7 @@ class _Parser:
             yield _Token("the end of the file", "end", len(self.text.rstrip()))
 
     def error(self, at: int, message: str) -> BadFile:
-        return BadFile(f"{self.place(at)}: {message}", place=self.place(at))
+        return BadFile(f"{self.place(at)}: {message}")
 
     def place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1

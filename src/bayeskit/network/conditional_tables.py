@@ -21,7 +21,6 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import nearest
 from bayeskit.network.graph import Graph
 from bayeskit.network.variable_elimination import CELL, amount, decimal
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Floats
 
@@ -76,12 +75,9 @@ def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], bef
     numbers = f"{n_cells:,}" if n_cells < 10**15 else decimal(n_cells)
     raise TooLarge(
         f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
-        f"{amount(before + COPIES * CELL * n_cells)}, more than ",
-        Setting("memory_limit", memory_limit, clause=f"{{}} ({amount(memory_limit)})", without=amount(memory_limit)),
-        "; nothing was started. Give it fewer parents or states",
-        Remedy("memory_limit", clause=", or raise {} (in bytes)", without=""),
-        ".",
-        culprit=node,
+        f"{amount(before + COPIES * CELL * n_cells)}, more than memory_limit={memory_limit} "
+        f"({amount(memory_limit)}); nothing was started.",
+        hint="Give it fewer parents or states, or raise memory_limit= (in bytes).",
     )
 
 

@@ -21,7 +21,7 @@ from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
+from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch, format_setting
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
@@ -44,7 +44,6 @@ from bayeskit.network.query import (
 )
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
-from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import Saved
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
@@ -183,12 +182,8 @@ class JointDistribution(Readable, Drawable):
         number = probability or count or next((n for n in ("probability", "count") if n in names), None)
         if number not in names:
             raise SchemaMismatch(
-                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)}): name the "
-                "column that holds them, ",
-                Remedy("probability", shown="…"),
-                " or ",
-                Remedy("count", shown="…"),
-                culprit=number,
+                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)})",
+                hint="name the column that holds them, probability=… or count=…",
             )
         is_count = count is not None or (probability is None and number == "count")
         rest = [name for name in names if name != number]
@@ -206,10 +201,8 @@ class JointDistribution(Readable, Drawable):
         total = float(weights.sum())
         if not total > 0 or (not is_count and abs(total - 1) > SLACK):
             raise BayesError(
-                f"the column {number!r} sums to {total:.9g}, not to one; mend the table, or pass ",
-                Remedy("count", number),
-                " where these are counts",
-                culprit=number,
+                f"the column {number!r} sums to {total:.9g}, not to one",
+                hint=f"correct the table, or pass {format_setting('count', number)} if these are counts",
             )
         if not is_count and abs(total - 1) > OFF_ONE:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)

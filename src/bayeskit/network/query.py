@@ -39,7 +39,6 @@ import numpy as np
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
-from bayeskit.remedy import Piece
 from bayeskit.typing import Array, Bools
 
 COMPARISONS = {
@@ -128,17 +127,17 @@ class Query:
         sides = [self.event] if self.condition is None else [self.event, self.condition]
         return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
 
-    def error(self, at: int, *message: Piece) -> QueryError:
+    def error(self, at: int, message: str) -> QueryError:
         """An error that points at a character."""
-        return error(self.text, at, *message)
+        return error(self.text, at, message)
 
 
-def error(text: str, at: int, *message: Piece) -> QueryError:
+def error(text: str, at: int, message: str) -> QueryError:
     """An error that shows the place; of a long text, the part around it."""
     first, last = max(0, at - 50), at + 30
     excerpt = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
     pointer = " " * (at - first + bool(first)) + "^"
-    return QueryError(*message, f", at character {at + 1}:\n    {excerpt}\n    {pointer}")
+    return QueryError(f"{message}, at character {at + 1}:\n    {excerpt}\n    {pointer}")
 
 
 def leaves(statement: Statement) -> Iterator[Comparison]:

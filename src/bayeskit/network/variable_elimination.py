@@ -31,7 +31,6 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.errors import TooLarge
 from bayeskit.network.graph import Graph, Nodes, as_set, bits, join, reach
-from bayeskit.remedy import Remedy
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
@@ -128,10 +127,8 @@ def check_cost(n_bytes: int, memory_limit: int, what: str) -> None:
     """Refuse work whose tables would not fit, with the figure."""
     if n_bytes > memory_limit:
         raise TooLarge(
-            f"{what} would take {amount(n_bytes)}, more than the {amount(memory_limit)} allowed; nothing was started. ",
-            Remedy("memory_limit", clause="Raise {} (in bytes), ask", without="Ask"),
-            " of fewer variables, or give more findings.",
-            culprit=what,
+            f"{what} would take {amount(n_bytes)}, more than the {amount(memory_limit)} allowed; nothing was started.",
+            hint="Raise memory_limit= (in bytes), ask for fewer variables, or give more evidence.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Counts of events: Poisson in each state, or multinomial, how the counts of a row fall on its columns.
+"""Emissions of counts: Poisson rates, or multinomial shares of a row's total.
 
     Poisson       rate = (Σx + r) / (n + 1), r the rate of all rows: a Gamma prior worth one row
     multinomial   p_j = (Σx_j + a) / (Σ_j Σx_j + a·columns): a Dirichlet prior
@@ -22,8 +22,8 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, cell, numbers_of
-from bayeskit.estimate.emissions.normals import mixed_moments
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics, numeric_matrix, record_number
+from bayeskit.estimate.emissions.gaussian import mixture_moments
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.counts import are_counts
@@ -34,7 +34,7 @@ from bayeskit.typing import Floats, Ints
 
 
 def check_counts(block: Block, names: Sequence[str]) -> None:
-    """Refuse the first number that is no count."""
+    """Raise an error for the first number that is not a count."""
     for name in names:
         x = block.floats[name]
         rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
@@ -42,23 +42,21 @@ def check_counts(block: Block, names: Sequence[str]) -> None:
             raise BayesError(
                 f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count (a whole number "
                 'from 0). Take it otherwise: numeric="gaussian", for all columns or for this one.',
-                culprit=name,
-                place=int(block.start + rows[0]),
             )
 
 
 @dataclass(frozen=True, eq=False)
-class Rates(Emission):
-    """Poisson columns; ``rate`` (states, columns)."""
+class PoissonEmission(Emission):
+    """Poisson columns; ``rate`` has shape (n_states, n_columns)."""
 
     kind = "rates"
     names: tuple[str, ...]
-    scales: Mapping[str, Scale]
+    scales: Mapping[str, ColumnScale]
     rate: Floats | None = None
 
     @cached_property
-    def whole(self) -> Floats:
-        """Rates over all rows, never zero."""
+    def overall_rate(self) -> Floats:
+        """Rate of each column over all rows, never zero."""
         return np.maximum([self.scales[name].mean for name in self.names], LEAST_SHARE)
 
     def requests(self) -> Sequence[Request]:
@@ -67,31 +65,31 @@ class Rates(Emission):
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),) * 2
 
-    def of_tally(self, tally: Tally) -> Sums:
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
         moments = tally.moments_of(self.names)
         n = moments.n.astype(np.float64)
         return n, np.where(n > 0, n * np.nan_to_num(moments.mean()), 0.0)
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
-        x = numbers_of(block, self.names)
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
+        x = numeric_matrix(block, self.names)
         there = ~np.isnan(x)
         return shares.T @ there.astype(np.float64), shares.T @ np.where(there, x, 0.0)
 
-    def believe(self, sums: Sums) -> Self:
+    def estimate(self, sums: Statistics) -> Self:
         n, total = sums
-        return replace(self, rate=(total + self.whole) / (n + 1))
+        return replace(self, rate=(total + self.overall_rate) / (n + 1))
 
     def log_prior(self) -> float:
         assert self.rate is not None
-        return float((self.whole * logspace.log(self.rate) - self.rate).sum())
+        return float((self.overall_rate * logspace.log(self.rate) - self.rate).sum())
 
-    def log_likelihood_of(self, sums: Sums) -> float:
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
         assert self.rate is not None
         n, total = sums
         return float((total * logspace.log(self.rate) - n * self.rate).sum())
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        self._add(numbers_of(block, self.names), scores)
+        self._add(numeric_matrix(block, self.names), scores)
 
     def _add(self, x: Floats, scores: Floats) -> None:
         from scipy.special import gammaln
@@ -101,11 +99,11 @@ class Rates(Emission):
         n = np.where(there, x, 0.0)
         scores += n @ logspace.log(self.rate).T - there @ self.rate.T - gammaln(n + 1).sum(axis=1)[:, None]
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
         assert self.rate is not None
         scores = np.zeros((1, len(self.rate)))
-        self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+        self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.rate is not None
@@ -114,7 +112,7 @@ class Rates(Emission):
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
         assert self.rate is not None
         rate = self.rate[:, self.names.index(name)]
-        return mixed_moments(rate, rate, shares)
+        return mixture_moments(rate, rate, shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.rate is not None
@@ -127,8 +125,8 @@ class Rates(Emission):
 
 
 @dataclass(frozen=True, eq=False)
-class CountShares(Emission):
-    """Multinomial columns; ``probabilities`` (states, columns). The total of a row is taken as given."""
+class MultinomialEmission(Emission):
+    """Multinomial columns given the row total; ``probabilities`` has shape (n_states, n_columns)."""
 
     kind = "count shares"
     names: tuple[str, ...]
@@ -142,13 +140,13 @@ class CountShares(Emission):
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),)
 
-    def of_tally(self, tally: Tally) -> Sums:
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
         moments = tally.moments_of(self.names)
         rows = tally.class_counts.astype(np.float64)[:, None]
         return (np.where(moments.n > 0, rows * np.nan_to_num(moments.mean()), 0.0),)
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
-        x = numbers_of(block, self.names)
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
+        x = numeric_matrix(block, self.names)
         there = ~np.isnan(x)
         counts = np.where(there, x, 0.0)
         sums = shares.T @ counts
@@ -160,7 +158,7 @@ class CountShares(Emission):
             sums += (each.T @ ~there[gaps]) * self.probabilities
         return (sums,)
 
-    def believe(self, sums: Sums) -> Self:
+    def estimate(self, sums: Statistics) -> Self:
         (counts,) = sums
         grown = counts + self.smoothing
         totals = grown.sum(axis=1, keepdims=True)
@@ -173,12 +171,12 @@ class CountShares(Emission):
         weight = np.full(self.probabilities.shape, self.smoothing)
         return float(weighed_log_ratio(weight, self.probabilities, 1.0).sum())
 
-    def log_likelihood_of(self, sums: Sums) -> float:
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
         assert self.probabilities is not None
         return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        self._add(numbers_of(block, self.names), scores)
+        self._add(numeric_matrix(block, self.names), scores)
 
     def _add(self, x: Floats, scores: Floats) -> None:
         from scipy.special import gammaln
@@ -198,11 +196,11 @@ class CountShares(Emission):
             totals = np.repeat(n[gaps].sum(axis=1)[:, None], len(self.probabilities), axis=1)
             scores[gaps] -= weighed_log_ratio(totals, there[gaps] @ self.probabilities.T, 1.0)
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
         assert self.probabilities is not None
         scores = np.zeros((1, len(self.probabilities)))
-        self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+        self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.probabilities is not None

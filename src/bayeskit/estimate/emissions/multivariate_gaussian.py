@@ -1,4 +1,4 @@
-"""Numbers that are normal together in each state: a covariance of each state ("full"), or one for all ("tied").
+"""Multivariate Gaussian emission: a covariance matrix for each state ("full") or one for all ("tied").
 
     μ = (Σx + κ m0) / (n + κ)
     Σ = (S + κ (μ − m0)(μ − m0)ᵀ + w f diag(v0)) / (n + w + [κ > 0])
@@ -19,8 +19,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Sums, cell, numbers_of
-from bayeskit.estimate.emissions.normals import MeasuredColumns, mixed_moments
+from bayeskit.estimate.emissions.emission import Statistics, numeric_matrix, record_number
+from bayeskit.estimate.emissions.gaussian import NumericEmission, mixture_moments
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.plan import Request
 from bayeskit.tally.products import pairs
@@ -32,8 +32,8 @@ LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
-class JointNormals(MeasuredColumns):
-    """Means (states, columns) and covariances (states, columns, columns)."""
+class MultivariateGaussianEmission(NumericEmission):
+    """Means (n_states, n_columns) and covariances (n_states, n_columns, n_columns)."""
 
     kind = "joint normals"
     tied: bool = False
@@ -47,8 +47,8 @@ class JointNormals(MeasuredColumns):
         d = len(self.names)
         return (n_states, 1), (n_states, d), (n_states, d, d)
 
-    def of_tally(self, tally: Tally) -> Sums:
-        """Where cells are missing, products are those of the rows that have both, as many as if all had."""
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
+        """Scale products of rows that have both cells as if no cell were missing."""
         moments, products = tally.moments_of(self.names), tally.products
         assert products is not None
         rows = tally.class_counts.astype(np.float64)[:, None]
@@ -57,8 +57,8 @@ class JointNormals(MeasuredColumns):
         covariance = np.divide(spread, n, out=np.zeros_like(spread), where=n > 0)
         return rows, rows * away, rows[:, :, None] * (covariance + away[:, :, None] * away[:, None, :])
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
-        x = numbers_of(block, self.names) - self.centre
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
+        x = numeric_matrix(block, self.names) - self.centre
         n_states = shares.shape[1]
         rows, first, second = (np.zeros(shape) for shape in self.shapes(n_states))
         for at, there in _patterns(x):
@@ -76,7 +76,7 @@ class JointNormals(MeasuredColumns):
         return rows, first, second
 
     def _completed(self, x: Floats, there: Bools, state: int) -> tuple[Floats, Floats]:
-        """(Rows with what is expected of the missing cells in a state, the covariance of that doubt)."""
+        """Return rows with missing cells replaced by their expectation in a state, and its covariance."""
         expected, doubt = np.where(np.isnan(x), 0.0, x), np.zeros((x.shape[1], x.shape[1]))
         gone = ~there
         if self.mean is None or self.covariance is None:
@@ -88,7 +88,7 @@ class JointNormals(MeasuredColumns):
         doubt[np.ix_(gone, gone)] = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, there)] @ weights
         return expected, doubt
 
-    def believe(self, sums: Sums) -> Self:
+    def estimate(self, sums: Statistics) -> Self:
         rows, first, second = sums
         n = rows[:, 0]
         reached = n > GONE * max(float(n.sum()), 1.0)
@@ -106,7 +106,7 @@ class JointNormals(MeasuredColumns):
         return replace(self, mean=self.centre + away, covariance=self._definite(covariance))
 
     def _definite(self, covariance: Floats) -> Floats:
-        """Correlations that are singular are pulled to the diagonal, as in estimate/covariance.py."""
+        """Shrink singular correlation matrices to the identity."""
         size = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), np.maximum(GONE * self.total, UNDERFLOW)))
         correlation = covariance / (size[:, :, None] * size[:, None, :])
         at = np.arange(len(self.names))
@@ -134,7 +134,7 @@ class JointNormals(MeasuredColumns):
             total -= 0.5 * (weight * log_size + held + prior.mean_weight * float(away @ precision @ away))
         return total
 
-    def log_likelihood_of(self, sums: Sums) -> float:
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
         assert self.mean is not None
         assert self.covariance is not None
         rows, first, second = sums
@@ -149,7 +149,7 @@ class JointNormals(MeasuredColumns):
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         if len(self.used):
-            self._add(numbers_of(block, self.names), scores)
+            self._add(numeric_matrix(block, self.names), scores)
 
     def _add(self, x: Floats, scores: Floats) -> None:
         assert self.mean is not None
@@ -167,12 +167,12 @@ class JointNormals(MeasuredColumns):
                 constant = -0.5 * len(some) * LOG_TWO_PI - float(logspace.log(np.diagonal(root)).sum())
                 scores[at, s] += constant - 0.5 * (away * away).sum(axis=0)
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
         assert self.mean is not None
         scores = np.zeros((1, len(self.mean)))
         if len(self.used):
-            self._add(np.array([[cell(record, name) for name in self.names]]), scores)
-        return scores[0]
+            self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
+        return np.asarray(scores[0])
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None
@@ -190,7 +190,7 @@ class JointNormals(MeasuredColumns):
         assert self.mean is not None
         assert self.covariance is not None
         j = self.names.index(name)
-        return mixed_moments(self.mean[:, j], self.covariance[:, j, j], shares)
+        return mixture_moments(self.mean[:, j], self.covariance[:, j, j], shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.mean is not None
@@ -207,7 +207,7 @@ class JointNormals(MeasuredColumns):
 
 
 def _patterns(x: Floats) -> Iterator[tuple[Any, Bools]]:
-    """(rows, which cells they have) for each pattern of missing cells."""
+    """Yield (rows, present cells) for each pattern of missing cells."""
     there = ~np.isnan(x)
     if there.all():
         yield slice(None), np.ones(x.shape[1], dtype=bool)

@@ -1,4 +1,4 @@
-"""Numbers that are normal in each state, columns apart: diagonal (each its own variance) or spherical (one a state).
+"""Gaussian emission with independent columns: diagonal or spherical covariance.
 
 With n the rows of a state, m0 and v0 the mean and variance of the column over all rows, and a prior worth κ rows for
 the mean and w rows of variance f·v0 for the variance, the most probable values are
@@ -23,7 +23,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, cell
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics, record_number
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import log_peak
 from bayeskit.tally.plan import Request
@@ -33,8 +33,8 @@ from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
-class SpreadPrior:
-    """What the prior of means and variances is worth, in rows; before any row a variance is ``floor`` of the whole."""
+class GaussianPrior:
+    """Normal–inverse-gamma prior: weights in rows, and ``floor`` as a share of the total variance."""
 
     floor: float = 0.01
     variance_weight: float = 1.0
@@ -42,28 +42,28 @@ class SpreadPrior:
 
     @property
     def freedom(self) -> float:
-        """What is added to the rows under a variance."""
+        """Prior degrees of freedom of a variance."""
         return self.variance_weight + (self.mean_weight > 0)
 
 
-def scales_of(block: Block, names: Sequence[str]) -> dict[str, Scale]:
-    """Mean and variance of each column over all rows that have a number."""
+def column_scales(block: Block, names: Sequence[str]) -> dict[str, ColumnScale]:
+    """Return mean and variance of each column of a block."""
     found = {}
     for name in names:
         x = block.floats[name]
         x = x[~np.isnan(x)]
-        found[name] = Scale(float(x.mean()), float(x.var())) if len(x) else Scale(0.0, 0.0)
+        found[name] = ColumnScale(float(x.mean()), float(x.var())) if len(x) else ColumnScale(0.0, 0.0)
     return found
 
 
-def tally_scales(tally: Tally, names: Sequence[str]) -> dict[str, Scale]:
-    """The same of labelled rows."""
+def tally_column_scales(tally: Tally, names: Sequence[str]) -> dict[str, ColumnScale]:
+    """Return mean and variance of each column of a tally."""
     found = {}
     for name in names:
         pooled = tally.moments_of([name]).pooled()
         n = float(pooled.n[0, 0])
         some = n > 0
-        found[name] = Scale(
+        found[name] = ColumnScale(
             float(pooled.mean()[0, 0]) if some else 0.0,
             float(pooled.squared_deviations()[0, 0]) / n if some else 0.0,
         )
@@ -71,32 +71,32 @@ def tally_scales(tally: Tally, names: Sequence[str]) -> dict[str, Scale]:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredColumns(Emission):
-    """Columns of numbers that are normal in each state, apart or together: what they are measured from and by."""
+class NumericEmission(Emission):
+    """Gaussian columns: scales and prior shared by all covariance types."""
 
     names: tuple[str, ...]
-    scales: Mapping[str, Scale]
-    prior: SpreadPrior
+    scales: Mapping[str, ColumnScale]
+    prior: GaussianPrior
 
     @cached_property
     def centre(self) -> Floats:
-        """Means over all rows, from which sums are measured: far from zero squares would lose their digits."""
+        """Column means over all rows; statistics are centered on them to keep precision."""
         return np.array([self.scales[name].mean for name in self.names])
 
     @cached_property
     def total(self) -> Floats:
-        """Variances over all rows."""
+        """Column variances over all rows."""
         return np.array([self.scales[name].variance for name in self.names])
 
     @cached_property
     def used(self) -> Ints:
-        """Columns that vary."""
+        """Indices of the columns that vary."""
         return np.flatnonzero(self.total > UNDERFLOW)
 
 
 @dataclass(frozen=True, eq=False)
-class Normals(MeasuredColumns):
-    """Means and variances (states, columns)."""
+class GaussianEmission(NumericEmission):
+    """Means and variances, shape (n_states, n_columns)."""
 
     kind = "normals"
     spherical: bool = False
@@ -109,16 +109,16 @@ class Normals(MeasuredColumns):
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),) * 3
 
-    def of_tally(self, tally: Tally) -> Sums:
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
         moments = tally.moments_of(self.names)
         n = moments.n.astype(np.float64)
         away = np.where(n > 0, moments.mean() - self.centre, 0.0)
         return n, n * away, moments.squared_deviations() + n * away**2
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
         return kernels.weigh_numbers([block.floats[name] for name in self.names], self.centre, shares, n_threads)
 
-    def believe(self, sums: Sums) -> Self:
+    def estimate(self, sums: Statistics) -> Self:
         n, first, second = sums
         total = n.sum(axis=0)
         reached = n > GONE * np.maximum(total, 1.0)
@@ -145,7 +145,7 @@ class Normals(MeasuredColumns):
         held = prior.variance_weight * prior.floor * self.total[of] + prior.mean_weight * away
         return float(-0.5 * (prior.freedom * logspace.log(variance) + held / variance).sum())
 
-    def log_likelihood_of(self, sums: Sums) -> float:
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
         assert self.mean is not None
         assert self.variance is not None
         n, first, second = (part[:, self.used] for part in sums)
@@ -155,7 +155,7 @@ class Normals(MeasuredColumns):
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
-        """(mean, precision, constant) of the columns that vary."""
+        """(mean, precision, constant) of the columns that vary, each of shape (n_states, n_columns)."""
         assert self.mean is not None
         assert self.variance is not None
         mean, variance = (np.ascontiguousarray(part[:, self.used]) for part in (self.mean, self.variance))
@@ -166,10 +166,10 @@ class Normals(MeasuredColumns):
             columns = [block.floats[self.names[j]] for j in self.used]
             kernels.score_gaussian(columns, *self.normal_form, scores, n_threads)
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
         mean, precision, constant = self.normal_form
-        away = np.array([cell(record, self.names[j]) for j in self.used]) - mean
-        return np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1)
+        away = np.array([record_number(record, self.names[j]) for j in self.used]) - mean
+        return np.asarray(np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1))
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         assert self.mean is not None
@@ -180,7 +180,7 @@ class Normals(MeasuredColumns):
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
         assert self.mean is not None
         assert self.variance is not None
-        return mixed_moments(self.mean[:, self.names.index(name)], self.variance[:, self.names.index(name)], shares)
+        return mixture_moments(self.mean[:, self.names.index(name)], self.variance[:, self.names.index(name)], shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         assert self.mean is not None
@@ -195,10 +195,10 @@ class Normals(MeasuredColumns):
         return states * columns + (states if self.spherical and columns else states * columns)
 
 
-def mixed_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str, Floats]:
+def mixture_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str, Floats]:
     """Mean and variance of a mixture of states.
 
-    >>> found = mixed_moments(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([[0.5, 0.5]]))
+    >>> found = mixture_moments(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([[0.5, 0.5]]))
     >>> found["mean"].tolist(), found["variance"].tolist()
     ([1.0], [2.0])
     """

@@ -1,4 +1,4 @@
-"""Where hidden states begin and what follows them: probabilities of counts that may be shared, and rules they obey.
+"""Start and transition probabilities of hidden states, with fixed, forbidden or tied entries and minimum stays.
 
     P(first = j) = (n_j + a) / (N + a·K)          P(j | i) = (n_ij + a) / (N_i + a·K)
 
@@ -32,22 +32,24 @@ MOST_COPIES = 8_192  # of all states: tables of moves between them have the squa
 
 
 @dataclass(frozen=True, eq=False)
-class MoveRules:
-    """What start (states) and moves (states, states) must be: ``fixed`` values, NaN elsewhere; ``ties``, a number for
-    each name, FREE or FIXED."""
+class TransitionRules:
+    """Constraints on start (n_states,) and transitions (n_states, n_states).
+
+    ``fixed`` holds fixed values and NaN elsewhere; ``ties`` a number for each name, FREE or FIXED.
+    """
 
     fixed_start: Floats
     fixed: Floats
     ties: Ints
 
     @classmethod
-    def of(cls, start: Any, moves: Any, states: Sequence[Any]) -> MoveRules:
-        """From settings: ``moves`` is None, "left-to-right", "ordered", or rows of None (free), numbers and names.
+    def of(cls, start: Any, moves: Any, states: Sequence[Any]) -> TransitionRules:
+        """Read settings: ``moves`` is None, "left-to-right", "ordered", or rows of None (free), numbers and names.
 
-        >>> rules = MoveRules.of(None, [["stay", "leave"], ["leave", "stay"]], ["a", "b"])
+        >>> rules = TransitionRules.of(None, [["stay", "leave"], ["leave", "stay"]], ["a", "b"])
         >>> rules.moves(np.array([[8.0, 2.0], [4.0, 6.0]]), 0.0).tolist()             # stay 14 of 20
         [[0.7, 0.3], [0.3, 0.7]]
-        >>> MoveRules.of(None, "left-to-right", range(3)).moves(np.zeros((3, 3)), 1.0).tolist()
+        >>> TransitionRules.of(None, "left-to-right", range(3)).moves(np.zeros((3, 3)), 1.0).tolist()
         [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]
         """
         k = len(states)
@@ -72,7 +74,7 @@ class MoveRules:
         return rules
 
     @classmethod
-    def _in_order(cls, start: Any, moves: str, states: Sequence[Any]) -> MoveRules:
+    def _in_order(cls, start: Any, moves: str, states: Sequence[Any]) -> TransitionRules:
         k = len(states)
         step = np.arange(k)[None, :] - np.arange(k)[:, None]
         allowed = {"left-to-right": (step == 0) | (step == 1), "ordered": step >= 0}
@@ -80,7 +82,6 @@ class MoveRules:
             raise BayesError(
                 f'transitions={moves!r}: give "left-to-right" (stay, or go to the next state), "ordered" (to any later '
                 "one), or rows of None, numbers and names",
-                culprit=moves,
             )
         fixed = np.where(allowed[moves], np.nan, 0.0)
         first = start if start is not None or moves == "ordered" else [1.0, *[0.0] * (k - 1)]
@@ -105,18 +106,18 @@ class MoveRules:
 
     @cached_property
     def bound(self) -> bool:
-        """Whether the states are told apart by the rules, so that none can stand in another's place."""
+        """True if the rules distinguish the states."""
         return bool((self.ties != FREE).any() or not np.isnan(self.fixed_start).all())
 
     # -- estimates -----------------------------------------------------------------------------------
 
     def start(self, counts: Floats, smoothing: float) -> Floats:
-        """P(first state)."""
+        """Start probabilities, shape (n_states,)."""
         first = _shared(counts[None], np.isnan(self.fixed_start)[None], self.fixed_start[None], smoothing)
         return first[0]
 
     def moves(self, counts: Floats, smoothing: float) -> Floats:
-        """P(next | state) (states, states)."""
+        """Estimate the transition matrix, shape (n_states, n_states)."""
         out = _shared(counts, self.ties == FREE, np.where(self.ties == FIXED, self.fixed, 0.0), smoothing)
         named = (self.ties >= 0).any(axis=1)
         if named.any():
@@ -132,13 +133,13 @@ class MoveRules:
         return out
 
     def log_prior(self, start: Floats, moves: Floats, smoothing: float, start_smoothing: float) -> float:
-        """The logarithm of the prior density of the free ones, up to a constant."""
+        """Return the log prior density of the free entries, up to a constant."""
         weight = np.where(self.ties != FIXED, smoothing, 0.0)
         first = np.where(np.isnan(self.fixed_start), start_smoothing, 0.0)
         return float(weighed_log_ratio(weight, moves, 1.0).sum() + weighed_log_ratio(first, start, 1.0).sum())
 
     def n_parameters(self) -> int:
-        """Free ones."""
+        """Return the number of free entries."""
         free = (self.ties == FREE).sum(axis=1)
         names = len(np.unique(self.ties[self.ties >= 0]))
         first = int(np.isnan(self.fixed_start).sum())
@@ -146,41 +147,41 @@ class MoveRules:
 
 
 @dataclass(frozen=True, eq=False)
-class Stays:
-    """Copies of states that last a minimum of steps: ``owner`` is the state of each copy."""
+class MinimumStays:
+    """Minimum stays: a state that lasts at least m steps is a chain of m copies."""
 
     least: Ints  # of each state
 
     @cached_property
     def owner(self) -> Ints:
-        """The state of each copy."""
+        """State of each copy."""
         return np.repeat(np.arange(len(self.least)), self.least)
 
     @cached_property
     def first(self) -> Ints:
-        """The first copy of each state."""
+        """First copy of each state."""
         return np.concatenate([[0], np.cumsum(self.least)[:-1]]).astype(np.int64)
 
     @cached_property
     def last(self) -> Ints:
-        """The last copy of each state."""
+        """Last copy of each state."""
         return self.first + self.least - 1
 
     @cached_property
     def plain(self) -> bool:
-        """Whether each state is itself."""
+        """True if no state has more than one copy."""
         return bool((self.least == 1).all())
 
     def log_start(self, start: Floats) -> Floats:
-        """ln P of the first copies."""
+        """Return the log start probabilities of the copies."""
         out = np.full(len(self.owner), -np.inf)
         out[self.first] = logspace.log(start)
         return out
 
     def log_moves(self, moves: Floats) -> Floats:
-        """ln P of moves between copies.
+        """Return the log transition matrix of the copies.
 
-        >>> np.exp(Stays(np.array([2, 1])).log_moves(np.array([[0.5, 0.5], [1.0, 0.0]]))).tolist()
+        >>> np.exp(MinimumStays(np.array([2, 1])).log_moves(np.array([[0.5, 0.5], [1.0, 0.0]]))).tolist()
         [[0.0, 1.0, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]
         """
         out = np.full((len(self.owner),) * 2, -np.inf)
@@ -194,7 +195,7 @@ class Stays:
         return out
 
     def counted_moves(self, counts: Floats) -> Floats:
-        """Counts of moves between copies as those that were free to be made (states, states)."""
+        """Convert transition counts of copies to free transitions of states, shape (n_states, n_states)."""
         if self.plain:
             return counts
         out = counts[np.ix_(self.last, self.first)].copy()
@@ -203,7 +204,7 @@ class Stays:
         return out
 
     def free_moves(self, moves: Floats, starts: Floats) -> Floats:
-        """Counts of moves between states without the stays that are forced: so many of each visit."""
+        """Subtract forced stays from transition counts of states."""
         if self.plain:
             return moves
         out = moves.copy()
@@ -213,33 +214,33 @@ class Stays:
         return out
 
     def summed(self, of_copies: Floats) -> Floats:
-        """Shares of the states (…, states) from those of their copies."""
+        """Sum over the copies of each state; the last axis becomes n_states."""
         return of_copies if self.plain else np.add.reduceat(of_copies, self.first, axis=-1)
 
 
-def stays_of(setting: Any, states: Sequence[Any]) -> Stays:
-    """From a setting: one minimum for all states, or some by name."""
+def read_minimum_stays(setting: Any, states: Sequence[Any]) -> MinimumStays:
+    """Read the setting ``min_stay``: one minimum for all states, or some by name."""
     given = setting if isinstance(setting, Mapping) else dict.fromkeys(states, setting)
     unknown = [state for state in given if state not in states]
     if unknown:
-        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state", culprit=unknown[0])
+        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state")
     least = [given.get(state, 1) for state in states]
     bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
     if bad:
-        raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more", culprit=bad[0])
+        raise BayesError(f"min_stay={bad[0]!r}: a state lasts a whole number of steps, 1 or more")
     copies = sum(map(int, least))
     if copies > MOST_COPIES:
         raise TooLarge(
             f"{len(states):,} states that last {max(least):,} steps at least are walked as {copies:,}, more than "
             f"{MOST_COPIES:,}: take fewer states, or a shorter min_stay"
         )
-    return Stays(np.array(least, dtype=np.int64))
+    return MinimumStays(np.array(least, dtype=np.int64))
 
 
-def long_run(moves: Floats) -> Floats:
-    """The share of time in each state when a chain has gone on for long; NaN where it depends on the start.
+def stationary_distribution(moves: Floats) -> Floats:
+    """Return the stationary distribution of a transition matrix; NaN if it depends on the start.
 
-    >>> long_run(np.array([[0.9, 0.1], [0.3, 0.7]])).round(6).tolist()
+    >>> stationary_distribution(np.array([[0.9, 0.1], [0.3, 0.7]])).round(6).tolist()
     [0.75, 0.25]
     """
     k = len(moves)
@@ -251,7 +252,7 @@ def long_run(moves: Floats) -> Floats:
 
 
 def _shared(counts: Floats, free: Bools, fixed: Floats, smoothing: float) -> Floats:
-    """What is left beside the fixed ones, among the free ones by their counts; evenly where there are none."""
+    """Distribute the remaining probability over free entries by their counts, evenly if there are none."""
     held = np.where(free, 0.0, fixed)
     grown = np.where(free, counts + smoothing, 0.0)
     totals, n_free = grown.sum(axis=1, keepdims=True), free.sum(axis=1, keepdims=True)
@@ -266,11 +267,11 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     if isinstance(start, Mapping):
         unknown = [state for state in start if state not in states]
         if unknown:
-            raise BayesError(f"start names {unknown[0]!r}, which is no state", culprit=unknown[0])
+            raise BayesError(f"start names {unknown[0]!r}, which is no state")
         start = [start.get(state) for state in states]
     cells = _cells(start, "start")
     if len(cells) != len(states):
-        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states", culprit=start)
+        raise BayesError(f"start has {len(cells)} probabilities for {len(states)} states")
     fixed = np.array(
         [np.nan if c is None else _probability(c, f"start in {s!r}") for c, s in zip(cells, states, strict=True)]
     )
@@ -283,19 +284,19 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
 def _rows(moves: Any, k: int) -> list[list[Any]]:
     rows = [_cells(row, "a row of transitions") for row in _cells(moves, "transitions")]
     if len(rows) != k or any(len(row) != k for row in rows):
-        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state", culprit=moves)
+        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
     return rows
 
 
 def _cells(given: Any, what: str) -> list[Any]:
-    """A list of cells, or of rows."""
+    """Return a list of cells or rows."""
     cells = given.tolist() if isinstance(given, np.ndarray) and given.ndim else given
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Sequence):
-        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names", culprit=given)
+        raise BayesError(f"{what}: {given!r} is no list of probabilities, None and names")
     return list(cells)
 
 
 def _probability(cell: Any, what: str) -> float:
     if isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)) or not 0 <= float(cell) <= 1:
-        raise BayesError(f"{what}: {cell!r} is no probability", culprit=cell)
+        raise BayesError(f"{what}: {cell!r} is no probability")
     return float(cell)

@@ -1,4 +1,4 @@
-"""What follows what: the probability of a symbol after the k before it, from counts of runs.
+"""Transition probabilities of a Markov chain of order k, from counts of runs.
 
     P(x | u_1..u_k) = (n(u_1..u_k, x) + a_x) / (n(u_1..u_k) + Σ a)
 
@@ -26,8 +26,8 @@ Pair = tuple[Floats, Floats]  # how often a run was counted, and how often its c
 
 
 @dataclass(frozen=True)
-class Level:
-    """Runs of one length: how often each was counted, and how often its context was left, by rising keys."""
+class RunCounts:
+    """Counts of runs of one length and of their contexts, sorted by key."""
 
     counted: Transitions
     keys: Ints
@@ -35,8 +35,8 @@ class Level:
     totals: Counts
 
     @classmethod
-    def of(cls, counted: Transitions) -> Level:
-        """The counts of a statistic, in the codes of its classes."""
+    def of(cls, counted: Transitions) -> RunCounts:
+        """Build from a transition statistic."""
         n = counted.n_classes
         contexts, inverse = np.unique(run_keys(counted.runs[:, :-1], n), return_inverse=True)
         totals = np.zeros(len(contexts), dtype=counted.counts.dtype)
@@ -44,31 +44,31 @@ class Level:
         return cls(counted, run_keys(counted.runs, n), contexts, totals)
 
     def ends(self, runs: Ints) -> Ints:
-        """The last symbols of longer runs, as many as this level counts together."""
+        """Return the last symbols of longer runs, as many as this level counts."""
         return runs[:, runs.shape[1] - self.counted.order - 1 :]
 
     def counts(self, runs: Ints) -> Pair:
-        """(count of each run, count of its context); longer runs are looked up by their ends."""
+        """Return the counts of runs and of their contexts, looked up by their last symbols."""
         ends, n = self.ends(runs), self.counted.n_classes
         return (
-            _looked_up(self.keys, self.counted.counts, run_keys(ends, n)),
-            _looked_up(self.context_keys, self.totals, run_keys(ends[:, :-1], n)),
+            _look_up(self.keys, self.counted.counts, run_keys(ends, n)),
+            _look_up(self.context_keys, self.totals, run_keys(ends[:, :-1], n)),
         )
 
 
 @dataclass(frozen=True)
-class MarkovTable:
-    """What is believed of a chain: ``probabilities`` of the last symbol of runs given those before it.
+class TransitionTable:
+    """Estimated transition probabilities of a chain.
 
     >>> counted = Transitions.of(np.array([0, 1, 1, 1, 0]), np.array([0, 5]), 2)
     >>> from bayeskit.estimate.smoothing import Laplace
-    >>> table = MarkovTable.of(counted, ("a", "b"), ("a", "b"), Laplace())
+    >>> table = TransitionTable.of(counted, ("a", "b"), ("a", "b"), Laplace())
     >>> table.probabilities(np.array([[-1, 0], [1, 1], [1, 0]])).round(4).tolist()   # (1+1)/(1+2), (2+1)/(3+2), …
     [0.6667, 0.6, 0.4]
     """
 
     symbols: tuple[Value, ...]
-    levels: tuple[Level, ...]  # the shortest runs first; the longest alone where nothing backs off
+    levels: tuple[RunCounts, ...]  # the shortest runs first; the longest alone where nothing backs off
     pseudo: Floats  # what is added for each symbol
     weights: tuple[float, ...]  # m of each level, where it backs off
 
@@ -80,13 +80,13 @@ class MarkovTable:
         symbols: Sequence[Value],
         smoothing: Smoothing,
         memory_limit: float | None = None,
-    ) -> MarkovTable:
-        """From counts of these classes, among symbols that may be more."""
+    ) -> TransitionTable:
+        """Estimate from counts of these classes; ``symbols`` may contain more."""
         counted = counted.recode(Recoding(positions(symbols, classes), {}))
         if isinstance(smoothing, BackOff):
-            levels = (*(Level.of(counted.shorter(k)) for k in range(counted.order)), Level.of(counted))
+            levels = (*(RunCounts.of(counted.shorter(k)) for k in range(counted.order)), RunCounts.of(counted))
             return cls(tuple(symbols), levels, np.zeros(len(symbols)), _weights(smoothing, levels, len(symbols)))
-        level = Level.of(counted)
+        level = RunCounts.of(counted)
         rows = np.zeros((1, len(symbols)))
         if isinstance(smoothing, Automatic) or getattr(smoothing, "prior", "") == "marginal":
             rows = _dense(level, len(symbols), memory_limit)
@@ -94,15 +94,15 @@ class MarkovTable:
 
     @property
     def order(self) -> int:
-        """How many symbols are looked back at."""
+        """Number of symbols in a context."""
         return self.levels[-1].counted.order
 
     def probabilities(self, runs: Ints) -> Floats:
-        """P(last | those before it) of each run (n, order + 1), −1 being the mark before a sequence."""
-        return self.estimated([level.counts(runs) for level in self.levels], runs[:, -1])
+        """Return P(last symbol | context) of runs, shape (n, order + 1); −1 marks the start of a sequence."""
+        return self.estimate([level.counts(runs) for level in self.levels], runs[:, -1])
 
-    def estimated(self, counts: Sequence[Pair], last: Ints) -> Floats:
-        """P from counts of each level, of runs with these last symbols."""
+    def estimate(self, counts: Sequence[Pair], last: Ints) -> Floats:
+        """Return P(last symbol | context) from the counts of each level."""
         p = uniform = np.full(len(last), 1.0 / max(len(self.symbols), 1))
         for m, (n, total) in zip(self.weights, counts, strict=False):
             p = backed_off(n, total, m, p)
@@ -110,15 +110,15 @@ class MarkovTable:
             p = smoothed(*counts[-1], self.pseudo[last], self.pseudo.sum())
         return np.where(np.isnan(p), uniform, p)
 
-    def following(self, contexts: Ints) -> Floats:
-        """P(symbol | context) (contexts, symbols) of contexts (n, order)."""
+    def next_probabilities(self, contexts: Ints) -> Floats:
+        """Return P(symbol | context), shape (n_contexts, n_symbols), for contexts of shape (n_contexts, order)."""
         n = len(self.symbols)
         runs = np.column_stack([np.repeat(contexts, n, axis=0), np.tile(np.arange(n), len(contexts))])
         return self.probabilities(runs).reshape(len(contexts), n)
 
 
-def _weights(smoothing: BackOff, levels: Sequence[Level], n_symbols: int) -> tuple[float, ...]:
-    """m of each level, under which its counts predict each other best, one left out at a time."""
+def _weights(smoothing: BackOff, levels: Sequence[RunCounts], n_symbols: int) -> tuple[float, ...]:
+    """Choose m of each level by leave-one-out likelihood of its counts."""
     weights: list[float] = []
     for level in levels:
         runs = level.counted.runs
@@ -131,8 +131,8 @@ def _weights(smoothing: BackOff, levels: Sequence[Level], n_symbols: int) -> tup
     return tuple(weights)
 
 
-def _dense(level: Level, n_symbols: int, memory_limit: float | None) -> Floats:
-    """Counts (contexts, symbols) with their zeros."""
+def _dense(level: RunCounts, n_symbols: int, memory_limit: float | None) -> Floats:
+    """Return dense counts, shape (n_contexts, n_symbols)."""
     what = f"a table of {len(level.context_keys):,} contexts and {n_symbols:,} symbols"
     check_memory(
         Need(what, 8.0 * len(level.context_keys) * n_symbols, ("Give the smoothing as a number.",)), memory_limit
@@ -144,7 +144,7 @@ def _dense(level: Level, n_symbols: int, memory_limit: float | None) -> Floats:
     return table
 
 
-def _looked_up(keys: Ints, counts: Counts, wanted: Ints) -> Floats:
+def _look_up(keys: Ints, counts: Counts, wanted: Ints) -> Floats:
     if not len(keys):
         return np.zeros(len(wanted))
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -1,4 +1,4 @@
-"""Labelled documents as counted words, all at once: what recipes need that look at every document by itself."""
+"""Labeled documents in memory, and sums of their words by class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.errors import BayesError, TooLarge, with_article
+from bayeskit.errors import BayesError, TooLarge, format_setting, with_article
 from bayeskit.estimate.words.weights import document_parts
 from bayeskit.memory import memory_size
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
@@ -31,11 +30,11 @@ from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.models.text.recipe import Training
+    from bayeskit.models.text.recipe import TrainingSource
 
 
 def text_column(X: Any, name: str | None = None) -> Any:
-    """The documents of ``X``: itself, or the named or only column of a table."""
+    """Return the documents of ``X``: itself, or the named or only column of a table."""
     if X is None:
         raise BayesError("there are no documents: X is None")
     X = collected(X)
@@ -62,13 +61,12 @@ def text_column(X: Any, name: str | None = None) -> Any:
     if hasattr(X, "tocsr"):
         raise BayesError("documents are expected, not a matrix of counts: MultinomialNB and ComplementNB take those")
     if type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
-        return _arrow(X)
+        return _to_arrow(X)
     if isinstance(X, np.ndarray):
         return X
     if not isinstance(X, Iterable):
         raise BayesError(
-            f"documents are strings in a list, series or column, not {with_article(type(X).__name__)}: pass [text]",
-            culprit=X,
+            f"documents are strings in a list, series or column, not {with_article(type(X).__name__)}: pass [text]"
         )
     cells = list(X)
     column = np.empty(len(cells), dtype=object)
@@ -76,7 +74,8 @@ def text_column(X: Any, name: str | None = None) -> Any:
     return column
 
 
-def _arrow(column: Any) -> Any:
+def _to_arrow(column: Any) -> Any:
+    """Convert a column of a data frame library to Arrow or NumPy."""
     import pyarrow as pa
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
@@ -86,14 +85,14 @@ def _arrow(column: Any) -> Any:
     return column.to_numpy(dtype=object)
 
 
-def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = None) -> MemorySource:
-    """Documents and labels as a source of one column; labels may be the name of a column beside it."""
+def documents_source(X: Any, y: Any = None, weights: Any = None, column: str | None = None) -> MemorySource:
+    """Build a source of one text column; labels may be the name of a column beside it."""
     target = None
     if isinstance(y, str):
         names, columns, _, _ = columns_of(X)
         if y not in columns:
             known = f"(columns: {', '.join(names)}){did_you_mean(y, names)}"
-            raise BayesError(f"there is no target column {y!r} {known}", culprit=y)
+            raise BayesError(f"there is no target column {y!r} {known}")
         target, y = y, columns[y]
         others = [name for name in names if name != target]
         X = {name: columns[name] for name in others}
@@ -103,8 +102,8 @@ def source_of(X: Any, y: Any = None, weights: Any = None, column: str | None = N
 
 
 @dataclass(frozen=True)
-class LabelledDocuments:
-    """Documents of weight over 0, with codes of sorted classes."""
+class LabeledDocuments:
+    """Documents of positive weight in memory, with labels as codes of sorted classes."""
 
     texts: Documents
     labels: Ints
@@ -113,25 +112,25 @@ class LabelledDocuments:
 
     @property
     def class_counts(self) -> Floats:
-        """Documents of each class, or their weight."""
+        """Number or total weight of the documents of each class (classes,)."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
-    def take(self, rows: Array) -> LabelledDocuments:
-        """These documents alone, under the same classes."""
+    def take(self, rows: Array) -> LabeledDocuments:
+        """Select documents; the classes stay the same."""
         weights = None if self.weights is None else self.weights[rows]
-        return LabelledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
+        return LabeledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
 
 
-def read_all(source: Source, classes: tuple[Value, ...] = (), limit: float = inf) -> LabelledDocuments:
-    """All documents of a source; ``classes`` are there even where no document shows them.
+def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float = inf) -> LabeledDocuments:
+    """Read all documents of a source into memory, at most ``limit`` bytes of text.
 
-    Texts of more than ``limit`` bytes are refused.
+    ``classes`` are kept even if no document has them.
     """
     known, n_bytes = Vocabulary(classes), 0
     texts, labels, weights = [], [], []
     for batch in source.batches():
         if isinstance(batch.labels, Responsibilities):
-            raise BayesError("one label a document is needed here")
+            raise BayesError("this recipe needs one label for each document")
         codes = encode_labels(batch.labels, known, batch.start, grow=True).astype(np.int64)
         part = Documents.of(batch.columns[COLUMN], COLUMN, batch.start)
         if batch.weights is not None:
@@ -140,13 +139,9 @@ def read_all(source: Source, classes: tuple[Value, ...] = (), limit: float = inf
             weights.append(batch.weights[kept])
         if (n_bytes := n_bytes + len(part.data)) > limit:
             raise TooLarge(
-                f"the texts take more than the {memory_size(limit)} of ",
-                Setting("memory_limit"),
-                ", and are held while weights are fitted: give ",
-                Remedy("recipe", "multinomial"),
-                ", which reads them in parts, or more of ",
-                Remedy("memory_limit"),
-                culprit=n_bytes,
+                f"the texts take more than memory_limit={memory_size(limit)}, and are held while weights are fitted:",
+                hint="give more memory_limit=, or "
+                f" {format_setting('recipe', 'multinomial')}, which reads them in parts",
             )
         texts.append(part)
         labels.append(codes)
@@ -156,10 +151,11 @@ def read_all(source: Source, classes: tuple[Value, ...] = (), limit: float = inf
     shown = {known.values[i] for i in np.unique(codes)} | set(classes)
     in_order = tuple(sort_values(shown))
     codes = positions(known.values, in_order)[codes]
-    return LabelledDocuments(_joined(texts), codes, np.concatenate(weights) if weights else None, in_order)
+    return LabeledDocuments(_concatenate(texts), codes, np.concatenate(weights) if weights else None, in_order)
 
 
-def _joined(parts: list[Documents]) -> Documents:
+def _concatenate(parts: list[Documents]) -> Documents:
+    """Concatenate documents."""
     if len(parts) == 1:
         return parts[0]
     shifts = np.cumsum([0, *(len(part.data) for part in parts)])
@@ -172,8 +168,8 @@ def _joined(parts: list[Documents]) -> Documents:
     )
 
 
-def with_words(rows: TokenRows, keep: Bools) -> TokenRows:
-    """The same documents with some of the words alone; what is made of each cell on the way stays small."""
+def select_words(rows: TokenRows, keep: Bools) -> TokenRows:
+    """Restrict documents to some of their words, in parts that keep temporary arrays small."""
     if keep.all():
         return rows
     new, sizes = (np.cumsum(keep) - 1).astype(rows.ids.dtype), np.zeros(len(rows.lengths), np.int64)
@@ -189,7 +185,7 @@ def with_words(rows: TokenRows, keep: Bools) -> TokenRows:
 
 
 def values_matrix(rows: TokenRows, values: Floats) -> Any:
-    """Documents by words (CSR) with these values, one for each cell in the order of the rows."""
+    """Build the CSR matrix (documents, words) of one value for each cell."""
     from scipy.sparse import csr_matrix
 
     made = csr_matrix((values, rows.ids, rows.indptr), shape=(len(rows.lengths), len(rows.words)))
@@ -198,15 +194,15 @@ def values_matrix(rows: TokenRows, values: Floats) -> Any:
 
 
 def content_hash(rows: TokenRows) -> npt.NDArray[np.uint64]:
-    """A number for each document that depends on its words and their counts alone."""
+    """Hash the words and counts of each document (documents,)."""
     cells = (rows.ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     cells = (cells ^ (cells >> np.uint64(29))) * (rows.counts.astype(np.uint64) * np.uint64(2) + np.uint64(1))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
-    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
+    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
 def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats:
-    """How many documents have each word, or their weight."""
+    """Count the documents, or sum their weights, that have each word (words,)."""
     sums = np.zeros(len(rows.words))
     for some, cells in document_parts(rows.indptr):
         sizes = np.diff(rows.indptr[some.start : some.stop + 1])
@@ -214,23 +210,23 @@ def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats
     return sums
 
 
-def has_space(words: Words) -> Bools:
-    """Which words are runs of several."""
+def is_ngram(words: Words) -> Bools:
+    """Mark the n-grams of two or more words (words,)."""
     found = np.zeros(len(words), dtype=bool)
     found[np.searchsorted(words.offsets, np.flatnonzero(words.data == ord(" ")), side="right") - 1] = True
     return found
 
 
-def is_inside(words: Words) -> Bools:
-    """Which words are runs of characters inside others, as ``Tokenizer(characters=…)`` writes them."""
+def is_character_ngram(words: Words) -> Bools:
+    """Mark the character n-grams that ``Tokenizer(characters=…)`` cuts inside words (words,)."""
     first, last = words.offsets[:-1], words.offsets[1:] - 1
     long = last > first
     marked = np.append(words.data, 0) == ord("-")
-    return long & (marked[first] | marked[last]) & ~has_space(words)
+    return np.asarray(long & (marked[first] | marked[last]) & ~is_ngram(words))
 
 
-def class_sums(rows: TokenRows, values: Floats | None, labels: Array, weights: Floats | None, sums: Floats) -> Floats:
-    """Add the values of each word, or 1, to its sums by class (words, classes); in parts it is the same to the bit."""
+def add_by_class(rows: TokenRows, values: Floats | None, labels: Array, weights: Floats | None, sums: Floats) -> Floats:
+    """Add the value of each cell, or 1, to ``sums`` (words, classes); parts give the same bits as the whole."""
     n_classes, flat = np.int64(sums.shape[1]), sums.reshape(-1)
     for some, cells in document_parts(rows.indptr):
         sizes = np.diff(rows.indptr[some.start : some.stop + 1])
@@ -241,37 +237,37 @@ def class_sums(rows: TokenRows, values: Floats | None, labels: Array, weights: F
 
 
 @dataclass(frozen=True)
-class SummedWords:
-    """What was summed over documents: values of words, and documents that have them, both (words, classes)."""
+class WordSums:
+    """Sums over documents: word values, and documents that have the word, both (words, classes)."""
 
     words: Words
     values: Floats
     documents: Floats
     lengths: Floats
-    """Tokens of each document."""
+    """Number of tokens of each document (documents,)."""
 
     @classmethod
-    def zeros(cls, words: Words, n_classes: int, n_documents: int) -> SummedWords:
-        """Nothing summed yet."""
+    def zeros(cls, words: Words, n_classes: int, n_documents: int) -> WordSums:
+        """Return empty sums."""
         shape = (len(words), n_classes)
         return cls(words, np.zeros(shape), np.zeros(shape), np.zeros(n_documents))
 
     @classmethod
-    def of(cls, rows: TokenRows, values: Floats, read: LabelledDocuments) -> SummedWords:
-        """Of all documents."""
+    def of(cls, rows: TokenRows, values: Floats, read: LabeledDocuments) -> WordSums:
+        """Sum over all documents."""
         sums = cls.zeros(rows.words, len(read.classes), len(read.labels))
         return sums.add(rows, values, read, slice(0, len(read.labels)))
 
-    def add(self, rows: TokenRows, values: Floats, read: LabelledDocuments, some: slice) -> SummedWords:
-        """Add some of the documents, which stand together."""
+    def add(self, rows: TokenRows, values: Floats, read: LabeledDocuments, some: slice) -> WordSums:
+        """Add a contiguous slice of the documents."""
         labels, weights = read.labels[some], None if read.weights is None else read.weights[some]
-        class_sums(rows, values, labels, weights, self.values)
-        class_sums(rows, None, labels, weights, self.documents)
+        add_by_class(rows, values, labels, weights, self.values)
+        add_by_class(rows, None, labels, weights, self.documents)
         self.lengths[some] = np.where(read.texts.missing[some], np.nan, rows.lengths)
         return self
 
-    def tally(self, schema: Schema, read: LabelledDocuments, pruned: bool) -> Tally:
-        """The tally of documents whose words have these values instead of counts."""
+    def tally(self, schema: Schema, read: LabeledDocuments, pruned: bool) -> Tally:
+        """Build a tally that holds these values instead of word counts."""
         k = len(read.classes)
         moments = length_moments(self.lengths, read.labels.astype(np.uint32), k, read.weights)
         moments = replace(moments, n=moments.n.astype(np.float64))
@@ -283,14 +279,14 @@ class SummedWords:
         return Tally.of(space, read.class_counts, ColumnWords({COLUMN: counted}))
 
 
-def mass_tally(schema: Schema, rows: TokenRows, values: Floats, read: LabelledDocuments, pruned: bool) -> Tally:
-    """The tally of documents whose words have these values instead of counts."""
-    return SummedWords.of(rows, values, read).tally(schema, read, pruned)
+def value_tally(schema: Schema, rows: TokenRows, values: Floats, read: LabeledDocuments, pruned: bool) -> Tally:
+    """Build a tally that holds these values instead of word counts."""
+    return WordSums.of(rows, values, read).tally(schema, read, pruned)
 
 
-def count_more(training: Training, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
-    """The tally of further documents by these values, in held words or, where these are None, in all of theirs."""
-    read, role = training.read(), training.schema.columns[COLUMN]
+def count_values(training: TrainingSource, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
+    """Build the tally of further documents from cell values, in a fixed vocabulary or, if None, in their own words."""
+    read, role = training.documents, training.schema.columns[COLUMN]
     tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
     rows = count_documents(read.texts, tokenizer, words, thread_count(training.settings.n_threads))
-    return mass_tally(training.schema, rows, values(rows), read, words is not None)
+    return value_tally(training.schema, rows, values(rows), read, words is not None)

@@ -101,7 +101,7 @@ class LeftOutWords:
         log_total = np.where(length > 0, logspace.log(total + self.pseudo_total[:, None]), 0.0)
         return length * log_total - self.weighed(logspace.log(others + self.alpha))
 
-    def normalised_complement(self, counts: Floats) -> Floats:
+    def normalized_complement(self, counts: Floats) -> Floats:
         """The same divided by Σ_w ∣ln θ'∣ over all words that are left."""
         others, total = self._others()
         all_others = self.word_total[:, None] - counts

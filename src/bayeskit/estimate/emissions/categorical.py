@@ -1,4 +1,4 @@
-"""Symbols of a column: P(symbol | state) = (n + a) / (N + a·m), the most probable table under a Dirichlet prior.
+"""Categorical emission: P(symbol | state) = (n + a) / (N + a·m), the posterior mode under a Dirichlet prior.
 
 A state that was never reached says the same of all symbols. A missing cell says nothing; nor does a symbol that was
 never seen, unless it is to be smoothed: then m is one more, and its count is 0.
@@ -19,19 +19,18 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import UnknownValue
-from bayeskit.estimate.emissions.emission import Emission, Sums
+from bayeskit.errors import UnknownValue, format_setting
+from bayeskit.estimate.emissions.emission import Emission, Statistics
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Symbols(Emission):
-    """One coded column; ``probabilities`` (states, symbols)."""
+class CategoricalEmission(Emission):
+    """Symbols of one column; ``probabilities`` has shape (n_states, n_symbols)."""
 
     kind = "symbols"
     names: tuple[str, ...]
@@ -42,7 +41,7 @@ class Symbols(Emission):
 
     @property
     def name(self) -> str:
-        """The column."""
+        """Name of the column."""
         return self.names[0]
 
     def requests(self) -> Sequence[Request]:
@@ -51,15 +50,15 @@ class Symbols(Emission):
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.values)),)
 
-    def of_tally(self, tally: Tally) -> Sums:
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
         return (tally.families[self.name].present.astype(np.float64),)
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
         size = len(self.values) + 2
         counted = kernels.count_responsibilities([block.codes[self.name]], [size], shares, n_threads)[0]
         return (counted[:, 1:-1],)
 
-    def believe(self, sums: Sums) -> Self:
+    def estimate(self, sums: Statistics) -> Self:
         (counts,) = sums
         grown = counts + self.smoothing
         totals = grown.sum(axis=1, keepdims=True) + self.smoothing * (self.unseen == "smooth")
@@ -75,13 +74,13 @@ class Symbols(Emission):
         parts = np.hstack([self.probabilities, rest]) if self.unseen == "smooth" else self.probabilities
         return float(weighed_log_ratio(np.full(parts.shape, self.smoothing), parts, 1.0).sum())
 
-    def log_likelihood_of(self, sums: Sums) -> float:
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
         assert self.probabilities is not None
         return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
 
     @cached_property
     def log_table(self) -> Floats:
-        """ln P (slots, states): missing first, unseen last."""
+        """ln P, shape (n_symbols + 2, n_states): missing first, unseen last."""
         assert self.probabilities is not None
         table = np.zeros((len(self.values) + 2, len(self.probabilities)))
         table[1:-1] = logspace.log(self.probabilities).T
@@ -92,14 +91,12 @@ class Symbols(Emission):
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         kernels.score_codes([block.codes[self.name]], [self.log_table], scores, n_threads)
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
         code = self._vocabulary.codes([record.get(self.name)])[0]
         if code == len(self.values) + 1 and self.unseen == "error":
             raise UnknownValue(
-                f"column {self.name!r} has {record.get(self.name)!r}, not seen in training. Pass ",
-                Remedy("unseen", "ignore"),
-                " to leave the column out for such rows.",
-                culprit=(self.name, record.get(self.name)),
+                f"column {self.name!r} has {record.get(self.name)!r}, not seen in training.",
+                hint=f"Pass {format_setting('unseen', 'ignore')} to leave the column out for such rows.",
             )
         return self.log_table[code]
 
