@@ -1,4 +1,7 @@
-"""Tallies of sequences by class, with + and −."""
+"""SequenceClassifier: Bayes' rule over one sequence model per class.
+
+Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class)
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from bayeskit.sequence.forward_backward import Trellis
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Floats
 
-FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/support/state_loops.hpp
+FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/simd/hidden_markov_loops.hpp
 LOG_FAINT = float(logspace.log(FAINT))
 MOST_ROWS = 100_000  # symbols whose likelihoods are kept
 

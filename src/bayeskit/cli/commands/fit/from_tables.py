@@ -323,7 +323,7 @@ def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
     """Fit, and the advice that came with it."""
     import warnings
 
-    from bayeskit.cli.remedies import in_options
+    from bayeskit.cli.hints import with_options
     from bayeskit.errors import AdviceWarning
 
     with warnings.catch_warnings(record=True) as caught:
@@ -335,4 +335,4 @@ def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
     for warning in caught:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return [in_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
+    return [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
