@@ -110,8 +110,8 @@ def test_every_tolerance_stands_with_its_reason_in_one_file():
     strangers = {}
     for file in sorted(source.rglob("*.py")):
         name = file.relative_to(source).as_posix()
-        if name == "tolerance.py" or "twin" in name:
-            continue  # twins hold what the compiled core holds
+        if name == "tolerance.py":
+            continue
         small = {
             node.value
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
