@@ -378,9 +378,6 @@ def propagate(
     queried: Ints,
     n_threads: int,
 ) -> tuple[Floats, Floats, Bools]: ...
-def k_means(
-    rows: Floats, first: Ints, uniforms: Floats, max_rounds: int, tolerance: float, n_threads: int
-) -> tuple[Floats, _UInts, float]: ...
 def learn_backoff(
     codes: Codes,
     sizes: Ints,

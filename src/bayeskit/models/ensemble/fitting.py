@@ -15,7 +15,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
 from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.models.ensemble.linear import MOST_CLASSES, LinearPart, fit_line
 from bayeskit.models.ensemble.parameters import (
@@ -312,7 +312,7 @@ class LeftOutScores:
     def _score(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
         rows, labels = self.rows, self.rows.labels[self.asked]
         weights = None if rows.weights is None else rows.weights[self.asked]
-        lost = takes_class_along(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
+        lost = is_last_of_class(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
         stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
         loss = None
         if len(stay):
