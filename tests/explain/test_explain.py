@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.explain.nomogram import Axis, Nomogram, round_step
-from bayeskit.explain.rulers import rulers, text_width
+from bayeskit.explain.rulers import lay_out_nomogram, text_width
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -310,7 +310,9 @@ def test_no_name_on_a_ruler_covers_another(points, names, is_number):
     n = min(len(points), len(names))
     values = tuple(float(v) for v in range(n)) if is_number else tuple(names[:n])
     axis = Axis("column", values, tuple(points[:n]), tuple(points[:n]), 50.0, is_number)
-    page = rulers(Nomogram("class", "a", "b", (axis, axis), 1.0, -50.0, ((0.0, 0.1), (2 * max(points[:n]), 0.9))))
+    page = lay_out_nomogram(
+        Nomogram("class", "a", "b", (axis, axis), 1.0, -50.0, ((0.0, 0.1), (2 * max(points[:n]), 0.9)))
+    )
     boxes = [
         (name.x - text_width(name.text) / 2, name.x + text_width(name.text) / 2, name.y)
         for name in page.names
@@ -325,7 +327,7 @@ def test_no_name_on_a_ruler_covers_another(points, names, is_number):
 def test_the_numbers_on_each_side_of_a_ruler_are_in_order():
     rows = {"x": [*np.linspace(-3, 3, 60), *np.linspace(-1, 1, 60)]}  # wide and narrow: the odds fall and rise again
     found = bk.NaiveBayes().fit(rows, ["wide"] * 60 + ["narrow"] * 60).nomogram("wide", "narrow", X=rows)
-    ticks = [tick for tick in rulers(found).ticks if tick.column == "x"]
+    ticks = [tick for tick in lay_out_nomogram(found).ticks if tick.column == "x"]
     for side in (-1, 1):
         values = [
             float(tick.value) for tick in sorted(ticks, key=lambda tick: tick.x) if side * (tick.end - tick.y) > 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.capabilities import SpeaksByColumn, can
 from bayeskit.cli.console import Page, short
 from bayeskit.data.sheet import Figure
-from bayeskit.explain.overview import contents, count_of, percent
+from bayeskit.explain.overview import contents, percent, round_count
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
@@ -32,7 +32,7 @@ def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
 
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
-    counts = [count_of(n) for n in tally.class_counts.tolist()]
+    counts = [round_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     listed = order if len(order) <= SHOWN + 3 else order[:SHOWN]
     if len(order) == len(listed):

@@ -235,7 +235,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
     from bayeskit.data.sheet import Figure
-    from bayeskit.explain.evidence import signed
+    from bayeskit.explain.evidence import format_log_odds
 
     head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")
@@ -246,23 +246,23 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
             "column": ["(prior)", *(c.column for c in parts)],
             "value": ["", *(_value(c) for c in parts)],
             f"evidence for {explanation.predicted}": [
-                Figure(signed(x)) for x in (explanation.prior_log_odds, *(c.log_odds for c in parts))
+                Figure(format_log_odds(x)) for x in (explanation.prior_log_odds, *(c.log_odds for c in parts))
             ],
         }
     )
     if explanation.undecidable:
         page.line("undecidable: the evidence of the columns is left out of the sum")
     odds = f"{explanation.predicted} : {explanation.against}"
-    page.line(f"sum: {signed(explanation.log_odds)}, the natural logarithm of the odds {odds}")
+    page.line(f"sum: {format_log_odds(explanation.log_odds)}, the natural logarithm of the odds {odds}")
     page.line()
     for sentence in explanation.sentences[1:]:
         page.line(sentence)
 
 
 def _value(contribution: Any) -> str:
-    from bayeskit.explain.evidence import cell
+    from bayeskit.explain.evidence import format_cell
 
-    value = cell(contribution.value)
+    value = format_cell(contribution.value)
     return f"{value} (never seen)" if contribution.state == "unseen" else value
 
 

@@ -112,7 +112,7 @@ class Learning:
         structure, scores = self._boost(structure, scores)
         self.log_proba = capped(scores, rows.n)
         forests = None if structure.trees is None else self.left_out
-        self.importance = ColumnImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
+        self.importance = EnsembleImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
         return EnsembleParameters(
             rows.classes, logspace.log(prior_of(rows)), rows.n, rows.codes, structure, structure.members(rows.codes),
             factors, chains, rows.columns if chains else [], leaves,
@@ -317,7 +317,7 @@ WALKS = 2_500  # rows that the importance of all columns is measured on, one col
 
 
 @dataclass(frozen=True)
-class ColumnImportance:
+class EnsembleImportance:
     """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
 
     structure: Structure
@@ -336,7 +336,7 @@ class ColumnImportance:
         scores: Floats,
         left_out: LeftOutForests | None,
         n_threads: int,
-    ) -> ColumnImportance:
+    ) -> EnsembleImportance:
         """With as many of the asked rows as are walked for every column."""
         step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
