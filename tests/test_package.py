@@ -98,7 +98,7 @@ CHOICES = {  # what a person sets, the ranges of searches and of weights: no tol
     "data/source.py": {1e-100},
     "estimate/variance.py": {1e-9},
     "models/choice.py": {1e-9, 5e-9, 4e-7},  # seconds a cell
-    "models/ensemble/learnt_rows.py": {1e-30},
+    "models/ensemble/training_rows.py": {1e-30},
     "models/linear.py": {1e-8},
     "models/logistic/classifier.py": {1e-6},
     "models/base/settings.py": {1e-6},
@@ -110,8 +110,8 @@ def test_every_tolerance_stands_with_its_reason_in_one_file():
     strangers = {}
     for file in sorted(source.rglob("*.py")):
         name = file.relative_to(source).as_posix()
-        if name == "tolerance.py" or "twin" in name:
-            continue  # twins hold what the compiled core holds
+        if name == "tolerance.py":
+            continue
         small = {
             node.value
             for node in ast.walk(ast.parse(file.read_text("utf-8")))

@@ -395,13 +395,13 @@ def test_no_stronger_model_is_offered_where_it_would_be_refused(bayes, monkeypat
 
 
 def test_the_size_by_counts_is_that_by_rows():
-    from bayeskit.models.ensemble.learnt_rows import learnt_rows
+    from bayeskit.models.ensemble.training_rows import training_rows
 
     data, y = rows(sky=[*"abc"] * 20, wind=[None if i == 3 else "uv"[i % 2] for i in range(60)])
     naive = bk.NaiveBayes().fit(data, y)
     ensemble = bk.BayesClassifier(n_members=1, fast=True).fit(data, y)
     of_rows, of_counts = (
-        parameters.TableSize.of_rows(learnt_rows(ensemble.tally_)),
+        parameters.TableSize.of_rows(training_rows(ensemble.tally_)),
         parameters.TableSize.of_counts(naive.tally_),
     )
     assert of_rows[:3] == of_counts[:3]

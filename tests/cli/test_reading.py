@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import bayeskit as bk
+from tests.tallies import agree
 
 
 def rows(text):
@@ -48,7 +49,7 @@ def test_a_form_that_does_not_fit_is_told_in_options(refused, here):
 def test_several_files_are_one_table_for_every_command(bayes, model, here):
     words = ["-t", "species", "--role", "year=categorical", "--no-scores"]
     assert "half.csv and 1 more: 344 rows" in bayes("fit", "half.csv", "rest.csv", *words, "-o", "parts.bayes").out
-    assert bk.load("parts.bayes").tally_.agrees(bk.load(model).tally_)
+    assert agree(bk.load("parts.bayes").tally_, bk.load(model).tally_)
     both = bayes("predict", model, "half.csv").out + bayes("predict", model, "rest.csv").out.partition("\n")[2]
     assert bayes("predict", model, "half.csv", "rest.csv").out == both
     assert "344 rows of half.csv and 1 more" in bayes("evaluate", model, "half.csv", "rest.csv").out

@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.k_means import k_means
 from bayeskit.models.base.estimator import Estimator, check_is_fitted
 from bayeskit.models.base.settings import one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
@@ -74,7 +73,7 @@ Counts = dict[str, Floats]  # what is expected of a round, by name
 
 
 @dataclass(frozen=True)
-class Observed:
+class HMMRows:
     """Rows as the kernels read them: logs by row, logs by symbol with codes, or Gaussian columns."""
 
     logs: Floats
@@ -85,7 +84,7 @@ class Observed:
     )
 
 
-class HmmContract(Estimator):
+class BaseHMM(Estimator):
     """Base of the hmmlearn replacements; a subclass adds its emissions."""
 
     n_components: int
@@ -116,19 +115,19 @@ class HmmContract(Estimator):
 
     # -- what a model adds ---------------------------------------------------------------------------
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return ln P(row | state) as the kernels read it."""
         raise NotImplementedError
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: return ln P of all rows and the expected statistics."""
         raise NotImplementedError
 
-    def improve(self, counts: Counts) -> None:
+    def m_step(self, counts: Counts) -> None:
         """Run the M-step of the emissions."""
         raise NotImplementedError
 
-    def n_scalars(self) -> dict[str, int]:
+    def n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
         states = self.n_components
         return {"s": states - 1, "t": states * (states - 1)}
@@ -148,33 +147,33 @@ class HmmContract(Estimator):
     def fit(self, X: Any, lengths: Any = None) -> Self:
         """Fit by Baum–Welch on rows ``X``, split into sequences of these ``lengths``."""
         rows = self.as_rows(X)
-        starts = starts_of(lengths, len(rows))
+        starts = sequence_starts(lengths, len(rows))
         self._init(rows, lengths)
         self._check()
         self.monitor_.reset()
         for _ in range(self.n_iter):
             with np.errstate(under="ignore"):  # shares of states that are as good as none
-                log_prob, counts = self.expected(rows, self.observed(rows, starts))
+                log_prob, counts = self.e_step(rows, self.encode_rows(rows, starts))
             if not np.isfinite(log_prob):
                 raise BayesError(
                     "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
                     "transmat_ and the emissions."
                 )
-            self._improve_chain(counts)
-            self.improve(counts)
+            self._m_step_chain(counts)
+            self.m_step(counts)
             self.monitor_.report(log_prob)
             if self.monitor_.converged:
                 break
         return self
 
-    def _improve_chain(self, counts: Counts) -> None:
+    def _m_step_chain(self, counts: Counts) -> None:
         """Run the M-step of start and transitions; zeros stay zero, and rows without counts stay as they are."""
         if "s" in self.params:
-            self.startprob_ = updated(self.startprob_, self.startprob_prior, counts["start"])
+            self.startprob_ = dirichlet_mode(self.startprob_, self.startprob_prior, counts["start"])
         if "t" in self.params:
-            self.transmat_ = updated(self.transmat_, self.transmat_prior, counts["transitions"])
+            self.transmat_ = dirichlet_mode(self.transmat_, self.transmat_prior, counts["transitions"])
 
-    def _counted(self, seen: Observed, by_row: bool) -> tuple[float, Counts, Floats]:
+    def _forward_backward(self, seen: HMMRows, by_row: bool) -> tuple[float, Counts, Floats]:
         """Run forward–backward: return ln P, expected starts and transitions, and posteriors or emission sums."""
         log_start, log_transition = self._log_chain()
         likelihoods, _, start, transitions, states, _ = kernels.count_states(
@@ -209,7 +208,7 @@ class HmmContract(Estimator):
             self.startprob_ = rng.dirichlet(np.full(states, 1.0 / states))
         if self._needs_init("t", "transmat_"):
             self.transmat_ = rng.dirichlet(np.full(states, 1.0 / states), size=states)
-        sizes = self.n_scalars()
+        sizes = self.n_free_parameters()
         wanted = sum(sizes[letter] for letter in self.params)
         if X.size < wanted:
             log.warning("%d numbers are to be found from %d: this will be a degenerate solution", wanted, X.size)
@@ -238,11 +237,11 @@ class HmmContract(Estimator):
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def _seen(self, X: Any, lengths: Any) -> tuple[Array, Observed]:
+    def _seen(self, X: Any, lengths: Any) -> tuple[Array, HMMRows]:
         self._check_is_fitted()
         self._check()
         rows = self.as_rows(X)
-        return rows, self.observed(rows, starts_of(lengths, len(rows)))
+        return rows, self.encode_rows(rows, sequence_starts(lengths, len(rows)))
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """ln P(X)."""
@@ -256,7 +255,7 @@ class HmmContract(Estimator):
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
         """Return ln P(X) and the posteriors, shape (n_rows, n_states)."""
         _, seen = self._seen(X, lengths)
-        log_prob, _, posteriors = self._counted(seen, by_row=True)
+        log_prob, _, posteriors = self._forward_backward(seen, by_row=True)
         return log_prob, posteriors
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
@@ -304,11 +303,11 @@ class HmmContract(Estimator):
 
     def aic(self, X: Any, lengths: Any = None) -> float:
         """Return the Akaike information criterion, −2 ln P + 2 · parameters; lower is better."""
-        return -2 * self.score(X, lengths) + 2 * sum(self.n_scalars().values())
+        return -2 * self.score(X, lengths) + 2 * sum(self.n_free_parameters().values())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Return the Bayesian information criterion, −2 ln P + ln rows · parameters; lower is better."""
-        return -2 * self.score(X, lengths) + sum(self.n_scalars().values()) * float(logspace.log(len(X)))
+        return -2 * self.score(X, lengths) + sum(self.n_free_parameters().values()) * float(logspace.log(len(X)))
 
     def get_stationary_distribution(self) -> Floats:
         """Return the stationary distribution of the transition matrix."""
@@ -324,7 +323,7 @@ class HmmContract(Estimator):
         check_is_fitted(self)
 
 
-def starts_of(lengths: Any, n_rows: int) -> Ints:
+def sequence_starts(lengths: Any, n_rows: int) -> Ints:
     """Return the start of each sequence, and the end."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
@@ -334,10 +333,10 @@ def starts_of(lengths: Any, n_rows: int) -> Ints:
     return starts
 
 
-def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) -> Floats:
+def dirichlet_mode(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) -> Floats:
     """Return the posterior mode under a Dirichlet prior; zeros stay, and so does a row without counts.
 
-    >>> updated(np.array([[0.5, 0.5], [0.3, 0.7]]), 1.0, np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
+    >>> dirichlet_mode(np.array([[0.5, 0.5], [0.3, 0.7]]), 1.0, np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
     [[0.75, 0.25], [0.3, 0.7]]
     """
     grown = np.where(zeros_stay & (table == 0), 0.0, np.maximum(np.asarray(prior) - 1 + counts, 0.0))
@@ -355,7 +354,7 @@ def check_table(name: str, table: Floats, shape: tuple[int, ...]) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class CategoricalHMM(HmmContract):
+class CategoricalHMM(BaseHMM):
     """Drop-in replacement for ``hmmlearn.hmm.CategoricalHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_`` and ``emissionprob_``, which may be set
@@ -393,7 +392,7 @@ class CategoricalHMM(HmmContract):
             rows = rows.reshape(-1, 1)
         return rows
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return the log table of symbols and the symbol of each row."""
         table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
         if X.dtype.kind not in "iu":
@@ -401,21 +400,23 @@ class CategoricalHMM(HmmContract):
         if X.size and (X.min() < 0 or X.max() >= len(table)):
             bad = int(X.min() if X.min() < 0 else X.max())
             raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}")
-        return Observed(table, X[:, 0].astype(np.uint32), starts)
+        return HMMRows(table, X[:, 0].astype(np.uint32), starts)
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: ln P, and expected counts of starts, transitions and symbols."""
-        log_prob, counts, symbols = self._counted(seen, by_row=False)
+        log_prob, counts, symbols = self._forward_backward(seen, by_row=False)
         return log_prob, {**counts, "symbols": symbols.T}
 
-    def improve(self, counts: Counts) -> None:
+    def m_step(self, counts: Counts) -> None:
         """Run the M-step of P(symbol | state)."""
         if "e" in self.params:
-            self.emissionprob_: Floats = updated(self.emissionprob_, self.emissionprob_prior, counts["symbols"], False)
+            self.emissionprob_: Floats = dirichlet_mode(
+                self.emissionprob_, self.emissionprob_prior, counts["symbols"], False
+            )
 
-    def n_scalars(self) -> dict[str, int]:
+    def n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
-        return {**super().n_scalars(), "e": self.n_components * (self._n_symbols() - 1)}
+        return {**super().n_free_parameters(), "e": self.n_components * (self._n_symbols() - 1)}
 
     def _n_symbols(self) -> int:
         return self.n_features if self.n_features is not None else self.emissionprob_.shape[1]
@@ -457,7 +458,7 @@ LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
 @dataclass(eq=False, repr=False)
-class GaussianHMM(HmmContract):
+class GaussianHMM(BaseHMM):
     """Drop-in replacement for ``hmmlearn.hmm.GaussianHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_``, ``means_`` and ``covars_``, which may be set
@@ -535,7 +536,7 @@ class GaussianHMM(HmmContract):
         """Return rows in column-major order, as the kernels read them."""
         return np.asfortranarray(super().as_rows(X))
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return the log density of each row in each state."""
         X = X.astype(np.float64, copy=False)
         if X.shape[1] != self.means_.shape[1]:
@@ -543,21 +544,21 @@ class GaussianHMM(HmmContract):
         means = self.means_
         if self.covariance_type == "full":
             of_states = [_joint_densities(X, means[[k]], self._covars_[k]) for k in range(self.n_components)]
-            return Observed(np.concatenate(of_states, axis=1), None, starts)
+            return HMMRows(np.concatenate(of_states, axis=1), None, starts)
         if self.covariance_type == "tied":
-            return Observed(_joint_densities(X, means, self._covars_), None, starts)
+            return HMMRows(_joint_densities(X, means, self._covars_), None, starts)
         variances = np.maximum(self._variances(X.shape[1]), np.finfo(float).tiny)
         columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
         normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
-        return Observed(np.zeros((0, self.n_components)), None, starts, normals)
+        return HMMRows(np.zeros((0, self.n_components)), None, starts, normals)
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: ln P, and sums of rows by state, centered on the overall mean."""
         centre = X.mean(axis=0)
         if seen.normals is not None:
-            log_prob, counts, (n, first, second) = self._counted(seen, by_row=False)
+            log_prob, counts, (n, first, second) = self._forward_backward(seen, by_row=False)
             return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "centre": centre}
-        log_prob, counts, states = self._counted(seen, by_row=True)
+        log_prob, counts, states = self._forward_backward(seen, by_row=True)
         away = X - centre
         counts |= {"n": states.sum(axis=0), "first": states.T @ away, "centre": centre}
         if self.covariance_type == "tied":
@@ -566,7 +567,7 @@ class GaussianHMM(HmmContract):
             counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
         return log_prob, counts
 
-    def improve(self, counts: Counts) -> None:
+    def m_step(self, counts: Counts) -> None:
         """Run the M-step of means and covariances; a state without rows keeps its own."""
         n, weight = counts["n"][:, None], self.means_weight
         reached = n[:, 0] > 0
@@ -600,12 +601,12 @@ class GaussianHMM(HmmContract):
         else:
             self._covars_ = np.where(reached[:, None], variances, self._covars_)
 
-    def n_scalars(self) -> dict[str, int]:
+    def n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
         states, d = self.n_components, self.n_features
         triangle = d * (d + 1) // 2
         covariances = {"spherical": states, "diag": states * d, "full": states * triangle, "tied": triangle}
-        return {**super().n_scalars(), "m": states * d, "c": covariances[self.covariance_type]}
+        return {**super().n_free_parameters(), "m": states * d, "c": covariances[self.covariance_type]}
 
     def emit(self, state: int, random_state: Any) -> Floats:
         """Draw a row."""
@@ -630,24 +631,10 @@ class GaussianHMM(HmmContract):
 
     def _cluster_means(self, X: Array) -> Floats:
         """Return k-means cluster centers, as hmmlearn initializes the means."""
-        if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
-            from sklearn.cluster import KMeans
+        from sklearn.cluster import KMeans
 
-            means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
-            return means
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.utils import check_random_state
-
-        clusters = k_means(X.astype(np.float64, copy=False), self.n_components, check_random_state(self.random_state))
-        n_distinct = len(np.unique(clusters.labels))
-        if n_distinct < self.n_components:
-            warnings.warn(
-                f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({self.n_components}). "
-                "Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return clusters.centres
+        means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
+        return means
 
     def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:

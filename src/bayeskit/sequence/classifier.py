@@ -1,4 +1,7 @@
-"""Tallies of sequences by class, with + and −."""
+"""SequenceClassifier: Bayes' rule over one sequence model per class.
+
+Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class)
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tally.space import Space, times
+from bayeskit.tally.space import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
@@ -74,8 +77,8 @@ class ClassTallies:
         for c, n in left.items():
             if n < -gone:
                 raise NotLearnt(
-                    f"class {c!r} was learnt {times(self.counts.get(c, 0))} and cannot be forgotten "
-                    f"{times(other.counts[c])}; nothing was changed",
+                    f"class {c!r} was learnt {format_times(self.counts.get(c, 0))} and cannot be forgotten "
+                    f"{format_times(other.counts[c])}; nothing was changed",
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]

@@ -24,7 +24,7 @@ from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_sca
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
-from bayeskit.models.ensemble.progress import Bar, check_progress
+from bayeskit.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.inference import HMMInference

@@ -1,7 +1,8 @@
 """Estimates and measures of fitted topics: word probabilities, top words, coherence, topics of documents, draws.
 
 Formula: relevance = λ ln P(w ∣ k) + (1 − λ) ln (P(w ∣ k) / P(w))  (Sievert and Shirley 2014)
-Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; the mean over pairs of top words"""
+Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; the mean over pairs of top words
+"""
 
 from __future__ import annotations
 

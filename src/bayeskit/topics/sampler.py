@@ -7,7 +7,8 @@ Differences of the digamma function are sums of fractions, ψ(n + α) − ψ(α)
 gamma function are products, Γ(n + a)/Γ(a) = Π_{i<n} (a + i). So both formulas need only counts of counts: how many
 documents have more than i tokens of a topic.
 
-References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 2000 (fixed point of the prior)."""
+References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 2000 (fixed point of the prior).
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statisti
 from bayeskit.estimate.emissions.gaussian import mixture_moments
 from bayeskit.estimate.information import weighed_log_ratio
 from bayeskit.estimate.sampling import nulls_for_nan
-from bayeskit.tally.counts import are_counts
+from bayeskit.tally.moments import are_counts
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_SHARE

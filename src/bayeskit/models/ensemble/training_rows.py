@@ -1,4 +1,4 @@
-"""Rows as the ensemble reads them: codes 0 … V − 1, missing a value where it occurs, V for what is unknown."""
+"""Rows in the codes of the ensemble: 0 … V − 1, missing as a value if it occurs, V for an unknown value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spa
 
 
 @dataclass(frozen=True)
-class LearntRows:
+class TrainingRows:
     """All rows to learn from, in memory: columns in the schema's order, labels as codes."""
 
     codes: dict[str, ColumnCodes]
@@ -106,7 +106,7 @@ def rows_of(tally: Tally) -> Part:
     raise BayesError("BayesClassifier learns from rows, and these counts have none: fit on rows")
 
 
-def learnt_rows(tally: Tally) -> LearntRows:
+def training_rows(tally: Tally) -> TrainingRows:
     """The rows of a tally as the ensemble codes them: missing is a value where it occurs."""
     rows = rows_of(tally)
     codes, columns = {}, []
@@ -119,7 +119,7 @@ def learnt_rows(tally: Tally) -> LearntRows:
             codes[name] = ColumnCodes(tuple(tally.space.values[name]), bool((cells == 0).any()))
             columns.append(codes[name].shift(cells).astype(np.min_scalar_type(codes[name].size)))
     weights = None if rows.weights is None or (rows.weights == 1).all() else rows.weights
-    return LearntRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
+    return TrainingRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
 
 
 def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[Array]:

@@ -1,8 +1,8 @@
-"""A line beside the counts: multinomial logistic regression on values and numbers, fitted on folds.
+"""The linear part of the ensemble: multinomial logistic regression on values and numbers, fitted on folds.
 
-Its features are one-hot values, numbers in deviations (at most 4), and their normal scores: what a number's rank would
-be worth if the column were normal. A learnt row is judged by the fold that has not seen it, and a new one by the mean
-of all folds' coefficients, which is the mean of what they say but for a constant.
+Its features are one-hot values, standardized numbers (clipped at 4), and their normal scores: the quantile of a
+number's rank under a normal distribution. A training row is scored by the fold that has not seen it, and a new row by
+the mean of the coefficients of all folds.
 
 Formula: P(class ∣ x) ∝ exp(Σ_j w_j(class) x_j), the mean over folds
 """
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bayeskit import kernels, logspace
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.vocabulary import Value, positions
-from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
@@ -85,13 +85,13 @@ class LinearPart:
 
 
 def fit_line(
-    rows: LearntRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
+    rows: TrainingRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
 ) -> tuple[LinearPart, Floats]:
     """(the line, ln P(class | x) of the asked rows (asked, classes), each by the fold that has not seen it)"""
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
-    fold = folds_by_class(rows.labels, n_folds, rng)
+    fold = assign_folds(rows.labels, n_folds, rng)
     told, coefficients = np.zeros((len(asked), n_classes)), []
     features = _reader(line, rows, trees, codes)
     for k in range(n_folds):
@@ -106,7 +106,7 @@ def fit_line(
     return made, np.asarray(logspace.log_normalise(told)[0])
 
 
-def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
+def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
     """The fold of each row, drawn; those of a class are shared among all folds."""
     shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
@@ -114,7 +114,7 @@ def folds_by_class(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.
 
 
 def _reader(
-    line: LinearPart, rows: LearntRows, trees: CodedTrees, codes: Bytes
+    line: LinearPart, rows: TrainingRows, trees: CodedTrees, codes: Bytes
 ) -> Callable[[Ints], tuple[Bytes, Ints, Floats]]:
     """The features of some rows; where there is room they are made once for all folds."""
     if len(rows.labels) > MOST_READ:
@@ -123,7 +123,7 @@ def _reader(
     return lambda some: (hot[some], place, numbers[some])
 
 
-def _features_of(rows: LearntRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
+def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
     """What is read of rows, before there are coefficients."""
     names, centre, spread, read, tables = [], [], [], [], []
     for name, how in rows.codes.items():
@@ -170,7 +170,7 @@ def _normal_scores(counts: Floats) -> Floats:
     return scores
 
 
-def _fitted(rows: LearntRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
+def _fitted(rows: TrainingRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
     """Coefficients of the line that is most probable by some rows, under a normal prior on all but the intercept."""
     from scipy.optimize import minimize
 

@@ -1,7 +1,7 @@
-"""How a file holds the structure of the ensemble: plain arrays, each checked when it is read.
+"""Write the structure of the ensemble to a file as plain arrays, and check them when they are read.
 
-No count of a context is read where there are rows, they are counted again. So nothing in a file can lead a kernel
-astray. Version 0.2 and before had members and chains alone.
+Counts of contexts are not stored if the file has rows: they are counted again, so no file can make a kernel read out of
+bounds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
-from bayeskit.models.ensemble.boosted_part import BoostedPart
-from bayeskit.models.ensemble.class_chains import MOST_CUTS, Steps
-from bayeskit.models.ensemble.ensemble_structure import Codes, Structure
-from bayeskit.models.ensemble.linear_part import CODES, LinearPart
-from bayeskit.models.ensemble.members import PARENTS
-from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.models.ensemble.linear import CODES, LinearPart
+from bayeskit.models.ensemble.structure import MOST_CUTS, PARENTS, ChainSteps, Codes, ScoreTerms, Structure
+from bayeskit.models.ensemble.trees import BoostedTrees
 from bayeskit.tally import coded_trees
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.leaves import Leaves
@@ -134,7 +131,7 @@ def _line(header: Any, arrays: list[Array], trees: CodedTrees | None) -> LinearP
     return LinearPart(classes, numbers, centre, spread, read, tables, coefficients)
 
 
-def _boosting(header: Any, arrays: list[Array], trees: CodedTrees | None) -> BoostedPart:
+def _boosting(header: Any, arrays: list[Array], trees: CodedTrees | None) -> BoostedTrees:
     *of_trees, values = arrays
     classes = tuple(header["classes"])
     _need(trees is not None and values.dtype.kind == "f", "its boosting")
@@ -142,7 +139,7 @@ def _boosting(header: Any, arrays: list[Array], trees: CodedTrees | None) -> Boo
     _need(len({*classes}) == len(classes) and all(isinstance(c, (str, int, float)) for c in classes), "its boosting")
     read = coded_trees.tree_arrays(of_trees, len(trees.columns))
     _need(values.shape == (len(read[1]), len(classes)) and _between(np.abs(values), 0, MOST), "its boosting")
-    return BoostedPart(classes, read, values.astype(np.float32))
+    return BoostedTrees(classes, read, values.astype(np.float32))
 
 
 def _structure(
@@ -177,11 +174,11 @@ def _structure(
     _need(bool((are_codes | np.isposinf(step_cuts) | np.isinf(of)).all()), "its chains")
     n_trees = 0 if trees is None else len(trees)
     _need(n_trees % 2 == 0, "its trees")
-    terms = WeighedTerms.of(n_columns, n_members, len(start) - 1, n_trees, line is not None)
+    terms = ScoreTerms.of(n_columns, n_members, len(start) - 1, n_trees, line is not None)
     _need(exponents.shape == (terms.size,) and _between(exponents, 0, MOST), "its exponents")
     by = _numbers(temperatures, 2 + terms.forests)
     _need(_between(np.array(by), 1 / MOST, MOST), "its temperatures")
-    steps = Steps(start, column.astype(np.int32), step_m, np.where(np.isinf(step_cuts), np.nan, step_cuts))
+    steps = ChainSteps(start, column.astype(np.int32), step_m, np.where(np.isinf(step_cuts), np.nan, step_cuts))
     return Structure(codes, cuts, parents.astype(np.int32), m, steps, tuple(by), exponents, trees, line)
 
 

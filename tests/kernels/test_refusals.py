@@ -1,7 +1,8 @@
-"""What the door refuses, by name; and that core, twins and stubs are one list."""
+"""Arguments that kernels refuse, and what the core, its stub and its documentation have in common."""
 
-import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,10 @@ import pytest
 
 import bayeskit
 from bayeskit import kernels
-from bayeskit.data.text.unicode import unicode_tables
-from bayeskit.kernels import twins
-from bayeskit.kernels.twins import tokens as token_twins
-from bayeskit.kernels.twins.word_lists import packed
+from bayeskit.data.text.tokens import Cut
+from bayeskit.data.text.unicode import UnicodeTables, unicode_tables
+from bayeskit.data.text.word_list import pack_words
 
-NAMES = [name for name in kernels.__all__ if name not in ("NATIVE", "NormalRow", "WordIndex")]
 ONE = np.array([1], dtype=np.uint8)
 X = np.array([1.0])
 
@@ -166,13 +165,11 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
 @pytest.mark.parametrize("what", BAD)
 def test_bad_input_is_refused_by_name(what: str) -> None:
     message, call = BAD[what]
-    for module in (kernels, twins):
-        with pytest.raises(ValueError, match=message):
-            call(module)
+    with pytest.raises(ValueError, match=message):
+        call(kernels)
 
 
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
+def test_contexts_and_parents_that_do_not_fit_are_refused() -> None:
     a, step = np.array([0, 1], dtype=np.uint8), np.array([[-1, 0]], dtype=np.int32)
     for steps, nodes, error in (
         ([step], 1, ValueError),
@@ -182,29 +179,28 @@ def test_contexts_and_parents_that_do_not_fit_are_refused(module: Any) -> None:
         ([], 2, ValueError),
     ):
         with pytest.raises(error):
-            module.context_codes([a], a, 2, steps, nodes, 1)
+            kernels.context_codes([a], a, 2, steps, nodes, 1)
     with pytest.raises(ValueError, match="column 0"):
-        module.count_pairs([a, a], [1, 2], a, 2, None, 1)
+        kernels.count_pairs([a, a], [1, 2], a, 2, None, 1)
     with pytest.raises(ValueError, match="column 1"):
-        module.factor_codes([a, a], [2, 1])
+        kernels.factor_codes([a, a], [2, 1])
     with pytest.raises(ValueError, match="table 0"):
-        module.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
+        kernels.score_parents([a], [2], [np.zeros((3, 1))], np.zeros((2, 1)), 1)
     with pytest.raises(ValueError, match="log_weights"):
-        module.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
+        kernels.score_aode([a], [2], [np.zeros((4, 1))], np.zeros((2, 1)), np.zeros(3), np.zeros((2, 1)), 1)
 
 
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_words_that_do_not_fit_are_refused(module: Any) -> None:
-    data, offsets = packed([b"a", b"game"])
-    cut = token_twins.Cut(0, 1, 1, True, 0, data, offsets)
+def test_words_that_do_not_fit_are_refused() -> None:
+    data, offsets = pack_words([b"a", b"game"])
+    cut = Cut(0, 1, 1, True, 0, data, offsets)
     for bad in (offsets - 1, offsets + 1, offsets[::-1].copy(), offsets[:0], np.array([0, 2**62])):
         for call in (
-            lambda bad: module.WordIndex(data, bad),
-            lambda bad: module.WordIndex(data, offsets).find(data, bad),
-            lambda bad: module.union_words(data, offsets, data, bad),
-            lambda bad: module.token_rows(data, bad, cut, None, True, 1),
-            lambda bad: module.token_rows(data, offsets, cut._replace(stop_offsets=bad), None, True, 1),
-            lambda bad: module.token_classes(data, bad, ONE, 2, cut, 1),
+            lambda bad: kernels.WordIndex(data, bad),
+            lambda bad: kernels.WordIndex(data, offsets).find(data, bad),
+            lambda bad: kernels.union_words(data, offsets, data, bad),
+            lambda bad: kernels.token_rows(data, bad, cut, None, True, 1),
+            lambda bad: kernels.token_rows(data, offsets, cut._replace(stop_offsets=bad), None, True, 1),
+            lambda bad: kernels.token_classes(data, bad, ONE, 2, cut, 1),
         ):
             with pytest.raises(ValueError, match="offset"):
                 call(bad)
@@ -219,21 +215,20 @@ def test_words_that_do_not_fit_are_refused(module: Any) -> None:
     ):
         scores = np.zeros((1, 3))
         with pytest.raises(ValueError, match=error):
-            module.score_rows(*cells[:at], bad, *cells[at + 1 :], scores, 1)
+            kernels.score_rows(*cells[:at], bad, *cells[at + 1 :], scores, 1)
         assert not scores.any()
 
 
 def test_a_lower_case_longer_than_its_room_is_refused() -> None:
     kinds, lower, _ = unicode_tables(np.frombuffer("Σ".encode(), dtype=np.uint8))
-    text = packed([b"\xff" * 300])
+    text = pack_words([b"\xff" * 300])
     for point in (0xE9, 0xFFFD):
         longer = lower.copy()
         longer[point] = 0x110000
-        tables = token_twins.UnicodeTables(kinds, longer, np.full((1, 3), 0x10FFFF, np.uint32))
-        cut = token_twins.Cut(0, 1, 1, True, 0, *packed([]), tables)
-        if kernels.NATIVE:
-            with pytest.raises(ValueError, match="too long"):
-                kernels.token_rows(*text, cut, None, True, 1)
+        tables = UnicodeTables(kinds, longer, np.full((1, 3), 0x10FFFF, np.uint32))
+        cut = Cut(0, 1, 1, True, 0, *pack_words([]), tables)
+        with pytest.raises(ValueError, match="too long"):
+            kernels.token_rows(*text, cut, None, True, 1)
 
 
 def unaligned(array: np.ndarray) -> np.ndarray:
@@ -242,23 +237,21 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_infinity_is_a_value_of_its_own_to_a_chain(module: Any) -> None:
+def test_infinity_is_a_value_of_its_own_to_a_chain() -> None:
     parts, candidates = np.ones((1, 8), np.uint8), np.zeros((1, 2, 1), np.int32)
     cuts, even = np.full((1, 2, 1, 3), 4.5), np.array([0.5, 0.5])
-    learnt = module.learn_chains(
+    learnt = kernels.learn_chains(
         [NUMBERS], np.array([0]), LABELS, 2, None, np.arange(8), parts, candidates, cuts, even, 1
     )[2]
     assert learnt[4][4].tolist() == [0, 0, 3, 5]  # below the cuts, above them, and infinity
 
 
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_columns_that_are_not_aligned_are_refused(module: Any) -> None:
+def test_columns_that_are_not_aligned_are_refused() -> None:
     labels = np.zeros(2, np.uint8)
     for call in (
-        lambda: module.moments([unaligned(np.ones(2))], labels, 1, None, 1),
-        lambda: module.count_codes([unaligned(np.zeros(2, np.uint16))], [2], labels, 1, None, 1),
-        lambda: module.int_ranges([unaligned(np.ones(2, np.int64))], 1),
+        lambda: kernels.moments([unaligned(np.ones(2))], labels, 1, None, 1),
+        lambda: kernels.count_codes([unaligned(np.zeros(2, np.uint16))], [2], labels, 1, None, 1),
+        lambda: kernels.int_ranges([unaligned(np.ones(2, np.int64))], 1),
     ):
         with pytest.raises(ValueError, match="aligned"):
             call()
@@ -294,12 +287,11 @@ def test_the_interpreters_lock_is_given_up_in_one_place() -> None:
     assert uses == ["arrays.hpp"]
 
 
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_other_types_are_refused(module: Any) -> None:
+def test_other_types_are_refused() -> None:
     for call in (
-        lambda: module.count_codes([np.array([1])], [2], ONE, 2, None, 1),
-        lambda: module.moments([np.array([1.0], dtype=np.float32)], ONE, 2, None, 1),
-        lambda: module.int_ranges([X], 1),
+        lambda: kernels.count_codes([np.array([1])], [2], ONE, 2, None, 1),
+        lambda: kernels.moments([np.array([1.0], dtype=np.float32)], ONE, 2, None, 1),
+        lambda: kernels.int_ranges([X], 1),
     ):
         with pytest.raises(TypeError, match="column 0"):
             call()
@@ -311,19 +303,11 @@ def test_read_only_columns_are_read() -> None:
     assert kernels.moments([x], labels, 1, None, 1)[1].item() == 6.0
 
 
-@pytest.mark.skipif(not kernels.NATIVE, reason="needs the compiled core")
-def test_core_twins_and_stubs_have_the_same_functions() -> None:
+def test_every_kernel_is_described() -> None:
     from bayeskit import _core
 
-    stubs = Path(bayeskit.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
-    named = dict(re.findall(r"^def (\w+)\((.*?)\)\s*->", stubs, flags=re.MULTILINE | re.DOTALL))
-    assert sorted(named) == NAMES
-    for name in NAMES:
-        twin = list(inspect.signature(getattr(twins, name)).parameters)
-        assert re.findall(r"(\w+):", named[name]) == twin
-        signature = getattr(_core, name).__nb_signature__[0][0]
-        compiled = re.findall(r"(?:\(|, )(\w+):", signature)
-        assert [parameter for parameter in compiled if parameter in twin] == twin
+    names = {name for name in dir(_core) if not name.startswith("_")} - {"k_means"}
+    assert [n for n in names if not re.search(rf"^[\w, ]*\b{n}\b[\w, ]*$", kernels.__doc__, flags=re.MULTILINE)] == []
 
 
 def test_one_module_imports_the_core() -> None:
@@ -338,6 +322,8 @@ def test_one_module_imports_the_core() -> None:
     assert importing == ["kernels/__init__.py"]
 
 
-def test_the_list_of_kernels_is_that_of_the_twins() -> None:
-    offered = {name for name, kernel in vars(twins).items() if callable(kernel)}
-    assert set(kernels.__all__) - {"NATIVE"} == offered
+def test_a_missing_core_is_named() -> None:
+    script = "import sys; sys.modules['bayeskit._core'] = None; import bayeskit.engines.records"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "BayesError: the compiled core of bayeskit is not installed here" in found.stderr
+    assert "make" in found.stderr

@@ -1,8 +1,14 @@
-"""Two forests: trees grown on parts of the rows, whose leaves are counted on all of them.
+"""Trees of the ensemble: two forests, and boosting of the remaining error.
 
-A tree of the first takes the best cut of some columns, one of the second the best of random cuts. Grown to purity, a
-leaf of a few rows would claim too much; counted on all rows, with back-off to the nodes above, it does not. A learnt
-row is judged only by trees that it had no part in, its own count taken from its path.
+Forests: trees grown on samples of the rows, whose leaves are counted on all rows. A tree of the first forest takes the
+best cut of some columns, one of the second the best of random cuts. A pure leaf of a few rows would be overconfident;
+counted on all rows, with back-off to the nodes above, it is not. A training row is scored only by trees that it did not
+grow, its own count removed from its path.
+
+Boosting: small trees that lower the log loss of the score of all other parts. They start from leave-one-out scores.
+Every fold has its own trees, grown on the rows of the other folds; a training row is scored by those of its fold, and a
+new row by the mean of all folds. Boosting is kept only if the leave-one-out scores gain clearly. It stays fixed when
+rows are added or removed, like the linear part.
 """
 
 from __future__ import annotations
@@ -16,9 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.estimate.temperature import log_capped
+from bayeskit.models.ensemble.linear import MOST_CLASSES, assign_folds
+from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.tally.coded_trees import UNKNOWN, CodedTrees, Trees, tree_columns
-from bayeskit.typing import Bytes, Floats, Singles
+from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
 SHARE = 0.65  # of the rows grow a tree
 MOST_GROWN = 100_000  # rows that grow a tree, about
@@ -41,7 +50,7 @@ def forests_of(n_trees: int) -> Iterator[tuple[int, int]]:
 
 
 def grow_forests(
-    rows: LearntRows, n_trees: int, rng: np.random.Generator, n_threads: int
+    rows: TrainingRows, n_trees: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[CodedTrees, Bytes, Bytes]:
     """(trees of both forests, codes of the rows, which rows have grown each tree)"""
     n_rows = len(rows.labels)
@@ -82,7 +91,7 @@ def _side_by_side(first: Trees, second: Trees) -> Trees:
     )
 
 
-def count_leaves(trees: CodedTrees, codes: Bytes, rows: LearntRows, n_threads: int) -> Floats:
+def count_leaves(trees: CodedTrees, codes: Bytes, rows: TrainingRows, n_threads: int) -> Floats:
     """Rows that end at each node (nodes, classes)."""
     return kernels.count_leaves(codes, rows.labels, len(rows.classes), rows.weights, trees.arrays, n_threads)
 
@@ -152,3 +161,81 @@ def means_of(trees: CodedTrees, values: Singles, codes: Bytes, n_threads: int) -
 
 def _normalised(log_mean: Floats, mean: Floats) -> list[Floats]:
     return [logspace.log_normalise(log_mean)[0], logspace.log(mean)]
+
+
+FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000  # fewer folds above so many rows
+FEW = 1_000  # rows below which a gain may more easily be chance
+LEAST_TRIED = 8  # columns of a tree, where half of them are fewer
+ROUNDS, PATIENCE = 300, 15
+LEAST_GAIN = 2.0  # nats of all rows together
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Trees of all folds, and what their nodes add to the score of each class (nodes, classes)."""
+
+    classes: tuple[Value, ...]
+    trees: Trees
+    values: Singles
+
+    def scores(self, codes: Bytes, classes: Any, n_threads: int) -> Floats:
+        """What is added (rows, classes): nothing to a class that was never seen."""
+        sums = kernels.add_leaves(np.ascontiguousarray(codes), self.trees, self.values, n_threads)
+        at = positions(classes, self.classes)
+        told = np.zeros((len(codes), len(at)))
+        told[:, at >= 0] = sums[:, at[at >= 0]]
+        return told
+
+    def raised(self, by: float) -> BoostedTrees:
+        """The same trees, which add so many times as much."""
+        return replace(self, values=(self.values * by).astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.trees[0]) - 1
+
+    def arrays(self) -> list[Array]:
+        """All that is held."""
+        return [*self.trees, self.values]
+
+
+def fit_boosting(
+    rows: TrainingRows,
+    asked: Ints,
+    trees: CodedTrees,
+    codes: Bytes,
+    scores: Floats,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> tuple[BoostedTrees, Floats] | None:
+    """(trees, scores of the asked rows left out with what these add) where that is worth it.
+
+    ``codes`` and ``scores`` are those of the asked rows.
+    """
+    labels, n_rows, n_classes = rows.labels[asked], len(asked), scores.shape[1]
+    if not 2 <= n_classes <= MOST_CLASSES:
+        return None
+    weights = None if rows.weights is None else rows.weights[asked] / rows.weights[asked].mean()
+    n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, n_rows)
+    n_tried = max(len(trees.columns) // 2, min(LEAST_TRIED, len(trees.columns)), 1)
+    kinds = np.array([column.categorical for column in trees.columns], dtype=np.uint8)
+    start, nodes, subset, sets, values, told = kernels.boost_trees(
+        codes, kinds, labels, weights, np.ascontiguousarray(scores),
+        assign_folds(labels, n_folds, rng).astype(np.uint8), n_folds, int(rng.integers(0, 2**63)), n_tried, ROUNDS,
+        PATIENCE, n_threads,
+    )  # fmt: skip
+    if not _is_gain(scores, told, labels, weights):
+        return None
+    return BoostedTrees(rows.classes, (start, nodes, subset, sets), values).raised(1 / n_folds), told
+
+
+def _is_gain(before: Floats, after: Floats, labels: Any, weights: Floats | None) -> bool:
+    """Whether the log loss of all rows falls by more than chance, which may do much where rows are few."""
+    n_rows, n_classes = before.shape
+    own = np.arange(n_rows), labels
+
+    def said(scores: Floats) -> Floats:
+        return log_capped(logspace.log_normalise(np.ascontiguousarray(scores))[0][own], n_rows, n_classes)
+
+    gains = (said(after) - said(before)) * (1.0 if weights is None else weights)
+    error = float(np.sqrt(n_rows) * gains.std()) if n_rows else 0.0
+    return float(gains.sum()) > LEAST_GAIN + (1.0 if n_rows < FEW else 0.25) * error
