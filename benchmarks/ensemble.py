@@ -7,8 +7,8 @@ import pandas as pd
 from bench import Row, compare
 
 from bayeskit import kernels
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import infer
-from bayeskit.data.source import open_source
 from bayeskit.engines import local
 from bayeskit.kernels import twins
 from bayeskit.models.ensemble.class_chains import draw_chains

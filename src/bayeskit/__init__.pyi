@@ -6,6 +6,7 @@ from . import decide as decide
 from . import errors as errors
 from .compat.hmmlearn import CategoricalHMM as CategoricalHMM
 from .compat.hmmlearn import GaussianHMM as GaussianHMM
+from .data.frames import open_source as open_source
 from .data.schema import Categorical as Categorical
 from .data.schema import Date as Date
 from .data.schema import Ignored as Ignored
@@ -13,7 +14,6 @@ from .data.schema import Numeric as Numeric
 from .data.schema import Schema as Schema
 from .data.schema import Text as Text
 from .data.sequences import Sequences as Sequences
-from .data.source import open_source as open_source
 from .data.text.tokenizer import Tokenizer as Tokenizer
 from .decide import Costs as Costs
 from .decide import read_costs as read_costs

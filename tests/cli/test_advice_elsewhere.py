@@ -72,7 +72,7 @@ def test_symbols_never_seen_columns_that_do_not_vary_and_numbers_of_topics():
 
 
 @follows(
-    "engines/elsewhere.py: not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
+    "engines/engine.py: rows_not_here: NaiveBayes", "engines/local.py: check_categories: max_categories",
     "engines/local.py: check_categories: roles", "estimate/learn_cuts.py: _from_distinct: cuts",
     "models/nbtree/classifier.py: complete_schema: NaiveBayes", "models/semi_naive/aode.py: fit_source: weights",
     "models/semi_naive/kdb.py: learn_plan: selective", "models/subclass.py: fit_source: NaiveBayes",
@@ -134,7 +134,7 @@ def test_models_that_must_see_rows_are_told_of_those_that_need_counts_alone(here
     follow(documents, "recipe")
 
 
-@follows("export/scoring_form.py: column_terms: numeric", "data/databases/sql_source.py: at: sql",
+@follows("export/scoring_form.py: column_terms: numeric", "data/io/sql.py: at: sql",
          "cli/inputs.py: open_database: --sql", "cli/commands/export.py: command: --sql",
          "cli/commands/export.py: command: --sql --onnx --json", "cli/commands/fit/from_tables.py: fit_table: --plot",
          )  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_column_without_a_picture_is_left_for_the_evidence_of_a_row(bayes):
     assert Path("p.svg").stat().st_size > 1000
 
 
-@follows("data/source.py: refuse_frame_elsewhere: NaiveBayes")
+@follows("data/source.py: check_not_cluster_frame: NaiveBayes")
 @pytest.mark.slow
 def test_a_frame_of_a_cluster_is_brought_here_or_counted_there():
     frames = pytest.importorskip("dask.dataframe", reason="the extra dask is not installed")

@@ -128,7 +128,7 @@ def test_numbers_as_text_and_cells_of_several_types():
     follow(fitting(*rows(mixed=[i % 3 if i % 2 else "few" for i in range(60)])), "roles")
 
 
-@follows("data/files/csv.py: _error: decimal")
+@follows("data/io/csv.py: _error: decimal")
 def test_a_decimal_comma_where_points_were_seen(bayes):
     Path("new.csv").write_text("x;y\n1,5;p\n2,5;q\n3,5;q\n")
 
@@ -237,9 +237,9 @@ def test_values_never_seen(bayes):
     follow(fit, "domains", chosen={"domains": ("a", "b", "c")})
 
 
-@follows("data/files/csv.py: _error: types", "data/numbers.py: _not_a_number: roles")
+@follows("data/io/csv.py: _error: types", "data/numbers.py: _not_a_number: roles")
 def test_cells_that_are_no_numbers(bayes, monkeypatch):
-    monkeypatch.setattr("bayeskit.data.files.csv.SAMPLE", 1 << 10)
+    monkeypatch.setattr("bayeskit.data.io.csv.SAMPLE", 1 << 10)
     file_of("codes.csv", code=["A7" if i == 250 else i for i in range(300)])
 
     def attempt(**reading):
@@ -283,7 +283,7 @@ def test_numbers_without_a_logarithm_and_kinds_that_cannot_be_chosen(bayes):
     follow(mixed, "numeric")
 
 
-@follows("data/files/encodings.py: not_in: encoding")
+@follows("data/io/streams.py: not_in: encoding")
 def test_text_in_another_encoding(bayes):
     Path("west.csv").write_bytes("Größe,play\n12,yes\n9,no\n".encode("cp1252"))
     follow(lambda **reading: bk.NaiveBayes().fit_source(bk.open_source("west.csv", "play", **reading)), "encoding")

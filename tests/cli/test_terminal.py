@@ -11,9 +11,9 @@ import pytest
 import bayeskit as bk
 from bayeskit.cli import inputs, main
 from bayeskit.cli.app import COMMANDS
-from bayeskit.data.table import Table
 from bayeskit.models.ensemble import progress as bayes_progress
 from bayeskit.printable import printable
+from bayeskit.tables.table import Table
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data import frames
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
-from bayeskit.engines.elsewhere import Elsewhere
+from bayeskit.engines.engine import RemoteSource
 from bayeskit.tally.plan import Plan
 
 SCHEMA = Schema({"sky": Categorical(), "size": Numeric(), "step": Numeric((0.0, 2.0)), "id": Ignored()})
@@ -123,7 +124,7 @@ class OtherMachine:
     """An engine that counts on another machine, as the local one does here."""
 
     def owns(self, data):
-        return Elsewhere(data, self)
+        return RemoteSource(data, self)
 
     def collect(self, source, schema, plan, *, n_threads=1, memory_limit=None):
         return local.collect(source.source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.exponents import best_exponents
 

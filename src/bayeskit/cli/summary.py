@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import SpeaksByColumn, can
 from bayeskit.cli.console import Page, short
-from bayeskit.data.sheet import Figure
 from bayeskit.explain.overview import contents, count_of, percent
+from bayeskit.tables.sheet import Figure
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation

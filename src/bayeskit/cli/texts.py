@@ -141,8 +141,8 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
-    from bayeskit.data.sheet import Figure
     from bayeskit.explain.evidence import chance, signed
+    from bayeskit.tables.sheet import Figure
 
     sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
     page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column
+from bayeskit.arrow_arrays import Column, as_one_array, taken
+from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
 from bayeskit.data.numbers import LARGEST, as_floats
 from bayeskit.data.reader import read_batch, together
-from bayeskit.data.source import Column, as_one_array, is_source, open_source, taken
+from bayeskit.data.source import is_source
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.arrow_arrays import Column, arrow_array, cut, is_arrow, plain_strings, taken
 from bayeskit.data import frames
-from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.factors import factor_values
@@ -24,7 +24,7 @@ from bayeskit.data.frames import kind_of
 from bayeskit.data.reader import Taken, read_block
 from bayeskit.data.schema import Kind
 from bayeskit.data.sequence_forms import as_positions, beside, check_numbers, is_table
-from bayeskit.data.source import Batch, Column, as_weights, cut, is_arrow, plain_strings, taken
+from bayeskit.data.source import Batch, as_weights
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError
 from bayeskit.typing import Array, Floats, Ints

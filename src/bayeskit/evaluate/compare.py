@@ -15,8 +15,6 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, LeavesOut, can
-from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import positions
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
@@ -33,6 +31,8 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
+from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY, TIE
 from bayeskit.typing import Bools, Floats
 

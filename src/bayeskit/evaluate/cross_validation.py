@@ -268,7 +268,7 @@ def held_out(model: Any, source: Source) -> Evaluation:
     of the model's own rows.
 
     >>> from bayeskit import NaiveBayes, datasets
-    >>> from bayeskit.data.source import open_source
+    >>> from bayeskit.data.frames import open_source
     >>> days = datasets.load_worked_example("tennis")
     >>> model = NaiveBayes().fit(days.slice(0, 10), "play")
     >>> found = held_out(model, open_source(days.slice(10), "play"))

@@ -12,8 +12,6 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.capabilities import IsItsCounts, can
 from bayeskit.data.reader import read_table
-from bayeskit.data.sheet import Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
@@ -27,6 +25,8 @@ from bayeskit.evaluate.cross_validation import (
     stratified_folds,
 )
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.tables.sheet import Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Bools, Floats
 

@@ -11,13 +11,13 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Ignored, Schema
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.data.source import Source, for_schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.explain.informative import Columnwise
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 FINE = 2001  # numbers at which densities are asked

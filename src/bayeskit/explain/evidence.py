@@ -13,17 +13,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import in_order
-from bayeskit.data.sheet import Items, Readable, Records, Sheet
-from bayeskit.data.source import Column, Source, for_schema, is_arrow
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import Items, Readable, Records, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible

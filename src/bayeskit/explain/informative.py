@@ -19,14 +19,14 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.evidence import cell, times
+from bayeskit.tables.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

@@ -20,11 +20,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Ignored, Schema
-from bayeskit.data.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
-from bayeskit.data.source import for_schema, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import for_schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
@@ -32,6 +31,8 @@ from bayeskit.explain.evidence import cell, chance, class_position, plain_cells
 from bayeskit.explain.informative import Columnwise, refuse_texts
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
+from bayeskit.tables.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import RANK
 from bayeskit.typing import Array, Floats
 

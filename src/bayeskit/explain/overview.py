@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.capabilities import HasStructure, LeavesOut, Reports, can
-from bayeskit.data.sheet import Figure, Grid, Sheet
-from bayeskit.data.table import Table
+from bayeskit.tables.sheet import Figure, Grid, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import WHOLE
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ import numpy as np
 
 from bayeskit import latex, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.estimate.formulas import (
@@ -29,6 +28,7 @@ from bayeskit.estimate.formulas import (
     product,
     short,
 )
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible

@@ -21,9 +21,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, can
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.score_maps import (
@@ -48,6 +47,7 @@ from bayeskit.models.calibrated_evidence import CalibratedEvidence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Setting
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats, Ints
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")

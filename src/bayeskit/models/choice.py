@@ -22,10 +22,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import Forgets, Learns, Merges, can
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import WholeTable
-from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.evaluate.cross_validation import Index, LabelledTable, labelled_table, posterior_over, stratified_folds
@@ -38,6 +36,8 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.semi_naive.aode import AODE
 from bayeskit.models.semi_naive.tan import TAN
 from bayeskit.models.trials import BY_SETTINGS, COUNTED_BY, Trials
+from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 from bayeskit.typing import Floats
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import Source, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
@@ -33,6 +33,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more

@@ -14,8 +14,9 @@ import numpy as np
 
 from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.block import Block
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import Source, open_source
+from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.available import available_where

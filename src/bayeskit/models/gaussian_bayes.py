@@ -23,7 +23,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, BayesWarning, TooLarge
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
@@ -38,6 +37,7 @@ from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
 from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats

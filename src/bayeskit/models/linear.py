@@ -17,12 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.frames import label_column
+from bayeskit.data.frames import label_column, open_source
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.explain.structure import StructureDescription
@@ -32,6 +30,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
 

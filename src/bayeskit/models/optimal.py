@@ -19,9 +19,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.capabilities import HasProbabilities, LeavesOut, can
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_table
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
@@ -29,6 +28,7 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats
 

@@ -18,7 +18,6 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.reader import WholeTable, read_table
 from bayeskit.data.source import Responsibilities
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.words.unlabelled_em import balanced
@@ -31,6 +30,7 @@ from bayeskit.models.text.classifier import TextClassifier
 from bayeskit.models.text.recipes import recipe_named
 from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONVERGED
 from bayeskit.typing import Array, Floats
 

@@ -24,7 +24,6 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import in_order, read_block
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source, engine_of
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_temperature
@@ -45,6 +44,7 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import OtherModel
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

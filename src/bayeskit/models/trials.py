@@ -12,8 +12,9 @@ from typing import Any
 
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import EncodedRows, Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_block
-from bayeskit.data.source import Source, open_source
+from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.discriminative_weights import DiscriminativeWeights

@@ -15,9 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.probability_table import ProbabilityTable
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet, left_out
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -34,6 +31,8 @@ from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, amount, eliminate
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet, left_out
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 

@@ -13,8 +13,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.schema import Categorical, Schema, Target, infer
 from bayeskit.data.sequences import Sequences, label_values
-from bayeskit.data.sheet import Figure, Grid, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, with_article
 from bayeskit.estimate.prior import class_prior
@@ -34,6 +32,8 @@ from bayeskit.sequence.explanation import explained
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import MarkovChain, SequencesLeftOut
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.sheet import Figure, Grid, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.space import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count

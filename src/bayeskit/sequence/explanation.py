@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Items, Readable, Sheet
-from bayeskit.data.source import is_arrow
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, cell, chance, compared, times
 from bayeskit.sequence.forward_backward import Lattice, Observed
+from bayeskit.tables.sheet import Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Floats
 
 

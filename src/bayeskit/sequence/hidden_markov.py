@@ -15,7 +15,6 @@ from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_classes, infer
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
 from bayeskit.estimate.emissions.emission import Emission, Scale, Sums
@@ -39,6 +38,7 @@ from bayeskit.sequence.parameters import (
     states_of,
 )
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally

@@ -11,8 +11,6 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.symbols import Symbols
@@ -27,6 +25,8 @@ from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.parameters import HiddenBeliefs, StateFrame
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 

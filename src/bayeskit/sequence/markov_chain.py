@@ -15,8 +15,6 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
 from bayeskit.estimate.back_off import BackOff
@@ -30,6 +28,8 @@ from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, BayesWarning, with_article
@@ -29,6 +28,7 @@ from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import Records
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, below, checked_names, stream
 from bayeskit.topics.measures import (

@@ -6,11 +6,11 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.class_chains import Steps
 from bayeskit.models.ensemble.learnt_rows import cut_points
+from bayeskit.tally.coded_trees import ColumnCodes
 
 
 def test_cuts_are_drawn_among_all_rows_unless_one_value_has_more_than_half_of_them():

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 import bayeskit as bk
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_docstrings
 
 ROLES = {"body": "text"}

@@ -83,7 +83,7 @@ def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Rea
 
 def _show(page: Any, diagnosis: Any, name: str) -> None:
     from bayeskit.cli.console import short
-    from bayeskit.data.sheet import Figure
+    from bayeskit.tables.sheet import Figure
 
     page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
     page.line()

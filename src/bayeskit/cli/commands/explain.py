@@ -214,7 +214,8 @@ def _label(text: str | None, model: Any) -> Any:
 
 def _rows(source: Any, wanted: list[int]) -> Any:
     """(number, source of that row alone), read from the files once."""
-    from bayeskit.data.source import Batch, OneBatch, cut
+    from bayeskit.arrow_arrays import cut
+    from bayeskit.data.source import Batch, OneBatch
     from bayeskit.errors import BayesError
 
     start, left = 0, list(wanted)
@@ -234,8 +235,8 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
-    from bayeskit.data.sheet import Figure
     from bayeskit.explain.evidence import signed
+    from bayeskit.tables.sheet import Figure
 
     head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")

@@ -65,7 +65,7 @@ def command(
     from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
     from bayeskit.data.encoder import EncodedRows
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.streams import Unreadable
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
@@ -208,8 +208,8 @@ def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide:
     import numpy as np
     import pyarrow as pa
 
+    from bayeskit.arrow_arrays import arrow_array
     from bayeskit.cli.saved_models import target_of
-    from bayeskit.data.arrow_arrays import arrow_array
 
     probabilities: Any = None
     with warnings.catch_warnings():

@@ -49,7 +49,7 @@ def command(
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import plural
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, *data))

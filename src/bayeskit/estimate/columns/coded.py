@@ -11,7 +11,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
@@ -22,6 +21,7 @@ from bayeskit.estimate.left_out_values import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.one_cell import Row
 from bayeskit.estimate.formulas import Given, WrittenFactor
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats

@@ -11,13 +11,13 @@ import numpy as np
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.columns.one_cell import Row, number
 from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.left_out import ClosedGaussian, LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
 from bayeskit.typing import Array, Floats

@@ -21,7 +21,6 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
 from bayeskit.errors import UnknownValue
 from bayeskit.estimate.columns.column import Settings, by_class
 from bayeskit.estimate.columns.of_moments import Belief, MomentColumns, Parameters
@@ -29,6 +28,7 @@ from bayeskit.estimate.columns.one_cell import Odd, Row, number
 from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, shared_variance
+from bayeskit.tables.table import Table
 from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats

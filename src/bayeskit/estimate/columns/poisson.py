@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
 from bayeskit.errors import UnknownValue
 from bayeskit.estimate.columns.column import Settings, by_class
 from bayeskit.estimate.columns.of_moments import Belief, MomentColumns, Parameters
@@ -35,6 +34,7 @@ from bayeskit.estimate.columns.one_cell import Odd, Row, number
 from bayeskit.estimate.left_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
+from bayeskit.tables.table import Table
 from bayeskit.tally.moments import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats

@@ -11,7 +11,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
@@ -21,6 +20,7 @@ from bayeskit.estimate.words.generative import draw_bags
 from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights, multinomial_of, pseudo_counts
 from bayeskit.estimate.words.written_out import written_bag
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints

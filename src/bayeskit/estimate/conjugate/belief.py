@@ -7,11 +7,11 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.sheet import Grid
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.conjugate.belief_curves import Beliefs
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.remedy import Setting
+from bayeskit.tables.sheet import Grid
 
 Interval = tuple[float, float]
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
-from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.conjugate.belief import (
@@ -29,6 +28,7 @@ from bayeskit.estimate.conjugate.belief import (
 from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, BeliefIntervals, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import ROWS, Readable, Sheet
 from bayeskit.tolerance import GONE, OFF_ONE
 from bayeskit.typing import Floats
 

@@ -10,12 +10,12 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.conjugate.belief import Interval, believed, listed, positive, same_prior, sequence, some, tails
 from bayeskit.estimate.conjugate.belief_curves import POINTS, BeliefCurves, Beliefs, LikelihoodCurve
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.tables.sheet import Readable, Sheet
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Floats
 

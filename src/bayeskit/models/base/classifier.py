@@ -17,22 +17,11 @@ from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
+from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.numbers import raise_unusable
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.sheet import escaped, left_out
-from bayeskit.data.source import (
-    Responsibilities,
-    Source,
-    engine_of,
-    for_schema,
-    is_source,
-    lies_elsewhere,
-    naming_the_file,
-    open_source,
-)
-from bayeskit.data.table import Table
+from bayeskit.data.source import Responsibilities, Source, engine_of, for_schema, is_source, naming_the_file
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
@@ -51,6 +40,8 @@ from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.ties import best_class, first_best, tie_seed
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tables.sheet import escaped, left_out
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
@@ -209,7 +200,7 @@ class Classifier(Stored, TakesLabels):
 
         Of a Spark or Dask frame: the frame with a column ``p_…`` for each class.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return cast(Floats, self._scored_there(X, "predict_proba"))
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
             proba, evidence = logspace.normalise(self.tempered(scores))
@@ -242,7 +233,7 @@ class Classifier(Stored, TakesLabels):
 
         Of a Spark or Dask frame: the frame with the column ``predicted``.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return cast(Array, self._scored_there(X, "predict"))
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
@@ -286,7 +277,7 @@ class Classifier(Stored, TakesLabels):
         The predicted class is compared with the runner-up, or with the class ``against``. Of a Spark or Dask frame: the
         frame with the columns ``predicted``, ``against``, ``evidence_prior`` and one for each column of the model.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return self._scored_there(X, "explain", against=against)
         self._check_is_fitted()
         self.check_settings()

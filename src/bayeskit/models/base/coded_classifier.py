@@ -15,7 +15,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.column import never
@@ -28,6 +27,7 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats

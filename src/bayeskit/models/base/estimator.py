@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from bayeskit.data.sheet import Sheet
 from bayeskit.errors import BayesError
 from bayeskit.explain.overview import overview
 from bayeskit.models.base.available import Conditional, absent, is_offered
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import Sheet
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.typing import Bytes, Floats, Ints
 
 Codes = dict[str, ColumnCodes]

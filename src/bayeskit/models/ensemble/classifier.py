@@ -22,8 +22,6 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
-from bayeskit.data.sheet import Sheet, SheetText
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
@@ -53,6 +51,8 @@ from bayeskit.models.ensemble.structure_parts import from_parts, to_parts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Sheet, SheetText
+from bayeskit.tables.table import Table
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, Rows

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.models.ensemble.boosted_part import BoostedPart
 from bayeskit.models.ensemble.class_chains import Steps
 from bayeskit.models.ensemble.linear_part import LinearPart
 from bayeskit.models.ensemble.members import Members
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
-from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.typing import Array, Floats
 
 Codes = dict[str, ColumnCodes]

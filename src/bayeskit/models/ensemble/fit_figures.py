@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from bayeskit.data.table import Table
+from bayeskit.tables.table import Table
 
 Figure = Table | Callable[[], Table]
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.estimate.information import pair_information
 from bayeskit.models.ensemble.learnt_rows import LearntRows
+from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.typing import Array, Floats, Ints
 
 Codes = dict[str, ColumnCodes]

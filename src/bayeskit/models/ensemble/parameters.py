@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit import kernels, logspace
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.boosted_part import FOLDS as BOOSTED_FOLDS
@@ -21,6 +20,7 @@ from bayeskit.models.ensemble.ensemble_structure import Structure
 from bayeskit.models.ensemble.forests import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
 from bayeskit.models.ensemble.learnt_rows import LearntRows, check_range
 from bayeskit.models.ensemble.members import Members
+from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles

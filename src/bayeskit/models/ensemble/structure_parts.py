@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
 from bayeskit.models.ensemble.boosted_part import BoostedPart
 from bayeskit.models.ensemble.class_chains import MOST_CUTS, Steps
@@ -23,8 +21,9 @@ from bayeskit.models.ensemble.ensemble_structure import Codes, Structure
 from bayeskit.models.ensemble.linear_part import CODES, LinearPart
 from bayeskit.models.ensemble.members import PARENTS
 from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.tables.table import Table
 from bayeskit.tally import coded_trees
-from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array

@@ -15,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import taken
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.frames import is_sparse
+from bayeskit.data.frames import is_sparse, open_source
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Responsibilities, open_source, taken
-from bayeskit.data.table import Table
+from bayeskit.data.source import Responsibilities
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate import conditional_likelihood
@@ -38,6 +38,7 @@ from bayeskit.models.logistic.form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers

@@ -21,7 +21,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
-from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
@@ -48,6 +47,7 @@ from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tables.table import Table
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_sample
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.source import Responsibilities, Source, engine_of, open_source
+from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.models.base.estimator import clone

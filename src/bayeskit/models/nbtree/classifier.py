@@ -20,11 +20,9 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, engine_of, for_schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.back_off import BackOff
@@ -43,6 +41,7 @@ from bayeskit.models.nbtree.left_out import TreeLeftOut, TreeParameters
 from bayeskit.printable import printable
 from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats

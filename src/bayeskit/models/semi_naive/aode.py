@@ -21,11 +21,9 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.one_dependence import OneDependence, one_dependence
@@ -37,6 +35,7 @@ from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
 from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE

@@ -20,15 +20,14 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.remedy import Setting
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

@@ -18,9 +18,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
@@ -32,6 +30,7 @@ from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 

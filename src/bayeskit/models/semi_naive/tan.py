@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.information import (
@@ -38,6 +37,7 @@ from bayeskit.explain.structure import (
 )
 from bayeskit.models.base.coded_classifier import need_pairs
 from bayeskit.models.semi_naive.structured import StructuredClassifier, StructuredParameters, given_parents
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import POSITIVE

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.schema import Text
-from bayeskit.data.table import Table
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
@@ -35,6 +34,7 @@ from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, evidence_candi
 from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
 from bayeskit.models.text.word_choice import has_many_runs, limits_of
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Singles

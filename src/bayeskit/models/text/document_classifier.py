@@ -11,13 +11,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
 from bayeskit.data.missing_labels import LabelledRows
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema, Target, Text
-from bayeskit.data.sheet import Records
 from bayeskit.data.source import Source, is_source
-from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BayesError, NotLearnt
@@ -36,6 +33,8 @@ from bayeskit.models.text.words_for_and_against import (
     explain_documents,
     telling_words,
 )
+from bayeskit.tables.sheet import Records
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts

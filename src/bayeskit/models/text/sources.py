@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.errors import BayesError
 

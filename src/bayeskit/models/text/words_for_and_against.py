@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.data.block import Block
-from bayeskit.data.sheet import Readable, Records, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import class_position, compared
+from bayeskit.tables.sheet import Readable, Records, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:

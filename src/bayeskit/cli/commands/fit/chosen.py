@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, short
-from bayeskit.data.sheet import Figure
 from bayeskit.explain.overview import percent
+from bayeskit.tables.sheet import Figure
 
 if TYPE_CHECKING:
     from bayeskit.models.choice import Choice

@@ -144,8 +144,8 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
-    from bayeskit.engines.databases import counted_there
     from bayeskit.engines.processes import Processes
+    from bayeskit.engines.sql import count_in_database
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -154,7 +154,7 @@ def fit_table(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
-    source = counted_there(source) if options.push else source
+    source = count_in_database(source) if options.push else source
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
