@@ -146,7 +146,7 @@ class Nowhere:
     [
         (bk.KDB(selective=True), "selective KDB scores each row.*selective=False"),
         (bk.AODE(weights="log-linear"), 'AODE with log-linear weights scores each row.*weights="equal"'),
-        (bk.BayesClassifier(), "rows themselves .*NaiveBayes"),
+        (bk.BayesClassifier(), "rows themselves.*NaiveBayes"),
         (bk.NBTree(), "NBTree grows its tree on rows.*NaiveBayes"),
         (bk.SubclassBayes(), "SubclassBayes goes over the rows.*NaiveBayes"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayeskit.estimate.left_out_values import LeftOutValue, LeftOutValues
+from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.smoothing import Automatic, Laplace, Lidstone, MEstimate, Smoothing
 from bayeskit.estimate.value_table import value_table
 from bayeskit.tally.families import Family

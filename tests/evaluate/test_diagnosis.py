@@ -6,7 +6,7 @@ from scipy import stats
 
 import bayeskit as bk
 from bayeskit.errors import BayesError
-from bayeskit.estimate.independence import by_chi_squared, by_shuffling, is_well_filled
+from bayeskit.estimate.information import by_chi_squared, by_shuffling, is_well_filled
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 

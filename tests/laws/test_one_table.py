@@ -177,7 +177,7 @@ ELSEWHERE = {
                     "scikit-learn's own rules, which take arrays and frames alone: tests/reference"),
 }  # fmt: skip
 FUNCTIONS = {
-    "cross_validate", "learning_curve", "compare", "choose",
+    "cross_validate", "learning_curve", "compare",
     "vocabulary_curve", "generative_vs_discriminative", "held_out",
     "open_source",
     "from_bytes", "write_whole",  # bytes, no table

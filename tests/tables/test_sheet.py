@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.decide import Costs, decide
+from bayeskit.decisions import Costs, decide
 from bayeskit.explain.overview import column_records
 from bayeskit.tables.sheet import COLUMNS, ROWS, Grid, Records, Sheet
 from bayeskit.tables.table import Table

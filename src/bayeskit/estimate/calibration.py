@@ -1,127 +1,161 @@
-"""Exponents of log factors: s(y) = Σ_i w_i f_i(y), w ≥ 0, with the least log loss and not far from where they start.
+"""Calibration of scores: isotonic, sigmoid and beta maps.
 
-    minimise  Σ_r (ln Σ_k exp s_r(k) − s_r(y_r)) + Σ_i a_i (w_i − c_i)²
-
-The factors are those of rows left out, or the exponents would believe factors that have seen the answer.
+Formula: isotonic, sigmoid and beta maps of log odds
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
-import numpy.typing as npt
 
-from bayeskit import kernels, logspace
-from bayeskit.threads import one_blas_thread
-from bayeskit.typing import Array, Floats, Singles
+from bayeskit import logspace
+from bayeskit.errors import BadFile
+from bayeskit.tolerance import ARRIVED, RIDGE
+from bayeskit.typing import Bools, Floats
 
-ROUNDS = 60
+CERTAIN = 1e6  # log odds of what is certain
+ROUNDS = 50  # of Newton's method, which takes about eight
 
 
-def fit_exponents(
-    factors: Singles,
-    labels: npt.NDArray[np.uint32],
-    weights: Floats | None,
-    centre: Floats,
-    n_threads: int,
-    penalty: Floats | float = 1.0,
-) -> Floats:
-    """Exponents of factors (rows, classes, terms) that stay near ``centre`` (terms,), by ``penalty`` a.
+class ScoreMap(Protocol):
+    """From log odds (rows,) to probabilities (rows,); its numbers are what a file holds."""
 
-    >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time
-    >>> fit_exponents(informed, np.array([0, 1] * 50, dtype=np.uint32), None, np.ones(1), 1).round(2).tolist()
-    [2.09]
+    @property
+    def numbers(self) -> Floats: ...
+    def __call__(self, odds: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """A rising curve: probabilities ``share`` at the log odds ``at``, lines between them."""
+
+    at: Floats
+    share: Floats
+
+    def __call__(self, odds: Floats) -> Floats:
+        return np.interp(odds, self.at, self.share)
+
+    @property
+    def numbers(self) -> Floats:
+        """Both, one after the other."""
+        return np.concatenate([self.at, self.share])
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats) -> Isotonic:
+        """The map of a file."""
+        at, share = np.split(numbers, 2) if len(numbers) % 2 == 0 and len(numbers) else (numbers, numbers[:0])
+        rises = len(at) == len(share) > 0 and (np.diff(at) >= 0).all() and (np.diff(share) >= 0).all()
+        if not rises or share.min() < 0 or share.max() > 1:
+            raise BadFile("a calibration curve does not rise from 0 to 1")
+        return cls(at, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """A slope for ln P, one for −ln(1 − P), and an offset; a sigmoid has the same slope for both."""
+
+    of_log: float
+    of_rest: float
+    offset: float
+
+    def __call__(self, odds: Floats) -> Floats:
+        log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
+        return logspace.logistic(self.of_log * log_p - self.of_rest * log_rest + self.offset)
+
+    @property
+    def numbers(self) -> Floats:
+        """The three."""
+        return np.array([self.of_log, self.of_rest, self.offset])
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats) -> Logistic:
+        """The map of a file."""
+        if len(numbers) != 3 or not np.isfinite(numbers).all():
+            raise BadFile("a calibration curve has other than three numbers")
+        return cls(*numbers.tolist())
+
+
+def fit_isotonic(odds: Floats, is_class: Bools, weights: Floats | None) -> Isotonic:
+    """The rising curve with the least squared error.
+
+    >>> curve = fit_isotonic(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]), None)
+    >>> curve(np.array([-9.0, 0.0, 9.0])).tolist()
+    [0.0, 0.5, 1.0]
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import isotonic_regression  # as scikit-learn's, which calls it
 
-    def loss(exponents: Floats) -> tuple[float, Floats]:
-        value, gradient = kernels.exponent_loss(factors, labels, weights, exponents, n_threads)
-        away = exponents - centre
-        return value + float(penalty * away @ away), gradient + 2 * penalty * away
+    order = np.argsort(odds)  # rows of one score are put together below: their order is of no matter
+    at, share = odds[order], is_class[order].astype(np.float64)
+    total = None if weights is None else weights[order]
+    is_first = np.append(True, at[1:] > at[:-1])
+    if not is_first.all():  # rows of one score are one point
+        first = np.flatnonzero(is_first)
+        w = np.ones(len(at)) if total is None else total
+        at, total, share = at[first], np.add.reduceat(w, first), np.add.reduceat(w * share, first)
+        share /= total
+    share = np.clip(isotonic_regression(share, weights=total).x, 0, 1)
+    ends = np.ones(len(at), dtype=bool)  # of a level stretch the points between are of no use
+    ends[1:-1] = (share[1:-1] != share[:-2]) | (share[1:-1] != share[2:])
+    return Isotonic(at[ends], np.asarray(share[ends], dtype=np.float64))
 
-    bounds = [(0, None)] * len(centre)
-    minimum = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
-    return np.maximum(np.asarray(minimum.x, dtype=np.float64), 0.0)
 
+def fit_sigmoid(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
+    """Platt's sigmoid.
 
-def fit_temperature(scores: Floats, labels: Array, weights: Floats | None, capped: bool = False) -> float:
-    """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
-
-    ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes: no row that is wholly mistaken then counts
-    for more than ln (n + C).
-
-    >>> sure = np.array([[5.0, 0.0]] * 10)                  # e⁵ : 1 said, 7 : 3 seen
-    >>> beta = fit_temperature(sure, np.array([0] * 7 + [1] * 3, dtype=np.uint32), None)
-    >>> round(beta * 5, 3), round(float(np.log(7 / 3)), 3)
-    (0.847, 0.847)
+    >>> odds, seen = np.repeat([-4.0, 4.0], 100), np.tile(np.arange(100), 2) < np.repeat([30, 70], 100)
+    >>> fit_sigmoid(odds, seen, None)(np.array([-4.0, 4.0])).round(2).tolist()      # 2 % said, 30 % seen
+    [0.3, 0.7]
     """
-    from scipy.optimize import minimize_scalar
-
-    n = float(len(labels) if weights is None else weights.sum())
-    shifted = np.asarray(scores - scores[np.arange(len(labels)), labels][:, None])
-    largest = logspace.largest_of_rows(shifted)  # times β it is the largest of what is multiplied by β
-    plain, room = bool(np.isfinite(largest).all()), np.empty_like(shifted)
-
-    def loss(log_beta: float) -> float:
-        beta = float(np.exp(log_beta))
-        if plain:
-            top = beta * largest
-            np.multiply(shifted, beta, out=room)
-            lost = logspace.log_sum_exp_below(room, top)
-        else:
-            lost = logspace.log_sum_exp(beta * shifted)
-        if capped:
-            lost = -log_capped(-lost, n, shifted.shape[1])
-        return float(lost.mean() if weights is None else np.average(lost, weights=weights))
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-3, 2), method="bounded").x))
+    targets, w = _platt(is_class, weights)
+    slope, offset = _newton(np.stack([odds, np.ones(len(odds))], axis=1), targets, w, np.array([1.0, 0.0]))
+    return Logistic(float(slope), float(slope), float(offset))
 
 
-def fit_scale_and_bias(
-    margins: Floats, labels: Array, importance: Floats, n_threads: int = 1
-) -> tuple[float, Floats, float]:
-    """(s ≥ 0, b (classes,), mean log loss) with which softmax(s · margins + b) loses least on rows left out.
-
-    Margins have no unit: s is near that of margins of root mean square 1, and b near 0, by a penalty of half their
-    squared distance beside the sum of the rows' losses. So they are finite where every row is right.
-
-    >>> margins = np.array([[0.0, 0.02], [0.0, -0.02]] * 50)
-    >>> s, b, loss = fit_scale_and_bias(margins, np.array([1, 0] * 40 + [0, 1] * 10), np.ones(100))   # 8 of 10 right
-    >>> round(0.02 * s, 2), b.round(2).tolist(), round(float(np.log(0.8 / 0.2)), 2)
-    (1.4, [0.0, 0.0], 1.39)
-    """
-    from scipy.optimize import minimize
-
-    own, n = labels.astype(np.uint32), max(float(importance.sum()), 1.0)
-    centred = margins - margins.mean(axis=1, keepdims=True) if margins.size else margins
-    size = float(np.sqrt(np.square(centred).mean())) if margins.size else 0.0
-    none = np.zeros(margins.shape[1])
-    if not size > 0:  # no row, or none of which anything is said
-        return 1.0, none, float(logspace.log(len(none)))
-    features, ones = np.ascontiguousarray(centred[:, None] / size), np.ones(len(labels))
-
-    def lost(v: Floats) -> tuple[float, float, Floats]:
-        total, by_scale, by_bias = kernels.softmax_loss(
-            features, ones, importance, v[:1], np.ascontiguousarray(v[1:]), own, n_threads
-        )
-        return float(total), float(by_scale[0]), by_bias
-
-    centre = np.append(1.0, none)
-
-    def loss(v: Floats) -> tuple[float, Floats]:
-        total, by_scale, by_bias = lost(v)
-        away = v - centre
-        return (total + float(away @ away) / 2) / n, (np.append(by_scale, by_bias) + away) / n
-
-    bounds = [(0.0, None), *[(None, None)] * len(none)]
-    with one_blas_thread():
-        v = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return float(v[0]) / size, np.asarray(v[1:]), lost(v)[0] / n
+def fit_beta(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
+    """The beta map; a slope that would be negative is 0, and the others are fitted without it."""
+    targets, w = _platt(is_class, weights)
+    log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
+    features = np.stack([log_p, -log_rest, np.ones(len(odds))], axis=1)
+    used = np.ones(3, dtype=bool)
+    while True:
+        coefficients = np.zeros(3)
+        coefficients[used] = _newton(features[:, used], targets, w, np.array([1.0, 1.0, 0.0])[used])
+        if not (coefficients[:2] < 0).any():
+            return Logistic(*coefficients.tolist())
+        used[int(np.argmin(coefficients[:2]))] = False
 
 
-def log_capped(log_p: Floats, n: float, n_classes: int) -> Floats:
-    """ln (n p + 1) / (n + C): what n rows of C classes allow to say.
+def _platt(is_class: Bools, weights: Floats | None) -> tuple[Floats, Floats]:
+    """(targets, weights)"""
+    w = np.ones(len(is_class)) if weights is None else weights
+    inside = float(w[is_class].sum())
+    outside = float(w.sum()) - inside
+    return np.where(is_class, (inside + 1) / (inside + 2), 1 / (outside + 2)), w
 
-    >>> log_capped(np.array([-np.inf, 0.0]), 8, 2).round(4).tolist()                   # 1 / 10 and 9 / 10
-    [-2.3026, -0.1054]
-    """
-    return logspace.log((n * logspace.exp(log_p) + 1) / (n + n_classes))
+
+def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -> Floats:
+    """Logistic regression of shares (rows,) on a few features (rows, features): Newton's method, steps halved."""
+    scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
+    scaled, centre = features / scale, start * scale
+    theta, ridge = centre, RIDGE * np.eye(len(start))
+
+    def loss(numbers: Floats) -> float:
+        z, away = scaled @ numbers, numbers - centre
+        return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + RIDGE * float(away @ away) / 2
+
+    at = loss(theta)
+    for _ in range(ROUNDS):
+        p = logspace.logistic(scaled @ theta)
+        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (theta - centre)
+        curvature = (scaled * (weights * p * (1 - p))[:, None]).T @ scaled + ridge
+        step, size = np.linalg.solve(curvature, gradient), 1.0
+        while (after := loss(theta - size * step)) > at and size > ARRIVED:
+            size /= 2
+        if after > at:
+            break
+        theta, at = theta - size * step, after
+        if np.abs(size * step).max() <= ARRIVED * max(1.0, float(np.abs(theta).max())):
+            break
+    return np.asarray(theta / scale)

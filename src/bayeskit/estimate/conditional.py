@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.back_off import BackOff, backed_off
 from bayeskit.estimate.formulas import Given, Share, Written
-from bayeskit.estimate.smoothing import Smoothing, smoothed
+from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import GONE

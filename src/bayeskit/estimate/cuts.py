@@ -1,17 +1,30 @@
-"""Cut points: where a number's range is divided into intervals.
+"""Cut points of numeric columns: equal width, equal frequency and the MDL criterion.
 
 Formula: cut points
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from bayeskit import kernels
+from bayeskit.data.encoder import encode_labels
+from bayeskit.data.numbers import LARGEST, as_floats, raise_unusable
+from bayeskit.data.reader import read_batch
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Responsibilities, Source
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
+from bayeskit.estimate import cuts as cut_points
+from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Remedy, Setting
+from bayeskit.tally.distinct import MOST
+from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import RANK
 from bayeskit.typing import Array, Floats, Ints
 
@@ -142,3 +155,151 @@ def labels(cuts: Sequence[float]) -> list[str]:
         return ["any"]
     middle = [f"{a:g} – {b:g}" for a, b in pairwise(cuts)]
     return [f"≤ {cuts[0]:g}", *middle, f"> {cuts[-1]:g}"]
+
+
+Count = Callable[[Schema, Plan], Tally]
+FIT = 1 << 18  # distinct numbers of a column of which an engine may learn cuts
+WAYS = ("mdl", "frequency", "width", "random")
+INTERVALS = 10  # where a way needs a number and none is given
+
+
+def check_cuts(spec: object) -> None:
+    """Refuse a ``cuts=`` that means nothing.
+
+    >>> check_cuts("mdl"), check_cuts(("frequency", 5)), check_cuts([1.5, 3])
+    (None, None, None)
+    """
+    if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
+        way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
+        if way not in WAYS or not isinstance(number, (int, np.integer)) or number < 1:
+            raise _no_way(spec)
+    elif isinstance(spec, (bool, float)) or (isinstance(spec, (int, np.integer)) and spec < 1):
+        raise _no_way(spec)
+
+
+def _no_way(spec: Any) -> BayesError:
+    said = Setting("cuts", spec, shown=repr(spec), without=f"--cuts {spec}")
+    return BayesError(said, ": it is ", Remedy("cuts", clause=_PYTHON, without=_TYPED), did_you_mean(spec, WAYS))
+
+
+_PYTHON = (
+    '"mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+    '("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+)
+_TYPED = (
+    "mdl, frequency, width or random, one of these with a number of intervals such as frequency:5, "
+    "a number of intervals of equal width, or rising numbers such as 10,20.5"
+)
+
+
+def learn_cuts(
+    schema: Schema,
+    source: Source,
+    wanted: Mapping[str, Any],
+    n_threads: int = 1,
+    seed: int | None = None,
+    count: Count | None = None,
+) -> Schema:
+    """The schema with the cut points of the wanted columns, as their settings say; the source is read once.
+
+    Settings: "mdl", "frequency", "width", "random" (with a number of intervals as a pair), a number of
+    intervals of equal width, or the points. Where rows are elsewhere, ``count`` has the distinct numbers of columns
+    counted there, and the cuts are the same as from the rows.
+    """
+    for spec in wanted.values():
+        check_cuts(spec)
+    ways = {name: _way(spec) for name, spec in wanted.items()}
+    learnt = {name: way for name, way in ways.items() if way}
+    cuts = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
+    if count is not None:
+        cuts |= _from_distinct(schema, learnt, n_threads, seed, count) if learnt else {}
+        return schema.replace({name: Numeric(cuts[name]) for name in wanted})
+    columns, labels, n_classes, weights = _read(schema, source, learnt)
+    by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
+    if by_mdl and labels is None:
+        raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
+    by_frequency = [name for name, (way, _) in learnt.items() if way == "frequency" and weights is None]
+    together = by_mdl + by_frequency  # by one kernel each
+    try:
+        made: list[Floats] = []
+        if by_mdl and labels is not None:
+            made += kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
+        if by_frequency:
+            numbers = [learnt[name][1] for name in by_frequency]
+            made += kernels.frequency_cuts([columns[n] for n in by_frequency], numbers, RANK, n_threads)
+    except ValueError:
+        raise_unusable({n: columns[n] for n in together}, 0)
+        raise
+    cuts |= {name: tuple(points.tolist()) for name, points in zip(together, made, strict=True)}
+    rng = np.random.default_rng(seed)
+    for name, (way, number) in learnt.items():
+        if name in cuts:
+            continue
+        x = columns[name]
+        if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
+            raise_unusable({name: x}, 0)
+        if way == "frequency":
+            cuts[name] = cut_points.equal_frequency(x, number, weights)
+        elif way == "random":
+            cuts[name] = cut_points.random(x, number, rng, weights)
+        elif way == "width":
+            x = x[~np.isnan(x) & (True if weights is None else weights > 0)]
+            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return schema.replace({name: Numeric(cuts[name]) for name in wanted})
+
+
+def _from_distinct(
+    schema: Schema, learnt: Mapping[str, tuple[str, int]], n_threads: int, seed: int | None, count: Count
+) -> dict[str, tuple[float, ...]]:
+    """The cuts of each column from its distinct numbers, by class and with their counts."""
+    numbers = schema.restrict(learnt)
+    tally = count(numbers, Plan(Request("distinct", tuple(learnt), {"max_values": MOST, "refuse_beyond": FIT})))
+    cuts: dict[str, tuple[float, ...]] = {}
+    rng = np.random.default_rng(seed)
+    for name, (way, number) in learnt.items():
+        values = tally.values[name]
+        x, counts = values.values, values.counts.sum(axis=0).astype(np.float64)
+        if way == "mdl":
+            c, i = np.nonzero(values.counts)
+            labels, weights = c.astype(np.uint32), values.counts[c, i].astype(np.float64)
+            points = kernels.mdl_cuts([x[i]], labels, len(tally.classes), weights, n_threads)[0]
+            cuts[name] = tuple(points.tolist())
+        elif way == "frequency":
+            cuts[name] = cut_points.equal_frequency(x, number, counts)
+        elif way == "random":
+            if tally.weighted:
+                raise BayesError(
+                    f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted',
+                    Remedy("cuts", "frequency", clause=": pass {}, or the points", without=": count on one process"),
+                    culprit=name,
+                )
+            cuts[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
+        else:
+            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+    return cuts
+
+
+def _way(spec: Any) -> tuple[str, int] | None:
+    """(way, number of intervals) where cuts are to be learnt; None for points."""
+    if isinstance(spec, str):
+        return spec, INTERVALS
+    if isinstance(spec, tuple):
+        return (spec[0], int(spec[1])) if len(spec) == 2 and isinstance(spec[0], str) else None
+    return ("width", int(spec)) if isinstance(spec, (int, np.integer)) else None
+
+
+def _read(
+    schema: Schema, source: Source, names: Mapping[str, Any]
+) -> tuple[dict[str, Floats], Array | None, int, Floats | None]:
+    """(numbers by column, label codes, number of classes, weights) of the whole source."""
+    if not names:
+        return {}, None, 0, None
+    where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()
+    batch = read_batch(source, [where[name] for name in names])
+    columns = {name: as_floats(batch.columns[where[name]], name, batch.start) for name in names}
+    codes = None
+    if batch.labels is not None and not isinstance(batch.labels, Responsibilities):
+        codes = encode_labels(batch.labels, classes, batch.start, grow=True)
+    if batch.weights is not None and not batch.weights.any():
+        raise BayesError("every row has weight zero, so there is nothing to cut")
+    return columns, codes, len(classes.values), batch.weights

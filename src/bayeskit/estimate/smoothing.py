@@ -1,26 +1,10 @@
-"""Smoothing: what is added to the counts before they become probabilities.
-
-Every rule here is a row of pseudo-counts a_v, as if each value had been seen a_v times more:
-
-    P(v | c) = (n_vc + a_v) / (n_c + Σ_u a_u)
-
-n_c counts the rows of class c where the column is present. The rules differ in a_v alone:
-
-    MLE             0
-    Laplace         1
-    Lidstone(α)     α
-    MEstimate(m)    m · p_v, with p_v uniform, given, or the frequency of v over all classes
-    Dirichlet(β)    β_v − 1, the mode of the posterior (MAP)
-    Automatic       α, the one under which the counts predict each other best
-
->>> counts = np.array([[10, 13, 17], [2, 13, 0]])              # low, medium, high | yes, no
->>> probabilities(counts, MLE().pseudo_counts(["low", "medium", "high"], counts))[0]   # 10/40, 13/40, 17/40
-array([0.25 , 0.325, 0.425])
->>> probabilities(counts, Laplace().pseudo_counts(["low", "medium", "high"], counts))[1] * 18   # (0 + 1) / 18
-array([ 3., 14.,  1.])
+"""Smoothing of counts: MLE, Laplace, Lidstone, m-estimate, Dirichlet, back-off, and amounts chosen by leave-one-out.
 
 Formula: (n + a) / (N + Σa): MLE, Laplace, Lidstone, m-estimate, Dirichlet MAP, automatic α
+Formula: (n + m p_shorter) / (N + m), m by leave-one-out
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -300,7 +284,7 @@ def as_smoothing(spec: object) -> Smoothing:
     if isinstance(spec, str) and spec == "auto":
         return Automatic()
     if isinstance(spec, str) and spec == "back-off":
-        from bayeskit.estimate.back_off import BackOff
+        from bayeskit.estimate.smoothing import BackOff
 
         return BackOff()
     if isinstance(spec, Smoothing) and not isinstance(spec, type):
@@ -398,3 +382,59 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
         sentence = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
         warn(sentence, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
     return dict(prior)
+
+
+CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+
+
+def backed_off(count: Any, total: Any, m: Any, shorter: Any) -> Any:
+    """(n + m p) / (N + m), with p what the shorter context says; 0/0 is NaN.
+
+    >>> float(backed_off(3, 4, 2, 0.5))
+    0.6666666666666666
+    """
+    return smoothed(count, total, m * shorter, m)
+
+
+@dataclass(frozen=True)
+class BackOff:
+    """Smoothing towards the shorter context, with weight ``m``; by default m is chosen for each column and level.
+
+    Without parents there is no shorter context, and it is an m-estimate towards uniform.
+
+    >>> BackOff(2).pseudo_counts(["rain", "sun"], np.array([[3, 1]]))
+    array([1., 1.])
+    """
+
+    m: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.m is not None and not (is_number(self.m) and 0 < self.m <= MOST):
+            raise BayesError(
+                f"BackOff: m is {self.m!r}; it is a number above 0, up to {MOST:g}, or None to have it chosen."
+            )
+
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
+        """m / number of values for each value."""
+        n_values = max(len(values), 1)
+        n = np.asarray(counts, dtype=np.float64)
+        lower = np.full(n.shape, 1 / n_values)
+        return np.full(len(values), self.weight(n, n.sum(axis=1, keepdims=True), lower) / n_values)
+
+    def weight(self, n: Floats, total: Floats, lower: Floats) -> float:
+        """m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context."""
+        return float(self.weights(n, total, lower, [0])[0])
+
+    def weights(self, n: Floats, total: Floats, lower: Floats, starts: Sequence[int]) -> Floats:
+        """m for each group of values along the last axis; ``starts`` are where the groups begin."""
+        if self.m is not None or not n.shape[-1]:
+            return np.full(len(starts), float(self.m or 1.0))
+        cells = np.nonzero(n >= 1)  # the others have no row to leave out
+        seen = n[cells]
+        rest, shorter = (np.broadcast_to(of_cell, n.shape)[cells] for of_cell in (total, lower))
+        with np.errstate(invalid="ignore"):
+            gains = logspace.log(backed_off(seen - 1, rest - 1, np.array(CHOICES)[:, None], shorter)) * seen
+        group = np.searchsorted(starts, cells[-1], side="right") - 1
+        scores = [np.bincount(group, gain, minlength=len(starts)) for gain in gains]
+        best = np.argmax(np.nan_to_num(np.array(scores), nan=-np.inf), axis=0)
+        return np.array(CHOICES)[best]

@@ -26,11 +26,11 @@ from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.calibration import fit_temperature
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.column_advice import tell_one_class
@@ -39,9 +39,9 @@ from bayeskit.models.base.joint_scores import KnowsJoint
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
-from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.progress import Bar, check_progress
 from bayeskit.remedy import OtherModel
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import Table

@@ -18,8 +18,7 @@ import numpy as np
 from bayeskit.data.schema import TYPES, Categorical, Date, DatePart, Ignored, Numeric, Schema, Text
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.smoothing import MLE, Automatic, Dirichlet, Laplace, Lidstone, MEstimate
+from bayeskit.estimate.smoothing import MLE, Automatic, BackOff, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.storage.container import MAGIC, pack, unpack
 from bayeskit.storage.files import (

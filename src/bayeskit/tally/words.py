@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from bayeskit.data.schema import Text
-from bayeskit.data.text.tokens import Tokenizer, TokenRows, count_classes, count_documents
+from bayeskit.data.text.tokens import ByClass, Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, NotLearnt
-from bayeskit.kernels.twins.tokens import ByClass
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space

@@ -1,7 +1,8 @@
-"""Columns whose cells are codes, categories and intervals alike: a table of smoothed counts each, scored together."""
+"""Categorical columns and histograms of numeric columns."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,17 +14,53 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
-from bayeskit.estimate.columns.histogram import Histogram
-from bayeskit.estimate.columns.one_cell import Row
+from bayeskit.estimate import cuts as cut_points
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.left_out_values import LeftOutValue, LeftOutValues
-from bayeskit.estimate.sampling import mixed
+from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
+from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
+
+
+@dataclass(frozen=True)
+class Histogram(ValueTable):
+    """Probabilities of the intervals between cut points. No number is outside of all."""
+
+    cuts: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, table: ValueTable, cuts: Sequence[float]) -> Histogram:
+        """The table of a column of numbers with these cuts."""
+        return cls(table.values, table.probabilities, table.log_table, table.pseudo, table.used, tuple(cuts))
+
+    @property
+    def labels(self) -> list[Value]:
+        """The intervals."""
+        return list(cut_points.labels(self.cuts))
+
+    def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """Scores one number."""
+        return BinnedCell(self.cuts, self.log_table, self.used)
+
+    def cells(self, slots: Array, rng: np.random.Generator) -> Any:
+        """Numbers drawn evenly inside the intervals."""
+        return cells_of(self.values if self.used else (), Numeric(self.cuts), slots, rng)
+
+
+class BinnedCell:
+    """The scores of a number that is read as its interval."""
+
+    def __init__(self, cuts: Sequence[float], log_table: Floats, used: bool) -> None:
+        self.cuts = cuts
+        self.rows: list[Row] = [tuple(row) for row in log_table.tolist()] if used else [()] * len(log_table)
+
+    def __call__(self, cell: Any) -> Row:
+        x = number(cell)
+        return self.rows[0 if x is None else 1 + bisect_left(self.cuts, x)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""What a column belief is: all columns of one kind, and what each of them says of the class by itself.
-
-A new kind of column is one class, named in ``estimate/columns/kinds.py`` or registered from outside; see
-docs/add_a_column.md for one that is written step by step.
-"""
+"""Columns of a naive model: the interface of every kind, and scores of one cell."""
 
 from __future__ import annotations
 
@@ -13,16 +9,43 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from bayeskit.data.block import Block
+from bayeskit.data.numbers import LARGEST
 from bayeskit.data.schema import Schema
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
-from bayeskit.estimate.columns.one_cell import Row
 from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
+
+Row = tuple[float, ...]
+WIDEST = 2**63  # integers below it in size are read as 64 bits
+
+
+class Odd(Exception):
+    """A record that is not for here: it is scored as a table, which also says what is wrong with it."""
+
+
+def number(cell: Any) -> float | None:
+    """A cell as a float, None where it is missing.
+
+    >>> number(3), number(None), number(float("nan"))
+    (3.0, None, None)
+    """
+    kind = type(cell)
+    if kind is float:
+        if -LARGEST <= cell <= LARGEST:
+            return float(cell)
+        if cell != cell:
+            return None
+        raise Odd
+    if cell is None:
+        return None
+    if kind is str or not -WIDEST < cell < WIDEST:
+        raise Odd
+    return float(cell)
 
 
 class Settings(Protocol):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.gaussian import GaussianColumns, LogNormalColumns
 from bayeskit.estimate.columns.kernel import KernelColumns
-from bayeskit.estimate.columns.lognormal import LogNormalColumns
 from bayeskit.estimate.columns.poisson import PoissonColumns
 from bayeskit.estimate.columns.student import StudentColumns
 

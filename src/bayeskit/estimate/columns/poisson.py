@@ -28,10 +28,9 @@ import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.errors import UnknownValue
-from bayeskit.estimate.columns.column import Settings, by_class
-from bayeskit.estimate.columns.of_moments import Belief, MomentColumns, Parameters
-from bayeskit.estimate.columns.one_cell import Odd, Row, number
-from bayeskit.estimate.left_out import Without
+from bayeskit.estimate.columns.column import Odd, Row, Settings, by_class, number
+from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
 from bayeskit.tables.table import Table

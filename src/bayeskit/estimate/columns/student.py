@@ -26,8 +26,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.estimate.columns.column import Settings, by_class
-from bayeskit.estimate.columns.of_moments import Belief, MomentColumns, Parameters
-from bayeskit.estimate.left_out import Without
+from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
 from bayeskit.tables.table import Table

@@ -26,7 +26,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
 from bayeskit.errors import BayesError
-from bayeskit.estimate.learn_cuts import learn_cuts
+from bayeskit.estimate.cuts import learn_cuts
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview

@@ -18,8 +18,8 @@ from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.column import never
+from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.cuts import labels as interval_labels
-from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing

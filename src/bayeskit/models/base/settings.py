@@ -9,8 +9,7 @@ import numpy as np
 
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.errors import BayesError
-from bayeskit.estimate.back_off import BackOff
-from bayeskit.estimate.smoothing import Automatic, as_smoothing, is_number
+from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing, is_number
 from bayeskit.nearest import did_you_mean
 from bayeskit.remedy import Setting
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.estimate.columns.one_cell import Odd, Row
+from bayeskit.estimate.columns.column import Odd, Row
 from bayeskit.typing import Floats
 
 PLAIN = {str, int, float, bool, type(None)}

@@ -14,7 +14,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
-from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.selection import Judge
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone

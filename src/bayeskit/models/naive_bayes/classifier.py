@@ -26,8 +26,8 @@ from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
 from bayeskit.estimate.columns.text import TextColumns
+from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.learn_cuts import check_cuts
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
@@ -42,7 +42,7 @@ from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_f
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.single_row import OneRow
 from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
-from bayeskit.models.logistic.form import LogisticForm, naive_form
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.models.naive_bayes.parameters import NaiveParameters

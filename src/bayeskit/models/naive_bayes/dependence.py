@@ -18,8 +18,16 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.exponents import best_exponents
-from bayeskit.estimate.independence import LEAST_BITS, LEVEL, Surprise, by_chi_squared, by_shuffling, is_well_filled
-from bayeskit.estimate.information import mutual_information, present
+from bayeskit.estimate.information import (
+    LEAST_BITS,
+    LEVEL,
+    Surprise,
+    by_chi_squared,
+    by_shuffling,
+    is_well_filled,
+    mutual_information,
+    present,
+)
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.evaluate.reliability import Reliability, top_reliability

@@ -29,7 +29,7 @@ from bayeskit.data.reader import read_sample
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.errors import BayesError
-from bayeskit.estimate.calibration import fit_temperature
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.remedy import Remedy

@@ -1,0 +1,220 @@
+"""AODE's tables: counts of pairs as conditional probabilities given a class and a parent.
+
+Formula: the mean over all parents: AODE
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.vocabulary import Value
+from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
+from bayeskit.memory import Need, check_memory
+from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE
+from bayeskit.typing import Array, Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class OneDependence:
+    """Log tables of every column with and without a parent. Slots of a column: missing, its values, unseen.
+
+    ``alone`` (classes, all values) is P(x | c), ``given[p]`` (classes, values of p, all values) is P(x | c, x_p); a
+    column's values stand side by side with those of the others.
+    """
+
+    tally: Tally
+    values: dict[str, tuple[Value, ...]]
+    used: tuple[bool, ...]  # False where some class has no distribution: the column is left out
+    pseudo_alone: Floats  # (all values,)
+    pseudo_given: tuple[Floats, ...]  # of each parent (all values,): pseudo-counts, or m of back-off
+    backs_off: bool
+    alone: Floats
+    given: tuple[Floats, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Slots of each column."""
+        return [len(values) + 2 for values in self.values.values()]
+
+    @cached_property
+    def _slots(self) -> Ints:
+        """The slot of each value, among the slots of all columns."""
+        starts = np.cumsum([0, *self.sizes])
+        slots = [start + 1 + np.arange(size - 2) for start, size in zip(starts, self.sizes, strict=False)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *slots])
+
+    @cached_property
+    def _speaks(self) -> Bools:
+        """Which values belong to columns that are used."""
+        return np.repeat(self.used, [len(values) for values in self.values.values()])
+
+    @cached_property
+    def present(self) -> Bools:
+        """Which slots are values of columns that are used."""
+        is_value = np.zeros(sum(self.sizes), dtype=bool)
+        is_value[self._slots] = self._speaks
+        return is_value
+
+    @cached_property
+    def seen(self) -> Floats:
+        """How often each slot was counted, in all classes."""
+        slot_counts = np.zeros(sum(self.sizes))
+        counts = [self.tally.families[name].present.sum(axis=0) for name in self.values]
+        slot_counts[self._slots] = np.concatenate([np.zeros(0), *counts])
+        return slot_counts
+
+    @cached_property
+    def base(self) -> Floats:
+        """ln P(x | c) (all slots, classes), 0 where a slot says nothing."""
+        table = np.zeros((sum(self.sizes), len(self.tally.classes)))
+        table[self._slots] = np.where(self._speaks[:, None], logspace.log(np.nan_to_num(self.alone.T, nan=1.0)), 0.0)
+        return table
+
+    @cached_property
+    def tables(self) -> list[Floats]:
+        """Of each parent ln P(x | c, x_p) (own slots · all slots, classes)."""
+        log_tables, n_slots = [], sum(self.sizes)
+        for size, given in zip(self.sizes, self.given, strict=True):
+            table = np.zeros((size, n_slots, len(self.tally.classes)))
+            logs = logspace.log(np.nan_to_num(given, nan=1.0))
+            table[1:-1, self._slots] = np.where(self._speaks[:, None], logs.transpose(1, 2, 0), 0.0)
+            log_tables.append(table.reshape(size * n_slots, table.shape[2]))
+        return log_tables
+
+    def left_out(self, unit: float) -> OneDependence:
+        """The same where each cell has lost one row of its own class, of this weight."""
+        alone = _alone(self.tally, self.values, self.pseudo_alone, unit)
+        given = tuple(
+            _given(*_counts(self.tally, self.values, p), pseudo, alone, self.backs_off, unit)
+            for p, pseudo in zip(self.values, self.pseudo_given, strict=True)
+        )
+        same = (self.tally, self.values, self.used, self.pseudo_alone, self.pseudo_given, self.backs_off)
+        return OneDependence(*same, alone, given)
+
+    def _where(self, column: str) -> slice:
+        ends = dict(zip(self.values, np.cumsum([len(v) for v in self.values.values()]).tolist(), strict=True))
+        return slice(ends[column] - len(self.values[column]), ends[column])
+
+    def shares(self, column: str) -> Floats:
+        """P(x | c) (classes, values) of one column; NaN where it is left out."""
+        p = self.alone[:, self._where(column)]
+        return p if self.used[list(self.values).index(column)] else np.full(p.shape, np.nan)
+
+    def shares_given(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
+        """P(x | c, x_p) (rows, values) of one column for rows with these parent's slots and classes."""
+        table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
+        return table[labels, slots - 1]
+
+
+def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None = None) -> OneDependence:
+    """All tables under a smoothing: pseudo-counts, or back-off to the table without the parent."""
+    values = {name: family.values for name, family in tally.families.items()}
+    n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
+    what = f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes"
+    remedy = (
+        "Leave columns with many values out (",
+        Remedy("roles", {"name": "ignore"}),
+        "), or use ",
+        OtherModel("TAN"),
+        " or ",
+        OtherModel("NaiveBayes"),
+        "; or raise ",
+        Remedy("memory_limit"),
+        ".",
+    )
+    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, remedy), memory_limit)
+    alone_counts = [family.present for family in tally.families.values()]
+    pseudo = np.concatenate(
+        [np.zeros(0), *(smoothing.pseudo_counts(v, n) for v, n in zip(values.values(), alone_counts, strict=True))]
+    )
+    lengths = [len(v) for v in values.values()]
+    starts = np.cumsum([0, *lengths])
+    added = np.array([pseudo[a:b].sum() for a, b in pairwise(starts)])
+    silent = np.array([n.sum(axis=1) + a <= 0 for n, a in zip(alone_counts, added, strict=True)])
+    used = tuple(
+        bool(length) and not (s & (tally.class_counts > 0)).any()
+        for length, s in zip(lengths, silent.reshape(len(lengths), -1), strict=True)
+    )
+    alone = _alone(tally, values, pseudo, 0.0)
+    short = _alone(tally, values, pseudo, 1.0) if isinstance(smoothing, BackOff) else alone
+    given, chosen = [], []
+    for parent in values:
+        n, groups = _counts(tally, values, parent)
+        chosen.append(_pseudo_given(smoothing, values, n, groups, short))
+        given.append(_given(n, groups, chosen[-1], alone, isinstance(smoothing, BackOff), 0.0))
+    return OneDependence(
+        tally, values, used, pseudo, tuple(chosen), isinstance(smoothing, BackOff), alone, tuple(given)
+    )
+
+
+def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> tuple[Floats, Ints]:
+    """(counts (classes, values of the parent, all values), which column each value belongs to)."""
+    lengths = [len(v) for v in values.values()]
+    shape = (len(tally.classes), len(values[parent]))
+    parts = [
+        np.zeros((*shape, len(v))) if name == parent else tally.pairs.table(parent, name)[:, 1:, 1:]
+        for name, v in values.items()
+    ]
+    return np.concatenate(parts, axis=2).astype(np.float64), np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _totals(n: Floats, groups: Ints) -> Floats:
+    """Sums over the values of each column, put at each of them."""
+    if not n.shape[-1]:
+        return n
+    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+    lengths = np.diff(np.append(starts, len(groups)))
+    return np.repeat(np.add.reduceat(n, starts, axis=-1), lengths, axis=-1)
+
+
+def _alone(tally: Tally, values: dict[str, tuple[Value, ...]], pseudo: Floats, unit: float) -> Floats:
+    """P(x | c) (classes, all values); uniform where a class has nothing to say."""
+    groups = np.repeat(np.arange(len(values)), [len(v) for v in values.values()])
+    parts = [np.zeros((len(tally.classes), 0)), *(family.present for family in tally.families.values())]
+    n = np.concatenate(parts, axis=1).astype(np.float64)
+    less, added = _less(_totals(n, groups), unit), _totals(pseudo, groups)
+    shares = smoothed(np.maximum(n - unit, 0.0), less, pseudo, added)
+    nowhere = 1 / np.maximum(_totals(np.ones(len(groups)), groups), 1) if not unit else np.nan
+    return np.where(less + added > 0, shares, nowhere)
+
+
+def _pseudo_given(
+    smoothing: Smoothing,
+    values: dict[str, tuple[Value, ...]],
+    n: Floats,
+    groups: Ints,
+    short: Floats,
+) -> Floats:
+    """What smoothing adds to each value with this parent: pseudo-counts, or the m of its column."""
+    if not len(groups):
+        return np.zeros(0)
+    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+    lengths = np.diff(np.append(starts, len(groups)))
+    if isinstance(smoothing, BackOff):
+        m = smoothing.weights(n, _totals(n, groups), np.broadcast_to(short[:, None], n.shape), starts.tolist())
+        return np.repeat(m, lengths)
+    names = [v for v in values.values() if v]
+    flat = n.reshape(n.shape[0] * n.shape[1], n.shape[2])
+    pseudo = [
+        smoothing.pseudo_counts(v, flat[:, start : start + len(v)]) for v, start in zip(names, starts, strict=True)
+    ]
+    return np.concatenate(pseudo)
+
+
+def _given(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
+    """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
+    less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
+    if backs_off:
+        return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
+    return np.where(less > 0, smoothed(counts, less, pseudo, _totals(pseudo, groups)), lower)
+
+
+def _less(total: Floats, unit: float) -> Floats:
+    return np.where(np.abs(total - unit) <= GONE * total, 0.0, total - unit)
