@@ -102,13 +102,13 @@ def test_a_source_learns_and_forgets_as_rows_in_memory_do(tmp_path):
 
 def test_an_engine_that_is_given_counts(tmp_path):
     from bayeskit.engines import local
-    from bayeskit.engines.engine import Elsewhere
+    from bayeskit.engines.engine import RemoteSource
 
     class Engine:
         asked = 0
 
         def owns(self, data):
-            return Elsewhere(data, self)
+            return RemoteSource(data, self)
 
         def collect(self, source, schema, plan, *, n_threads, memory_limit):
             self.asked += 1
