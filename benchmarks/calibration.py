@@ -63,7 +63,7 @@ def inside_training(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
             p = np.zeros(scores.scores.shape)
             for part in (half, ~half):
                 learnt = HonestScores(scores.scores[part], scores.labels[part], None, "")
-                curve = bk.Calibrated(method=method)._learn(naive, learnt)  # noqa: SLF001
+                curve = bk.Calibrated(method=method)._learn(naive, learnt)
                 p[~part] = curve.calibrated(scores.scores[~part])
             found.setdefault(method, []).append(figures(p, scores.labels))
     return {label: np.array(rows) for label, rows in found.items()}
@@ -83,7 +83,7 @@ def price() -> None:
             naive.predict_proba(X)
             middle = time.process_time()
             rows = honest_scores(naive, X, y, None, None, bk.Calibrated().max_rows, 0)
-            bk.Calibrated()._learn(naive, rows)  # noqa: SLF001
+            bk.Calibrated()._learn(naive, rows)
             predicts.append(middle - start)
             added.append(time.process_time() - middle)
         a, b = float(np.median(predicts)), float(np.median(added))

@@ -91,9 +91,9 @@ def test_settings_that_are_one_of_a_few():
         bk.NBTree(smoothing=smoothing).fit(data, y)
     for prior in ("empirical", "uniform", bk.Laplace(), {"p": 0.5, "q": 0.5}, [0.5, 0.5]):
         follow(fitting(data, y), "prior", chosen={"prior": prior}, prior="odd")
-    message = said(bk.BayesClassifier(unseen="smooth").check_settings)
+    message = said(bk.BayesClassifier(unseen="smooth")._check_settings)
     for remedy in message.remedies:
-        bk.BayesClassifier(unseen=remedy.value).check_settings()
+        bk.BayesClassifier(unseen=remedy.value)._check_settings()
 
 
 @follows("estimate/prior.py: prior_without_class: prior")

@@ -11,15 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import (
-    DropsUnlabelled,
-    HasJoint,
-    HasProbabilities,
-    LeavesColumnsOut,
-    TakesSequences,
-    can,
-    reader_of,
-)
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
@@ -115,7 +106,7 @@ def _dealt(codes: Index, folds: int) -> list[tuple[Index, Index]]:
 def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floats, Floats]:
     """(ln P(class) over all classes, evidence): a class that the model has not learnt has −∞."""
     known = positions(model.classes_.tolist(), classes)
-    if can(model, HasJoint) and reader_of(model) is model:
+    if hasattr(model, "predict_joint_log_proba") and reader_of(model) is model:
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
         log_posterior, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)
@@ -205,7 +196,7 @@ def name_of(model: Any) -> str:
 
 def check_probabilities(model: Any) -> None:
     """Refuse a model that has no ``predict_proba``."""
-    if not can(model, HasProbabilities):
+    if not hasattr(model, "predict_proba"):
         name = type(model).__name__
         raise BayesError(
             f"{name} has no predict_proba, by which it is judged: compare(…) takes classes alone for certain, and "
@@ -231,9 +222,9 @@ def cross_validate(
     from sklearn.base import clone
 
     check_probabilities(model)
-    if can(model, TakesSequences):
-        X, y = model.read_sequences(X, y)
-    given = labelled_table(X, y, sample_weight, getattr(model, "drops_unlabelled", False))
+    if hasattr(model, "_read_sequences"):
+        X, y = model._read_sequences(X, y)
+    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
     table, codes, classes, weights = given.table, given.codes, given.classes, given.weights
     folds = check_folds(folds, given.n_rows)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -278,11 +269,11 @@ def held_out(model: Any, source: Source) -> Evaluation:
     reads = reader_of(model)
     known = tuple(model.classes_.tolist())
     vocabulary = Vocabulary(known)
-    values = {name: words.values for name, words in reads.encoder().vocabularies.items()}
+    values = {name: words.values for name, words in reads._encoder().vocabularies.items()}
     labels, scores, chosen, weighing = [], [], [], []
     is_weighed = False
-    source = model.with_labels(source) if can(model, DropsUnlabelled) else source
-    source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
+    source = model._with_labels(source) if hasattr(model, "_with_labels") else source
+    source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source
     for batch in for_schema(source, reads.schema_, values, known).batches():
         if batch.labels is None:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
@@ -291,8 +282,8 @@ def held_out(model: Any, source: Source) -> Evaluation:
         weighing.append(np.ones(batch.n_rows) if batch.weights is None else batch.weights)
         is_weighed |= batch.weights is not None
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
-        joint = model is reads and can(model, HasJoint)  # a model may know P(class | x) alone
-        scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
+        joint = model is reads and hasattr(model, "predict_joint_log_proba")  # a model may know P(class | x) alone
+        scores.append(model._tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows
             chosen.append(model.predict(rows).tolist())
@@ -342,3 +333,15 @@ def judged(
     share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
     baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), weights, lost)
     return finished(method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights)
+
+
+def reader_of(model: Any) -> Any:
+    """The innermost model, which knows the columns; None where rows are a matrix without names.
+
+    >>> from bayeskit import CostSensitive
+    >>> type(reader_of(CostSensitive().fit({"x": ["a", "b"]}, [0, 1]))).__name__
+    'NaiveBayes'
+    """
+    while hasattr(model, "_reads_by"):
+        model = model._reads_by()
+    return model

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
@@ -38,7 +37,7 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.honest_scores import HonestScores, honest_scores
@@ -57,7 +56,7 @@ _HELD = "its curve was learnt from the rows of the fit. Fit again, or change mod
 
 def _says_terms(calibrated: Any) -> bool:
     inner = vars(calibrated).get("model_", calibrated.model)
-    return inner is None or hasattr(inner, "log_terms")
+    return inner is None or hasattr(inner, "_log_terms")
 
 
 @dataclass(eq=False, repr=False)
@@ -98,10 +97,12 @@ class Calibrated(Composite, PredictsClasses):
     max_rows: int = 5_000
     random_state: Any = 0
 
-    absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("partial_fit", "learn_source", "forget", "forget_source", "merge"), _HELD),
-        "leave_one_out": "its curve has seen every row: use bayeskit.cross_validate",
-    }
+    partial_fit = unavailable(_HELD)
+    learn_source = unavailable(_HELD)
+    forget = unavailable(_HELD)
+    forget_source = unavailable(_HELD)
+    merge = unavailable(_HELD)
+    leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier, then the curves by what it says of rows that are left out."""
@@ -109,7 +110,7 @@ class Calibrated(Composite, PredictsClasses):
         if y is None:
             raise BayesError("Calibrated requires y to be passed, but the target y is None")
         inner = NaiveBayes() if self.model is None else clone(self.model)
-        if not can(inner, HasProbabilities):
+        if not hasattr(inner, "predict_proba"):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
         X = in_order(X)
         fit_wrapped(inner, X, y, sample_weight)
@@ -145,9 +146,9 @@ class Calibrated(Composite, PredictsClasses):
         return self
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether the classifier leaves rows without a label out."""
-        return getattr(self.model, "drops_unlabelled", False)
+        return getattr(self.model, "_drops_unlabelled", False)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -171,12 +172,12 @@ class Calibrated(Composite, PredictsClasses):
         impossible = np.isneginf(chosen.max(axis=1))
         return np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
 
-    @available_where(_says_terms, "the classifier does not say what each column adds to a score")
+    @available_if(_says_terms, "the classifier does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
         """Why each row is put in its class: what each column changes in the calibrated log odds as it joins those
         before it, which sums to them. The predicted class is compared with the runner-up, or with ``against``."""
         check_is_fitted(self)
-        return explain_rows(CalibratedEvidence(self), self.model_.with_all_columns(open_source(X)), against)
+        return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
 
     def _log_scores(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -222,25 +223,25 @@ class Calibrated(Composite, PredictsClasses):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The fitted classifier."""
         return {"model": self.model_}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The classifier."""
         return ("model",)
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The numbers of the curves, and how many rows they were learnt from."""
         numbers = np.array([self.temperature_, self.n_calibrated_])
         return State({"by": self.method_}, [numbers, *(curve.numbers for curve in self.maps_)])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         self._check_settings()
         inner = parts["model"]
-        if not can(inner, HasProbabilities) or not hasattr(inner, "classes_"):
+        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
             raise BadFile(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
         n_curves = len(state.arrays) - 1
         n_classes = len(inner.classes_)

@@ -52,12 +52,12 @@ class CalibratedEvidence:
         tally: Tally = self.inner.tally_
         return tally
 
-    def encoder(self) -> Encoder:
+    def _encoder(self) -> Encoder:
         """The classifier's."""
-        encoder: Encoder = self.inner.encoder()
+        encoder: Encoder = self.inner._encoder()
         return encoder
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Scores are calibrated already."""
         return scores
 
@@ -65,19 +65,19 @@ class CalibratedEvidence:
         """ln P(class | x), calibrated (rows, classes); −∞ where a row is impossible under every class."""
         return self._through(self._scores(block))
 
-    def log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
+    def _log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
         """What each column adds to the calibrated scores when it joins those before it."""
         plain = self.inner.params_
         so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
         steps = []
-        for name, term in self.inner.log_terms(plain, block).items():
+        for name, term in self.inner._log_terms(plain, block).items():
             so_far = so_far + term
             steps.append((name, self._through(so_far)))
         if steps:
             steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
         return telescoped(params.log_prior, steps)
 
-    def choose(self, scores: Floats, block: Block) -> Ints:
+    def _choose(self, scores: Floats, block: Block) -> Ints:
         """As :meth:`Calibrated.predict`."""
         return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
 
@@ -86,7 +86,7 @@ class CalibratedEvidence:
 
     def _through(self, scores: Floats) -> Floats:
         """Scores (rows, classes) of the classifier through the curves; rows that are impossible stay so."""
-        log_p, evidence = logspace.log_normalise(self.inner.tempered(scores))
+        log_p, evidence = logspace.log_normalise(self.inner._tempered(scores))
         impossible = np.isneginf(evidence)
         log_p[impossible] = 0.0
         through = np.asarray(logspace.log(self.calibrated.calibrated(log_p)))

@@ -21,7 +21,6 @@ from typing import Any, cast
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import Forgets, Learns, Merges, can
 from bayeskit.data.reader import WholeTable
 from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.source import open_source
@@ -339,7 +338,9 @@ def _notes(name: str, model: Any) -> tuple[str, ...]:
         )
     else:
         lacking = [
-            word for kind, word in ((Learns, "learn"), (Forgets, "forget"), (Merges, "merge")) if not can(model, kind)
+            word
+            for kind, word in (("learn_source", "learn"), ("forget_source", "forget"), ("merge", "merge"))
+            if not hasattr(model, kind)
         ]
         if lacking:
             notes.append(f"{name} cannot {' or '.join(lacking)}: for rows that come and go, fit again or take naive.")

@@ -40,7 +40,7 @@ ONE_THREAD = 1  # as scikit-learn: whoever runs many fits at once decides on the
 _checked = _fit_context(prefer_skip_nested_validation=True)
 
 
-class _Posterior(naive_bayes._BaseNB):  # noqa: SLF001  (what scikit-learn's own models share: the place to stand in)
+class _Posterior(naive_bayes._BaseNB):
     """Probabilities from log scores, each `exp` taken once."""
 
     classes_: Any
@@ -142,7 +142,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         return scores
 
 
-class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):  # noqa: SLF001  (the same of its models of counts)
+class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
     """Learning from class codes; a subclass says how a batch is counted."""
 
     @_checked

@@ -42,7 +42,7 @@ class Trials:
         if donor is None or (codes is None and isinstance(fitted, TAN)):
             fitted.fit(*self.rows, **self.weighed)
         elif isinstance(fitted, DiscriminativeWeights):
-            fitted.fit_over(donor, self._learnt if codes is None else EncodedRows(self._learnt, codes[0]))
+            fitted._fit_over(donor, self._learnt if codes is None else EncodedRows(self._learnt, codes[0]))
         elif codes is not None:
             fitted.fit_tally(self._pairs(fitted, codes[0]))
         else:
@@ -69,15 +69,15 @@ class Trials:
         naive = self.fitted["naive"]
         if naive.schema_.texts():
             return None
-        encoder = naive.encoder()
+        encoder = naive._encoder()
         return read_block(encoder, self._learnt), read_block(encoder, open_source(self.asked))
 
     def _pairs(self, tan: TAN, learnt: Block) -> Tally:
         """What TAN counts, with cuts of its own."""
         naive = self.fitted["naive"]
-        schema = tan.complete_schema(naive.schema_, self._learnt)
+        schema = tan._complete_schema(naive.schema_, self._learnt)
         self._cut = Encoder(schema, dict(naive.params_.vocabularies), Vocabulary(naive.tally_.classes))
-        return tan.count_blocks([self._cut.cut(learnt)], self._cut, tan.learn_plan(schema, self._learnt))
+        return tan._count_blocks([self._cut.cut(learnt)], self._cut, tan._learn_plan(schema, self._learnt))
 
     @cached_property
     def _cut_asked(self) -> Block:

@@ -283,13 +283,13 @@ class JointDistribution(Readable, Drawable):
         """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`."""
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """What a file holds of the distribution."""
         persistence.refuse_subclass(type(self), JointDistribution)
         return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> JointDistribution:
+    def _of_saved(cls, saved: Saved) -> JointDistribution:
         """The distribution of what a file holds."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 

@@ -212,13 +212,13 @@ class BayesianNetwork(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """What a file holds of the network."""
         persistence.refuse_subclass(type(self), BayesianNetwork)
         return persistence.of_network(self, BayesianNetwork.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """The network of what a file holds."""
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:

@@ -22,7 +22,7 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -147,7 +147,7 @@ class ClassBeliefs(NamedTuple):
 
 
 def _is_counted(classifier: Any) -> bool:
-    return isinstance(classifier.model_kind(), MarkovChain)
+    return isinstance(classifier._model_kind(), MarkovChain)
 
 
 @dataclass(eq=False, repr=False)
@@ -186,22 +186,22 @@ class SequenceClassifier(Composite, PredictsClasses):
     sequence: str | None = None
     order: str | None = None
 
-    rows_are: ClassVar[str] = "sequences"
-    absent: ClassVar[Mapping[str, str]] = {
-        "fit_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit",
-        "learn_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit",
-        "forget_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget",
-        "restrict": "its models speak of whole steps. Fit again without the column",
-        "telling": "steps are no columns. explain says what each step adds",
-        "nomogram": "steps are no columns. explain says what each step adds",
-    }
+    _rows_are: ClassVar[str] = "sequences"
+    fit_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit")
+    learn_source = unavailable(
+        "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit"
+    )
+    forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
+    restrict = unavailable("its models speak of whole steps. Fit again without the column")
+    telling = unavailable("steps are no columns. explain says what each step adds")
+    nomogram = unavailable("steps are no columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from sequences ``X`` with one class each, ``y``: values, or the name of a column that is the same in
         all rows of a sequence."""
-        self.check_settings()
+        self._check_settings()
         sequences, labels = self._labelled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -227,29 +227,29 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _unfitted(self, label: Value, of_class: Sequences, all_of_them: Sequences) -> Any:
         """The model of a class before it is fitted on its sequences, which knows the symbols that any class shows."""
-        model = clone(self.model_kind(label))
+        model = clone(self._model_kind(label))
         if isinstance(model, HiddenMarkovModel):
             schema = schema_of(model, all_of_them)
             check_varies(label, of_class, all_of_them, schema)
             model.set_params(schema=schema)
         return model
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more sequences; new symbols and classes may appear at any time. ``classes`` is not needed."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, sample_weight)
-        self.check_settings()
-        return self.become_counted(self.class_tallies() + self._counted(X, y, sample_weight))
+        self._check_settings()
+        return self._become_counted(self._class_tallies() + self._counted(X, y, sample_weight))
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
         self._check_is_fitted()
-        self.check_settings()
-        return self.become_counted(self.class_tallies() - self._counted(X, y, sample_weight))
+        self._check_settings()
+        return self._become_counted(self._class_tallies() - self._counted(X, y, sample_weight))
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def merge(self, other: Any) -> Self:
         """A new model of the sequences of both; settings are those of this one. Both sides stay as they are."""
         self._check_is_fitted()
@@ -261,7 +261,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         check_is_fitted(other, "sequences and classes")
         merged = clone(self)
         merged.target_ = self.target_
-        return merged.become_counted(self.class_tallies() + other.class_tallies())
+        return merged._become_counted(self._class_tallies() + other._class_tallies())
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, SequenceClassifier) else NotImplemented
@@ -270,7 +270,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         """``sum(models)`` starts from 0."""
         return self if other == 0 else NotImplemented
 
-    def class_tallies(self) -> ClassTallies:
+    def _class_tallies(self) -> ClassTallies:
         """What was counted of each class."""
         counts = dict(zip(self.models_, self.class_counts_.tolist(), strict=True))
         return ClassTallies({label: model.tally_ for label, model in self.models_.items()}, counts)
@@ -278,12 +278,12 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
         """What more sequences hold."""
         sequences, labels = self._labelled(X, y, sample_weight)
-        return ClassTallies.of(sequences, labels, lambda label, of_class: self.model_kind(label).counted(of_class))
+        return ClassTallies.of(sequences, labels, lambda label, of_class: self._model_kind(label)._counted(of_class))
 
-    def become_counted(self, counted: ClassTallies) -> Self:
+    def _become_counted(self, counted: ClassTallies) -> Self:
         """Become the classifier of these counts."""
         counted.check()
-        models = {c: clone(self.model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
+        models = {c: clone(self._model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
         return self._become(models, np.array(list(counted.counts.values())), self.target_)
 
     def _become(self, models: dict[Value, Any], counts: Array, target: str) -> Self:
@@ -294,7 +294,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             for chain in models.values():
                 symbols = union(symbols, chain.symbols_)
             for chain in models.values():
-                chain.among(symbols)
+                chain._among(symbols)
         self.models_, self.class_counts_, self.params_ = models, counts, ClassBeliefs(np.asarray(log_prior))
         self.classes_, self.target_ = class_array(classes), target
         return self
@@ -312,7 +312,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     def predict_proba(self, X: Any) -> Floats:
         """P(class | sequence) (sequences, classes)."""
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        proba, evidence = logspace.normalise(self.tempered(scores), thread_count(self.n_threads))
+        proba, evidence = logspace.normalise(self._tempered(scores), thread_count(self.n_threads))
         impossible.settle(proba, evidence, 0, logspace.exp(self.params_.log_prior))
         impossible.tell()
         return proba
@@ -320,7 +320,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(class | sequence) (sequences, classes)."""
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        log_proba, evidence = logspace.log_normalise(self.tempered(scores))
+        log_proba, evidence = logspace.log_normalise(self._tempered(scores))
         impossible.settle(log_proba, evidence, 0, logspace.log_normalise(self.params_.log_prior[None])[0][0])
         impossible.tell()
         return log_proba
@@ -331,7 +331,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         scores = self._scores(sequences)
         impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
         impossible.tell()
-        return self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
+        return self.classes_[self._choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on sequences ``X`` with classes ``y``."""
@@ -358,14 +358,14 @@ class SequenceClassifier(Composite, PredictsClasses):
         rival = None if against is None else class_position(against, classes)
         return explained(self, sequences, self._contents(sequences), rival)
 
-    @available_where(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
+    @available_if(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
         """Scores of the sequences that were learnt, each predicted by the model made without it, in closed form.
 
         The symbols are held, and so is what smoothing was chosen.
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         sequences, labels = self._labelled(X, y, sample_weight)
         classes = tuple(self.models_)
         codes = positions(labels, classes)
@@ -374,8 +374,8 @@ class SequenceClassifier(Composite, PredictsClasses):
         whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
         block = self._contents(sequences, codes.astype(np.uint32))
         left_out = SequencesLeftOut(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
-        choose = self.choose if self.ties == "random" else None
-        chosen = any(chain.smoothing_is_chosen for chain in self.models_.values())
+        choose = self._choose if self.ties == "random" else None
+        chosen = any(chain._smoothing_is_chosen for chain in self.models_.values())
         held = ("smoothing",) * chosen
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
 
@@ -403,7 +403,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def model_kind(self, label: Value | None = None) -> Any:
+    def _model_kind(self, label: Value | None = None) -> Any:
         """The unfitted model of a class."""
         if isinstance(self.model, Mapping):
             given = {canonical(c): model for c, model in self.model.items()}
@@ -415,27 +415,27 @@ class SequenceClassifier(Composite, PredictsClasses):
             return given[label]
         return MarkovChain() if self.model is None else self.model
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
-        models = list(self.model.values()) if isinstance(self.model, Mapping) else [self.model_kind()]
+        models = list(self.model.values()) if isinstance(self.model, Mapping) else [self._model_kind()]
         for model in models:
             if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
                 raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
-            model.check_settings()
+            model._check_settings()
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
         thread_count(self.n_threads)
         check_temperature(self.temperature)
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def choose(self, scores: Floats, block: Block) -> Ints:
+    def _choose(self, scores: Floats, block: Block) -> Ints:
         """The class of each sequence by its scores; ties as the setting ``ties`` says."""
         return best_class(scores, block, self.ties == "random", tie_seed(self))
 
-    def read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
+    def _read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
         """(sequences, labels) in the forms that ``fit`` takes."""
         sequences = self._read(X)
         if isinstance(y, str):
@@ -445,7 +445,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Sequences, list[Value]]:
         if y is None:
             raise BayesError("SequenceClassifier requires y to be passed, but the target y is None")
-        sequences, labels = self.read_sequences(X, y)
+        sequences, labels = self._read_sequences(X, y)
         sequences = Sequences.of(sequences, weights=sample_weight)
         values = label_values(labels, len(sequences))
         if None in values:
@@ -464,7 +464,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _sequences(self, X: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         sequences = self._read(X)
         if (
             self.target_ in sequences.columns and sequences.named
@@ -495,7 +495,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         inner = type(next(iter(self.models_.values()))).__name__
         facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
         head = f"SequenceClassifier of {self.target_}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         shares: dict[str, list[Any]] = {
             self.target_: [str(label) for label in self.models_],
             "sequences": [Figure(f"{k:,}") for k in self.class_counts_.tolist()],
@@ -505,21 +505,21 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The models, by the number of their class."""
         return {str(i): model for i, model in enumerate(self.models_.values())}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """One for each class."""
         classes = saved.state.header.get("classes") if saved.state is not None else None
         return tuple(map(str, range(len(classes)))) if isinstance(classes, list) else ()
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The classes, and how many sequences each has."""
         return State({"classes": list(self.models_), "target": self.target_}, [self.class_counts_])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         state.holds(1, "classes", "target")
         classes, counts, target = state.header["classes"], state.arrays[0], state.header["target"]
@@ -535,13 +535,13 @@ class SequenceClassifier(Composite, PredictsClasses):
             raise BadFile("the sequences of each class are not counted as they are")
         if not (np.isfinite(counts) & (counts > 0)).all():
             raise BadFile("a class has no sequences")
-        self.check_settings()
+        self._check_settings()
         models = dict(zip(classes, parts.values(), strict=True))
-        if any(type(model) is not type(self.model_kind(label)) for label, model in models.items()):
+        if any(type(model) is not type(self._model_kind(label)) for label, model in models.items()):
             raise BadFile("the models of the classes are not of the kind that the settings name")
         return self._become(models, counts, target)
 
-    def reads_by(self) -> Any:
+    def _reads_by(self) -> Any:
         """Itself: its sequences are no rows of a table."""
         return None
 

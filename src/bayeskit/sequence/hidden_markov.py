@@ -22,6 +22,7 @@ from bayeskit.estimate.emissions.emission import Emission, Scale, Sums
 from bayeskit.estimate.emissions.normals import scales_of, tally_scales
 from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
 from bayeskit.estimate.state_moves import MOST_COPIES
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.ensemble.progress import Bar, check_progress
@@ -132,19 +133,17 @@ class HiddenMarkovModel(AnswersOfStates):
     sequence: str | None = None
     order: str | None = None
 
-    rows_are: ClassVar[str] = "steps"
-    absent: ClassVar[Mapping[str, str]] = {
-        "leave_one_out": "what was expected of a sequence is in all states. Use held-out likelihoods",
-        "restrict": "its columns found the states together. Fit again without the column",
-    }
+    _rows_are: ClassVar[str] = "steps"
+    leave_one_out = unavailable("what was expected of a sequence is in all states. Use held-out likelihoods")
+    restrict = unavailable("its columns found the states together. Fit again without the column")
 
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
         """Learn from sequences. ``y`` holds the states of the positions in the same form, missing where they are
         hidden; without it all are."""
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         if not sequences.n_rows:
             raise BayesError("there are no steps to learn from: every sequence is empty")
         several = numbers_of(self.n_states) if sequences.labels is None else None
@@ -153,7 +152,7 @@ class HiddenMarkovModel(AnswersOfStates):
         states = states_of(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            self._become(self.counted(labels.labelled), None)
+            self._become(self._counted(labels.labelled), None)
         else:
             self._fit_hidden(labels, states)
         StateLabels.of(sequences, self.tally_.classes).tell_forbidden(self.frame_.rules)
@@ -210,15 +209,15 @@ class HiddenMarkovModel(AnswersOfStates):
         what was expected of the sequences before is held."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, lengths)
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         fixed = self.expected_ is not None or sequences.labels is None
         states = self.tally_.classes if fixed else states_of(sequences, None, self.states)
         labels = StateLabels.of(sequences, states)
         tally, expected = self.tally_, self.expected_
         if labels.labelled.n_rows:
             own = labels.labelled
-            tally = tally + (self.counted(own) if expected is None else self._count(own, tally.schema, tally.plan))
+            tally = tally + (self._counted(own) if expected is None else self._count(own, tally.schema, tally.plan))
         if not labels.whole.all():
             scales = self._scales(tally) if expected is None else expected.scales
             frame = self._frame(tally, scales)
@@ -234,8 +233,8 @@ class HiddenMarkovModel(AnswersOfStates):
     def forget(self, X: Any, y: Any, lengths: Any = None) -> Self:
         """Unlearn labelled sequences that were learnt; those that cannot have been are refused, and nothing changes."""
         self._check_is_fitted()
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         if sequences.labels is None:
             raise BayesError("only sequences that were counted can be forgotten: give the states of their positions")
         labels = StateLabels.of(sequences, self.tally_.classes)
@@ -261,7 +260,7 @@ class HiddenMarkovModel(AnswersOfStates):
                 "states that were found by Baum–Welch are not those of another fit: only models of labelled sequences "
                 "are merged"
             )
-        return clone(self).restore(self.tally_ + other.tally_, None)
+        return clone(self)._restore(self.tally_ + other.tally_, None)
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, HiddenMarkovModel) else NotImplemented
@@ -272,7 +271,7 @@ class HiddenMarkovModel(AnswersOfStates):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         check_frame(self)
         one_of("undecidable", self.undecidable, ("error", "nan"))
@@ -287,7 +286,7 @@ class HiddenMarkovModel(AnswersOfStates):
             raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1", culprit=self.tol)
         numbers_of(self.n_states)
 
-    def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
+    def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
         """The sequences, with the states of their positions where these are given."""
         return Sequences.read(X, lengths, y, self.sequence, self.order)
 
@@ -302,7 +301,7 @@ class HiddenMarkovModel(AnswersOfStates):
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
         return schema
 
-    def counted(self, sequences: Sequences) -> Tally:
+    def _counted(self, sequences: Sequences) -> Tally:
         """The counts of sequences that are labelled throughout."""
         schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
         return self._count(sequences, schema, self._plan(schema))
@@ -372,7 +371,7 @@ class HiddenMarkovModel(AnswersOfStates):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of labelled sequences alone."""
-        self.check_settings()
+        self._check_settings()
         return self._become(tally, None)
 
     @property
@@ -394,7 +393,7 @@ class HiddenMarkovModel(AnswersOfStates):
 
     # -- files ---------------------------------------------------------------------------------------
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """What was expected of sequences whose states are hidden."""
         if self.expected_ is None:
             return None
@@ -405,9 +404,9 @@ class HiddenMarkovModel(AnswersOfStates):
         }
         return State(header, sums.arrays())
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file."""
-        self.check_settings()
+        self._check_settings()
         if state is None:
             return self._become(tally, None)
         if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured()}:

@@ -69,8 +69,8 @@ class AnswersOfStates(Stored):
         random_state: Any
         memory_limit: Any
 
-        def check_settings(self) -> None: ...
-        def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
+        def _check_settings(self) -> None: ...
+        def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
         def observed(self, sequences: Sequences) -> Observed: ...
 
     # -- what it is ------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class AnswersOfStates(Stored):
         self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
-        sequences = self.read(X, y, lengths)
+        sequences = self._read(X, y, lengths)
         assert sequences.labels is not None
         labels = sequences.listed(
             sequences.labels.to_pylist() if hasattr(sequences.labels, "to_pylist") else sequences.labels
@@ -160,7 +160,7 @@ class AnswersOfStates(Stored):
             raise BayesError("no position has a state to compare with")
         return float(np.mean(known))
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """ln P(row | those before it) of each step: they sum to ``log_likelihood``; −∞ where it is impossible."""
         terms, observed = np.zeros(sequences.n_rows), self.observed(sequences)
         log_moves = self.frame_.stays.log_moves(self.transitions_)
@@ -344,7 +344,7 @@ class AnswersOfStates(Stored):
         """Sequences of a length drawn from the model: a list of cells for one column, of records for several; with
         ``states`` also the states behind them, as (sequences, states)."""
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = (
@@ -390,8 +390,8 @@ class AnswersOfStates(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, None, lengths)
+        self._check_settings()
+        return self._read(X, None, lengths)
 
     def _smoothed(self, sequences: Sequences) -> Floats:
         observed = self.observed(sequences)
@@ -429,7 +429,7 @@ class AnswersOfStates(Stored):
             return Sheet(type(self).__name__)
         columns = ", ".join(self.schema_.used)
         head = f"HiddenMarkovModel of {columns}: {len(self.start_)} states, {self.n_parameters():,} parameters"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         few = self.table("transitions").grid if len(self.start_) <= 12 else self.table("start").grid
         return Sheet(head, (*settings, "", few))
 

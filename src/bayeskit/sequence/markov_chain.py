@@ -24,6 +24,7 @@ from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
@@ -72,23 +73,21 @@ class MarkovChain(Stored):
     n_threads: int | None = None
     memory_limit: Any = None
 
-    rows_are: ClassVar[str] = "steps"
-    absent: ClassVar[dict[str, str]] = {
-        "predict_proba": "it has no classes. predict_next has the probabilities of the next symbol",
-        "predict": "it has no classes. predict_next has the probabilities of the next symbol",
-        "leave_one_out": "it has no classes. A SequenceClassifier of chains has it",
-    }
+    _rows_are: ClassVar[str] = "steps"
+    predict_proba = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    predict = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    leave_one_out = unavailable("it has no classes. A SequenceClassifier of chains has it")
 
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Learn from sequences of symbols, in any form that :meth:`bayeskit.Sequences.of` takes."""
-        self.check_settings()
-        return self.fit_tally(self.counted(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self._counted(self._read(X, lengths, sample_weight)))
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone."""
-        self.check_settings()
+        self._check_settings()
         refuse_no_counts(tally)
         return self._become(tally, ())
 
@@ -96,14 +95,14 @@ class MarkovChain(Stored):
         """Learn more sequences; new symbols may appear at any time."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
-        self.check_settings()
-        return self.fit_tally(self.tally_ + self.counted(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self.tally_ + self._counted(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
         self._check_is_fitted()
-        self.check_settings()
-        left = self.tally_ - self.counted(self.read(X, lengths, sample_weight))
+        self._check_settings()
+        left = self.tally_ - self._counted(self._read(X, lengths, sample_weight))
         if not left.n_rows:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -128,17 +127,17 @@ class MarkovChain(Stored):
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
         """ln P(sequence) of each; 0 of an empty one, −∞ of one that cannot be."""
         sequences = self._sequences(X, lengths)
-        return summed(self.log_terms(sequences), sequences.starts)
+        return summed(self._log_terms(sequences), sequences.starts)
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """ln P of all sequences together."""
         return float(self.log_likelihood(X, lengths).sum())
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """ln P(symbol | those before it) of each step, 0 where it is left out: they sum to ``log_likelihood``."""
         terms = np.zeros(sequences.n_rows)
-        runs, here = runs_of(self.codes(sequences), sequences.starts, self.order)
-        terms[here] = logspace.log(self.believed.probabilities(runs))
+        runs, here = runs_of(self._codes(sequences), sequences.starts, self.order)
+        terms[here] = logspace.log(self._believed.probabilities(runs))
         return terms
 
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
@@ -148,7 +147,7 @@ class MarkovChain(Stored):
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
-        p: Floats = self.believed.following(contexts)
+        p: Floats = self._believed.following(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
             n = len(self.symbols_)
@@ -160,7 +159,7 @@ class MarkovChain(Stored):
             keyed, inverse = np.unique(np.column_stack([of, contexts]), axis=0, return_inverse=True)
             weights = np.bincount(inverse.ravel(), weights, minlength=len(keyed)).astype(np.float64)
             of, contexts = keyed[:, 0], keyed[:, 1:]
-            p = self.believed.following(contexts)
+            p = self._believed.following(contexts)
         ahead = np.zeros((len(sequences), len(self.symbols_)))
         np.add.at(ahead, of, weights[:, None] * p)
         return ahead
@@ -168,7 +167,7 @@ class MarkovChain(Stored):
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> list[list[Value]]:
         """Draw sequences of a length: how long sequences are is not modelled."""
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = 64.0 * n * length  # a cell in a list, and before it is there
@@ -178,24 +177,24 @@ class MarkovChain(Stored):
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
             seen, inverse = np.unique(contexts, axis=0, return_inverse=True)
-            drawn[:, step] = draw_slots(self.believed.following(seen)[inverse.ravel()], rng)
+            drawn[:, step] = draw_slots(self._believed.following(seen)[inverse.ravel()], rng)
             contexts = np.column_stack([contexts[:, 1:], drawn[:, step]])
         return [[self.symbols_[code] for code in row] for row in drawn.tolist()]
 
     def table(self) -> Table:
         """P(next symbol) after every context that was seen, the start first."""
         self._check_is_fitted()
-        level = self.believed.levels[-1].counted
+        level = self._believed.levels[-1].counted
         contexts = np.unique(level.runs[:, :-1], axis=0)
         names = [self._context_name(row) for row in contexts.tolist()]
-        p = self.believed.following(contexts)
+        p = self._believed.following(contexts)
         return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
 
     @property
     def start_(self) -> Floats:
         """P(first symbol) in the order of ``symbols_``."""
         self._check_is_fitted()
-        return self.believed.following(np.full((1, self.order), -1))[0]
+        return self._believed.following(np.full((1, self.order), -1))[0]
 
     @property
     def transitions_(self) -> Floats:
@@ -203,11 +202,11 @@ class MarkovChain(Stored):
         self._check_is_fitted()
         if self.order != 1:
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
-        return self.believed.following(np.arange(len(self.symbols_))[:, None])
+        return self._believed.following(np.arange(len(self.symbols_))[:, None])
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
@@ -217,7 +216,7 @@ class MarkovChain(Stored):
     def _declared(self) -> tuple[Value, ...] | None:
         return None if self.symbols is None else as_classes(self.symbols, "symbol")
 
-    def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
+    def _read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """The sequences, which have one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
         learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
@@ -230,7 +229,7 @@ class MarkovChain(Stored):
             )
         return sequences
 
-    def counted(self, sequences: Sequences) -> Tally:
+    def _counted(self, sequences: Sequences) -> Tally:
         """The counts of sequences."""
         declared = self._declared()
         vocabulary = Vocabulary(declared or ())
@@ -246,7 +245,7 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def codes(self, sequences: Sequences) -> Ints:
+    def _codes(self, sequences: Sequences) -> Ints:
         """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
@@ -279,7 +278,7 @@ class MarkovChain(Stored):
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
-        path, ends = self.codes(sequences), sequences.starts[1:]
+        path, ends = self._codes(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
         at = ends[:, None] - back
         inside = at >= sequences.starts[:-1, None]
@@ -300,16 +299,11 @@ class MarkovChain(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, lengths)
+        self._check_settings()
+        return self._read(X, lengths)
 
     @property
-    def believed(self) -> MarkovTable:
-        """What the counts make believe."""
-        return self._believed
-
-    @property
-    def smoothing_is_chosen(self) -> bool:
+    def _smoothing_is_chosen(self) -> bool:
         """Whether what is added to the counts was chosen by them."""
         smoothing = as_smoothing(self.smoothing)
         return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
@@ -320,10 +314,10 @@ class MarkovChain(Stored):
         n = self.tally_.n_rows
         facts = f"order {self.order}, {n:,} steps, {len(self.symbols_)} symbols"
         head = f"MarkovChain of {self.tally_.schema.target.name}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(head, (*settings, "", self.table().grid))
 
-    def among(self, symbols: Sequence[Value]) -> Self:
+    def _among(self, symbols: Sequence[Value]) -> Self:
         """The same counts among more symbols: those that other chains have seen."""
         return self._become(self.tally_, symbols)
 
@@ -338,7 +332,7 @@ class MarkovChain(Stored):
         self.tally_, self.symbols_ = tally, symbols
         return self
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """The fitted model of a file."""
         return self.fit_tally(tally)
 
@@ -398,10 +392,10 @@ class SequencesLeftOut:
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
         sequences = self.sequences.take(of_class)
-        runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
+        runs, here = runs_of(chain._codes(sequences), sequences.starts, chain.order)
         of = np.searchsorted(sequences.starts, here, side="right") - 1
         counts = []
-        for level in chain.believed.levels:
+        for level in chain._believed.levels:
             n, total = level.counts(runs)
             own_n, own_total = _own_counts(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
@@ -412,7 +406,7 @@ class SequencesLeftOut:
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
         terms = np.zeros(sequences.n_rows)
-        terms[here] = logspace.log(chain.believed.estimated(counts, runs[:, -1]))
+        terms[here] = logspace.log(chain._believed.estimated(counts, runs[:, -1]))
         return summed(terms, sequences.starts)
 
 

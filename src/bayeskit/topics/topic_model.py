@@ -22,7 +22,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, BayesWarning, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
@@ -123,7 +123,7 @@ class TopicModel(Stored, Transforms):
 
     def fit(self, X: Any, y: Any = None, words: Iterable[str] | None = None) -> Self:
         """Learn topics of documents: texts, or counts (documents, words) with the names of the ``words``."""
-        self.check_settings()
+        self._check_settings()
         corpus, names = self._reader().learn(X, words)
         seed = seed_of(self.random_state)
         seed = int(np.random.SeedSequence().entropy) & (2**64 - 1) if seed is None else seed  # type: ignore[arg-type]
@@ -134,12 +134,12 @@ class TopicModel(Stored, Transforms):
         """Learn more documents. The topics of those learnt before, the prior and the words that are known stay."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, words)
-        self.check_settings()
+        self._check_settings()
         self._check_number()
         corpus = self._known(X)
         return self._learn(self._learnt, corpus, False)
 
-    @available_where(_holds, NO_ASSIGNMENTS)
+    @available_if(_holds, NO_ASSIGNMENTS)
     def forget(self, X: Any) -> Self:
         """Unlearn documents that are held: their words leave the counts, and all else stays as it is.
 
@@ -151,7 +151,7 @@ class TopicModel(Stored, Transforms):
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
         return self._become(self._learnt.holding(left))
 
-    @available_where(_holds, NO_ASSIGNMENTS)
+    @available_if(_holds, NO_ASSIGNMENTS)
     def merge(self, other: Any) -> Self:
         """A new model of the documents of both, which were continued from one parent: the parent and both changes.
 
@@ -163,7 +163,7 @@ class TopicModel(Stored, Transforms):
         check_is_fitted(other, "documents")
         if not other.keep_assignments:
             raise BayesError(f"the other model cannot be merged: {NO_ASSIGNMENTS}")
-        return clone(self).restore(self._learnt.holding(held.merged(other.held_documents())))
+        return clone(self)._restore(self._learnt.holding(held.merged(other.held_documents())))
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TopicModel) else NotImplemented
@@ -330,7 +330,7 @@ class TopicModel(Stored, Transforms):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         check_settings(self)
         thread_count(self.n_threads)
@@ -438,21 +438,21 @@ class TopicModel(Stored, Transforms):
 
     # -- in a file ----------------------------------------------------------------------------------------------------
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """What a file holds of the fitted model."""
-        return Saved(type(self).__name__, self.written_settings(), None, self._learnt.to_state())
+        return Saved(type(self).__name__, self._written_settings(), None, self._learnt.to_state())
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """The fitted model of what a file holds."""
-        model = cls.with_settings(saved.settings)
-        model.check_settings()
+        model = cls._with_settings(saved.settings)
+        model._check_settings()
         learnt = LearntTopics.of_state(saved.wrapped())
         if len(learnt.alpha) != model.n_topics or (model.keep_assignments and learnt.assignments is None):
             raise BayesError("the settings do not fit what was learnt")
-        return model.restore(learnt)
+        return model._restore(learnt)
 
-    def restore(self, learnt: LearntTopics) -> Self:
+    def _restore(self, learnt: LearntTopics) -> Self:
         """Become the fitted model of what was learnt."""
         self._become(learnt)
         _ = self._beliefs  # seed words that do not fit are refused

@@ -109,7 +109,7 @@ def test_probabilities_are_nearer_to_what_is_seen_than_margins_are():
     model = fitted(texts[:400], labels[:400])
     at = (np.arange(200), [model.classes_.tolist().index(label) for label in labels[400:]])
     margins = from_bytes(to_bytes(model))
-    margins.fit_recipe(replace(model.recipe_, calibration=None), model.tally_)
+    margins._fit_recipe(replace(model.recipe_, calibration=None), model.tally_)
     scores = margins.predict_joint_log_proba(texts[400:])
     plain = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
     loss = -model.predict_log_proba(texts[400:])[at].mean()

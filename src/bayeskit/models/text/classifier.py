@@ -127,8 +127,8 @@ class TextClassifier(Exported, DocumentClassifier):
         """Methods that the recipe cannot honour, and why."""
         return self._recipe.absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
         if isinstance(self.characters, str) and (self.characters, self.recipe) not in CHOOSE_CHARACTERS:
             raise BayesError(
@@ -156,12 +156,12 @@ class TextClassifier(Exported, DocumentClassifier):
 
         Recipes of counts read in parts and hold no more than the vocabulary; the others hold all documents.
         """
-        self.check_settings()
+        self._check_settings()
         source = self._labelled_source(source, target, engine)
         with in_one_state(source):
             training = self._training(source, self._schema_for(source), None)
             learnt = RECIPES[self.recipe].learn(training)
-        fresh = clone(self).fit_recipe(*learnt)  # where it fails, this one is as it was
+        fresh = clone(self)._fit_recipe(*learnt)  # where it fails, this one is as it was
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
@@ -190,16 +190,16 @@ class TextClassifier(Exported, DocumentClassifier):
         A vocabulary that was cut (``min_df`` and the like, bigrams of "auto" and "best", tf-idf recipes) is held, and
         so are idf and the fitted weights.
         """
-        self.check_settings()
+        self._check_settings()
         if self._is_fitted() or self._recipe.plain_counts:
             return super().partial_fit(X, y, classes, sample_weight)
         return self.fit(X, y, sample_weight)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone."""
-        return self.fit_recipe(self._recipe, tally)
+        return self._fit_recipe(self._recipe, tally)
 
-    def fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
+    def _fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
         """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
         if self.recipe not in (recipe.name, CHOOSES):
             raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
@@ -221,28 +221,28 @@ class TextClassifier(Exported, DocumentClassifier):
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
-        return other.fit_recipe(self._recipe, tally)
+        return other._fit_recipe(self._recipe, tally)
 
-    def with_words(self, keep: Any) -> Self:
+    def _with_words(self, keep: Any) -> Self:
         """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
         self._check_is_fitted()
         return self._with_tally(tally_of_words(self.tally_, np.asarray(keep, dtype=bool)))
 
-    def settings_to_save(self) -> dict[str, Any]:
+    def _settings_to_save(self) -> dict[str, Any]:
         chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}  # of "auto" the one that it chose
-        return super().settings_to_save() | chosen
+        return super()._settings_to_save() | chosen
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         if saved.settings.get("recipe") == CHOOSES:
             saved = replace(saved, settings={**saved.settings, "recipe": CHOSE_BEFORE})
-        return super().of_saved(saved)
+        return super()._of_saved(saved)
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         return self.recipe_.state()
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
-        self.check_settings()
+    def _restore(self, tally: Tally, state: State | None) -> Self:
+        self._check_settings()
         if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
             raise BadFile("the counts are not those of documents")
         try:
@@ -251,7 +251,7 @@ class TextClassifier(Exported, DocumentClassifier):
             raise
         except (KeyError, TypeError, ValueError) as problem:
             raise BadFile(f"fitted weights cannot be read: {problem}") from None
-        self.fit_recipe(recipe, tally)
+        self._fit_recipe(recipe, tally)
         if len(self.params_.table) != len(self.words_):
             raise BadFile("the weights of words are not those of the words that its settings keep")
         if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
@@ -280,7 +280,7 @@ class TextClassifier(Exported, DocumentClassifier):
     def _prior_setting(self) -> Any:
         return self._recipe.prior_or(self.prior)
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """What words say, as plain numbers."""
         self._check_is_fitted()
         refuse_random_ties(self)
@@ -305,9 +305,9 @@ class TextClassifier(Exported, DocumentClassifier):
         """
         self._check_is_fitted()
         base, term = self.params_.words_term(COLUMN)
-        prior, weights = self.tempered(base), self.tempered(term.weights)
+        prior, weights = self._tempered(base), self._tempered(term.weights)
         opened = partial(source_of, column=self.column)
-        return words_form(self.classes_, self.encoder(), prior, replace(term, weights=weights), opened)
+        return words_form(self.classes_, self._encoder(), prior, replace(term, weights=weights), opened)
 
     def decision_function(self, X: Any) -> Floats:
         """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""
@@ -324,7 +324,7 @@ class TextClassifier(Exported, DocumentClassifier):
 
         return diagnose_documents(self, X, y, sample_weight)
 
-    def left_out(self) -> TextLeftOut:
+    def _left_out(self) -> TextLeftOut:
         """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
         self._check_is_fitted()
         return TextLeftOut(self.recipe_, self.tally_, self.params_, self._recipe.prior_or(self.prior))
@@ -335,6 +335,6 @@ class TextClassifier(Exported, DocumentClassifier):
         For tf-idf recipes the idf of the others is held and the own vector made with df − 1; for weighted evidence
         the weights are held, which makes it a little optimistic.
         """
-        left_out = self.left_out()
+        left_out = self._left_out()
         source = self._labelled(X, y, sample_weight)
-        return np.concatenate([left_out.scores(block) for block in self.encoder().blocks(source)])
+        return np.concatenate([left_out.scores(block) for block in self._encoder().blocks(source)])

@@ -51,7 +51,7 @@ class DocumentClassifier(TallyClassifier):
     A model says what a word is (``tokenizer``); the recipe that it has fitted says what is learnt of words.
     """
 
-    rows_are: ClassVar[str] = "documents"
+    _rows_are: ClassVar[str] = "documents"
     column: str | None = None
     recipe_: Recipe
 
@@ -90,7 +90,7 @@ class DocumentClassifier(TallyClassifier):
         self._check_is_fitted()
         return explain_documents(self, self._score(X), against)
 
-    def written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _written_factors(self, block: Block) -> list[WrittenFactor]:
         """The factors of the first document, by the recipe."""
         return cast(GenerativeRecipe, self.recipe_).written_out(block.tokens[COLUMN], self.tally_, self.params_)
 
@@ -120,7 +120,7 @@ class DocumentClassifier(TallyClassifier):
         self._check_is_fitted()
         return telling_words(self, n)
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(word | class) of all words with their counts; of a recipe that has none, the most telling words.
 
         Counted are occurrences, and for a set of words the documents that have the word.
@@ -146,7 +146,7 @@ class DocumentClassifier(TallyClassifier):
         """Documents by words (CSR, words in the order of ``words_``), in the values that the recipe learns."""
         self._check_is_fitted()
         parts = []
-        for block in self.encoder().blocks(source_of(X, column=self.column)):
+        for block in self._encoder().blocks(source_of(X, column=self.column)):
             rows = block.tokens[COLUMN]
             parts.append(values_matrix(rows, self.recipe_.values(rows)))
         from scipy.sparse import vstack
@@ -193,7 +193,7 @@ class DocumentClassifier(TallyClassifier):
             return self._labelled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self.with_labels(source_of(X, y, sample_weight, self.column))
+        return self._with_labels(source_of(X, y, sample_weight, self.column))
 
     def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
@@ -202,7 +202,7 @@ class DocumentClassifier(TallyClassifier):
         rows = super()._labelled_source(source, target)
         plain = rows.source if isinstance(rows, LabelledRows) else rows
         if isinstance(plain, FileSource):
-            rows = self.with_labels(plain := TextColumn.of(plain, self.column))
+            rows = self._with_labels(plain := TextColumn.of(plain, self.column))
         return rows if engine is None else super()._labelled_source(plain, None, engine)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
@@ -222,7 +222,7 @@ class DocumentClassifier(TallyClassifier):
         tags.input_tags.one_d_array = True
         return tags
 
-    def is_its_counts(self) -> bool:
+    def _is_its_counts(self) -> bool:
         """Whether more documents make it the model that a fit on all of them gives: nothing is fitted, no word cut."""
         self._check_is_fitted()
         cut = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None

@@ -39,7 +39,7 @@ from bayeskit.typing import Array, Floats
 Model = TypeVar("Model", bound=type)
 
 DRAWING = ("document_log_likelihood", "score_samples", "sample", "work", "predict_column_log_proba")
-LEAVING_OUT = ("left_out", "leave_one_out", "leave_one_out_scores")
+LEAVING_OUT = ("_left_out", "leave_one_out", "leave_one_out_scores")
 PROBABILITIES = ("predict_proba", "predict_log_proba")
 TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
 CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING, "to_logistic")
@@ -113,7 +113,7 @@ class Leaving:
 class Recipe:
     """A recipe over plain word counts, which need one reading in parts and can be moved; others override more.
 
-    A new one gives at least ``name`` and :meth:`weigh`. With :meth:`left_out` it has exact leave-one-out.
+    A new one gives at least ``name`` and :meth:`weigh`. With :meth:`_left_out` it has exact leave-one-out.
     """
 
     name: str

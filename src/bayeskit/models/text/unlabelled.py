@@ -92,7 +92,7 @@ class DocumentModel:
 
 def check_learns_unlabelled(model: TextClassifier) -> None:
     """Refuse the settings that documents without labels cannot go by."""
-    model.check_settings()
+    model._check_settings()
     recipe = recipe_named(model.recipe)
     if not (recipe.generative or recipe.weights_by_em):
         raise BayesError(
@@ -114,7 +114,7 @@ def fit_documents(
     tell: Any = None,
 ) -> tuple[DocumentModel, list[tuple[int, float, int]]]:
     """EM on documents; a code of -1 is a document without label."""
-    model.check_settings()
+    model._check_settings()
     tokenizer = model.tokenizer()
     texts = Documents.of(text_column(X, model.column))
     read = LabelledDocuments(texts, codes, None, classes)
