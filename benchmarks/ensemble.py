@@ -11,10 +11,9 @@ from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.engines import local
 from bayeskit.kernels import twins
-from bayeskit.models.ensemble.class_chains import draw_chains
-from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
-from bayeskit.models.ensemble.members import draw_members
 from bayeskit.models.ensemble.parameters import coded_sizes, prior_of
+from bayeskit.models.ensemble.structure import draw_chains, draw_members
+from bayeskit.models.ensemble.training_rows import plan_of, training_rows
 
 TITLE = "The counting ensemble"
 NOTE = (
@@ -31,7 +30,7 @@ def run() -> list[Row]:
     X |= {f"c{i}": (rng.integers(0, 6, n) * (rng.random(n) < 0.7) + y).astype(str) for i in range(5)}
     source = open_source(pd.DataFrame(X), y)
     schema = infer(source.kinds)
-    rows = learnt_rows(local.collect(source, schema, plan_of(schema)))
+    rows = training_rows(local.collect(source, schema, plan_of(schema)))
     members, sizes, prior = draw_members(rows, 4, rng, 1), coded_sizes(rows.codes), prior_of(rows)
     codes, asked = members.codes(rows.columns, rows.codes, 1), np.arange(n, dtype=np.int64)
     of_members = (codes, members.sizes, members.parents, np.arange(10))

@@ -21,8 +21,8 @@ from quality import PARTS, folds, load, measure, ours
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.models.ensemble import classifier, fitting, weighed_terms
-from bayeskit.models.ensemble.forests import number_of_trees
+from bayeskit.models.ensemble import classifier, fitting, structure
+from bayeskit.models.ensemble.trees import number_of_trees
 
 FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and constants that are changed
     "all": ({}, {}),
@@ -39,7 +39,7 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and con
 
 @contextmanager
 def changed(constants: dict[str, Any]) -> Iterator[None]:
-    homes = {"STIFF": weighed_terms, "number_of_trees": classifier}
+    homes = {"STIFF": structure, "number_of_trees": classifier}
     before = {name: getattr(homes.get(name, fitting), name) for name in constants}
     for name, value in constants.items():
         setattr(homes.get(name, fitting), name, value)

@@ -59,7 +59,7 @@ def _steps(rng: np.random.Generator, k: int, n_symbols: int, n: int, kind: str, 
         X: Any = rng.integers(0, n_symbols, (n, 1))
         ours = bk.HiddenMarkovModel.from_tables(*tables, {i: dict(enumerate(emission[i])) for i in states})
         theirs = hmm.CategoricalHMM(k, implementation="scaling")
-        theirs.n_features, theirs.emissionprob_ = n_symbols, ours.beliefs_.emissions[0].probabilities
+        theirs.n_features, theirs.emissionprob_ = n_symbols, ours.parameters_.emissions[0].probabilities
     else:
         mean, variance = 2 * rng.normal(size=(k, 4)), rng.random((k, 4)) + 0.5
         X = mean[rng.integers(0, k, n)] + rng.normal(size=(n, 4))
@@ -70,7 +70,7 @@ def _steps(rng: np.random.Generator, k: int, n_symbols: int, n: int, kind: str, 
     theirs.startprob_, theirs.transmat_ = ours.start_, ours.transitions_
     data = {"x0": X[:, 0]} if kind == "categorical" else {f"x{j}": X[:, j] for j in range(4)}
     sequences = bk.Sequences.of(data if kind != "categorical" else X, lengths)
-    observed, lattice = ours.set_params(n_threads=1).observed(sequences), ours.lattice_
+    observed, trellis = ours.set_params(n_threads=1).observed(sequences), ours.trellis_
 
     own = {name: getattr(theirs, name) for name in PRIVATE}  # its E-step is in methods without a public name
     step, add = own["_fit_scaling"], own["_accumulate_sufficient_statistics"]
@@ -84,16 +84,23 @@ def _steps(rng: np.random.Generator, k: int, n_symbols: int, n: int, kind: str, 
             total += log_likelihood
         return total
 
-    np.testing.assert_allclose(lattice.counted(observed).log_likelihoods.sum(), their_step(), rtol=1e-9)
-    np.testing.assert_array_equal(lattice.best(observed)[0], theirs.decode(X, lengths)[1])
+    np.testing.assert_allclose(trellis.expected_counts(observed).log_likelihoods.sum(), their_step(), rtol=1e-9)
+    np.testing.assert_array_equal(trellis.viterbi(observed)[0], theirs.decode(X, lengths)[1])
     name, rounds = f"{k} states, {kind}, {form}", 2 if k == 50 else 3
     return [
-        compare(f"E-step: {name}", "hmmlearn", E_STEP[form][k], lambda: lattice.counted(observed), their_step, rounds),
+        compare(
+            f"E-step: {name}",
+            "hmmlearn",
+            E_STEP[form][k],
+            lambda: trellis.expected_counts(observed),
+            their_step,
+            rounds,
+        ),
         compare(
             f"Viterbi: {name}",
             "hmmlearn",
             VITERBI[form][k],
-            lambda: lattice.best(observed),
+            lambda: trellis.viterbi(observed),
             lambda: theirs.decode(X, lengths),
             rounds,
         ),

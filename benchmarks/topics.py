@@ -20,8 +20,8 @@ from bench import Row, compare
 from bayeskit import TopicModel, kernels
 from bayeskit.topics.corpus import Corpus, DocumentReader
 from bayeskit.topics.measures import coherence
+from bayeskit.topics.sampler import count_word_topics
 from bayeskit.topics.sampler import n_shards as shards_of
-from bayeskit.topics.sampler import word_topics
 
 TITLE = "Topics"
 NOTE = (
@@ -153,7 +153,7 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
     test = np.arange(len(whole)) % 10 == 0
     train, held_out = whole.take(~test), whole.take(test)
     known = np.unique(train.words)  # the others have no topic on either side
-    held_out = held_out.of_tokens(np.isin(held_out.words, known))
+    held_out = held_out.select_tokens(np.isin(held_out.words, known))
     train, held_out = (
         Corpus(one.start, np.searchsorted(known, one.words).astype(np.uint32), len(known)) for one in (train, held_out)
     )
@@ -167,7 +167,7 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
             for what, n_shards in (("sharded, as a fit does", shards), ("unsharded", 1)):
                 chain = Ours(train, k, n_shards, seed=seed)
                 chain.sweep(sweeps)
-                counts = word_topics(train, chain.topics, k)
+                counts = count_word_topics(train, chain.topics, k)
                 found.setdefault(what, []).append(_judged(counts, matrix, held_out))
             model = TopicModel(k, sweeps, random_state=seed, n_threads=1).fit(matrix)
             found.setdefault("as a fit does, α fitted", []).append(

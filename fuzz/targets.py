@@ -186,20 +186,20 @@ def held(target: Callable[[bytes], None], data: bytes) -> None:
 def blindly(name: str, seconds: float) -> None:
     """Inputs drawn without a guide: a seed with some bytes changed, doubled or cut out."""
     target, seeds = TARGETS[name]
-    draw, end, n = random.Random(0), time.monotonic() + seconds, 0
+    draw_columns, end, n = random.Random(0), time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        data = bytearray(draw.choice(seeds))
-        for _ in range(draw.randrange(1, 9)):
-            i, j = sorted(draw.randrange(len(data) + 1) for _ in range(2))
-            match draw.randrange(4):
+        data = bytearray(draw_columns.choice(seeds))
+        for _ in range(draw_columns.randrange(1, 9)):
+            i, j = sorted(draw_columns.randrange(len(data) + 1) for _ in range(2))
+            match draw_columns.randrange(4):
                 case 0:
-                    data[i : i + 1] = bytes([draw.randrange(256)])
+                    data[i : i + 1] = bytes([draw_columns.randrange(256)])
                 case 1:
                     data[i:j] = b""
                 case 2:
                     data[i:i] = data[i:j][:64]
                 case _:
-                    data[i:i] = draw.choice(seeds)[:j]
+                    data[i:i] = draw_columns.choice(seeds)[:j]
         try:
             held(target, bytes(data[:LONGEST]))
         except Exception:

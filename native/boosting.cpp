@@ -1,18 +1,294 @@
 // Trees that lower the log loss of scores that are given, one a round for each fold.
-#include "boosting.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "boosted_tree.hpp"
-#include "support/loops.hpp"
+#include "simd/loops.hpp"
 #include "support/parallel.hpp"
 #include "tree_descent.hpp"
+#include "trees.hpp"
 
 namespace bayeskit {
+
+// One tree that lowers the log loss of scores: its leaves are divided where the gradients of a few classes gain most.
+
+constexpr size_t kLeaves = 20;     // of a tree
+constexpr int32_t kLeastRows = 5;  // of a leaf
+constexpr double kRidge = 1.0, kLeastGain = 1e-6;
+
+inline double rounded(double x) {  // half to even
+    constexpr double kShift = 6755399441055744.0;
+    return (x + kShift) - kShift;
+}
+
+// Of some rows: gradients and curvatures of the chosen classes, and how many rows.
+template <size_t Classes>
+struct GradientSums {
+    static constexpr size_t kSize = Classes == 1 ? 4 : 8;
+    static_assert(2 * Classes + 1 <= kSize);
+    int32_t lanes[kSize];
+
+    int32_t rows() const { return lanes[2 * Classes]; }
+    void operator+=(const GradientSums& other) {
+        for (size_t i = 0; i < kSize; ++i) lanes[i] += other.lanes[i];
+    }
+    void operator-=(const GradientSums& other) {
+        for (size_t i = 0; i < kSize; ++i) lanes[i] -= other.lanes[i];
+    }
+    double score(double ridge) const {  // Σ G² / (H + ridge)
+        double sum = 0;
+        for (size_t k = 0; k < Classes; ++k) {
+            const double g = lanes[k];
+            sum += g * g / (lanes[Classes + k] + ridge);
+        }
+        return sum;
+    }
+};
+
+template <size_t Classes>
+struct Division {
+    double gain = 0;
+    size_t column = 0;
+    bool is_set = false;
+    uint8_t cut = 0;
+    Set left;
+    GradientSums<Classes> sums{};  // of the rows that go to the left
+
+    bool goes_left(uint8_t code) const { return is_set ? left.has(code) : code <= cut; }
+};
+
+// The rows of a tree, sorted by leaf, and where its leaves are.
+struct LeafRows {
+    uint32_t node;
+    size_t first, last;
+};
+
+// One tree of a fold.
+template <size_t Classes>
+class TreeGrower {
+    using Cell = GradientSums<Classes>;
+
+public:
+    TreeGrower(const Boosting& of, const CodeColumns& columns_of, const std::vector<size_t>& n_codes)
+        : of_(of), columns_of_(columns_of), n_codes_(n_codes) {}
+
+    // `columns`: those that may divide; `chosen`: the classes whose gradients count; shares (rows, classes).
+    void grow(std::vector<uint32_t>& rows, const std::vector<size_t>& columns,
+              const std::array<size_t, Classes>& chosen, const double* shares, double scale, Random& random, Tree& tree,
+              std::vector<LeafRows>& leaves) {
+        rows_ = &rows;
+        ridge_ = kRidge * scale;
+        least_gain_ = kLeastGain * scale;
+        random_ = &random;
+        places_.clear();
+        n_cells_ = 0;
+        for (const size_t column : columns) {
+            places_.push_back({static_cast<uint32_t>(column), static_cast<uint32_t>(n_cells_)});
+            n_cells_ += n_codes_[column];
+        }
+        spare_rows_.resize(rows.size());
+        of_rows_.resize(of_.codes.n);
+        for (const uint32_t r : rows) set_cell(r, chosen, shares, scale);
+        free_.clear();
+        tables_.resize(kLeaves + 1);
+        for (size_t i = tables_.size(); i-- > 0;) free_.push_back(i);
+
+        tree.add_node();
+        open_.clear();
+        open_.push_back(begin(0, 0, rows.size(), take_table()));
+        count(open_[0]);
+        find_division(open_[0]);
+        for (size_t n_leaves = 1; n_leaves < kLeaves; ++n_leaves) {
+            size_t best = 0;
+            for (size_t i = 1; i < open_.size(); ++i)
+                if (open_[i].division.gain > open_[best].division.gain) best = i;
+            if (!(open_[best].division.gain > least_gain_)) break;
+            divide(best, tree, n_leaves + 1 < kLeaves);
+        }
+        leaves.clear();
+        for (const Open& leaf : open_) leaves.push_back({leaf.node, leaf.first, leaf.last});
+    }
+
+private:
+    struct Open {
+        uint32_t node;
+        size_t first, last, table;
+        Cell total;
+        Division<Classes> division;
+    };
+    struct Place {  // of a column's cells in a table
+        uint32_t column, first;
+    };
+    static constexpr size_t kNone = SIZE_MAX;
+
+    void set_cell(uint32_t r, const std::array<size_t, Classes>& chosen, const double* shares, double scale) {
+        Cell cell{};
+        const double w = (of_.weights ? of_.weights[r] : 1.0) * scale;
+        for (size_t i = 0; i < Classes; ++i) {
+            const double p = shares[r * of_.n_classes + chosen[i]];
+            cell.lanes[i] = static_cast<int32_t>(rounded(w * (p - (of_.labels[r] == chosen[i]))));
+            cell.lanes[Classes + i] = static_cast<int32_t>(rounded(w * (p * (1 - p))));
+        }
+        cell.lanes[2 * Classes] = 1;
+        of_rows_[r] = cell;
+    }
+
+    Open begin(uint32_t node, size_t first, size_t last, size_t table) const {
+        Open open{node, first, last, table, {}, {}};
+        for (size_t i = first; i < last; ++i) open.total += of_rows_[(*rows_)[i]];
+        return open;
+    }
+
+    size_t take_table() {
+        const size_t table = free_.back();
+        free_.pop_back();
+        return table;
+    }
+
+    void count(const Open& open) {
+        tables_[open.table].assign(n_cells_, Cell{});
+        for_cells(open, tables_[open.table], [](Cell& cell, const Cell& of_row) { cell += of_row; });
+    }
+    void take_rows(const Open& open, std::vector<Cell>& table) const {
+        for_cells(open, table, [](Cell& cell, const Cell& of_row) { cell -= of_row; });
+    }
+    // Calls with the cell of each column's code, and what is of the row.
+    template <class Call>
+    void for_cells(const Open& open, std::vector<Cell>& table, const Call& call) const {
+        Cell* cells = table.data();
+        const Place *first = places_.data(), *last = first + places_.size();
+        for (size_t i = open.first; i < open.last; ++i) {
+            const uint32_t r = (*rows_)[i];
+            const uint8_t* row = of_.codes.row(r);
+            const Cell of_row = of_rows_[r];
+            for (const Place* place = first; place < last; ++place)
+                call(cells[place->first + row[place->column]], of_row);
+        }
+    }
+
+    void find_division(Open& open) {
+        open.division = {};
+        if (open.total.rows() < 2 * kLeastRows) return;
+        const double before = open.total.score(ridge_);
+        for (const Place& place : places_) {
+            const Cell* cells = tables_[open.table].data() + place.first;
+            const size_t size = n_codes_[place.column];
+            if (of_.categorical[place.column]) try_sets(open, cells, size, place.column, before);
+            else try_cuts(open, cells, size, place.column, before);
+        }
+        if (open.division.is_set) scatter_others(open);
+    }
+
+    // The gain of rows divided so; NaN where a side is too small.
+    double gain(const Open& open, const Cell& left, double before) const {
+        Cell right = open.total;
+        right -= left;
+        if (left.rows() < kLeastRows || right.rows() < kLeastRows) return NAN;
+        return left.score(ridge_) + right.score(ridge_) - before;
+    }
+
+    void try_cuts(Open& open, const Cell* cells, size_t size, size_t column, double before) const {
+        Cell left{};
+        for (size_t c = 0; c < size; ++c) {
+            if (!cells[c].rows()) continue;
+            left += cells[c];
+            if (open.total.rows() - left.rows() < kLeastRows) return;
+            if (const double now = gain(open, left, before); now > open.division.gain) {
+                open.division = {now, column, false, static_cast<uint8_t>(c), {}, left};
+            }
+        }
+    }
+
+    // Values in the order of the slope of one class, which is drawn.
+    void try_sets(Open& open, const Cell* cells, size_t size, size_t column, double before) {
+        const size_t k = Classes == 1 ? 0 : random_->below(Classes);
+        slopes_.clear();
+        for (size_t c = 0; c < size; ++c)
+            if (cells[c].rows()) slopes_.push_back({cells[c].lanes[k] / (cells[c].lanes[Classes + k] + ridge_), c});
+        std::sort(slopes_.begin(), slopes_.end());
+        Cell left{};
+        Set codes;
+        for (const auto& [slope, c] : slopes_) {
+            left += cells[c];
+            codes.add(c);
+            if (open.total.rows() - left.rows() < kLeastRows) return;
+            if (const double now = gain(open, left, before); now > open.division.gain)
+                open.division = {now, column, true, 0, codes, left};
+        }
+    }
+
+    // Values that none of the rows has go to either side.
+    void scatter_others(Open& open) {
+        Set present;
+        const uint8_t* codes = columns_of_.column(open.division.column);
+        for (size_t i = open.first; i < open.last; ++i) present.add(codes[(*rows_)[i]]);
+        for (size_t w = 0; w < kSetWords; ++w) open.division.left.words[w] |= random_->next() & ~present.words[w];
+    }
+
+    void divide(size_t at, Tree& tree, bool goes_on) {
+        const Open open = open_[at];
+        const Division<Classes>& by = open.division;
+        const uint8_t* codes = columns_of_.column(by.column);
+        const auto part_by = [&](const auto& goes_left) {
+            return part(rows_->data(), open.first, open.last, spare_rows_.data(), goes_left);
+        };
+        const size_t middle = by.is_set ? part_by([&](uint32_t r) { return by.left.has(codes[r]); })
+                                        : part_by([&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
+        const uint32_t child = tree.divide(open.node, by);
+        Open left{child, open.first, middle, kNone, by.sums, {}},
+            right{child + 1, middle, open.last, kNone, open.total, {}};
+        right.total -= left.total;
+        if (goes_on) count_children(open, left, right);
+        else free_.push_back(open.table);
+        open_[at] = left;
+        open_.push_back(right);
+    }
+
+    // The table of the smaller child is counted, and that of the larger is what is left.
+    void count_children(const Open& open, Open& left, Open& right) {
+        const bool left_is_smaller = left.total.rows() <= right.total.rows();
+        Open &smaller = left_is_smaller ? left : right, &larger = left_is_smaller ? right : left;
+        std::vector<Cell>& table = tables_[open.table];
+        larger.table = open.table;
+        if (smaller.total.rows() >= 2 * kLeastRows) {
+            smaller.table = take_table();
+            count(smaller);
+            const std::vector<Cell>& taken = tables_[smaller.table];
+            for (size_t i = 0; i < table.size(); ++i) table[i] -= taken[i];
+        } else if (larger.total.rows() >= 2 * kLeastRows) {
+            take_rows(smaller, table);
+        }
+        for (Open* child : {&left, &right}) {
+            find_division(*child);
+            if (child->table != kNone && !(child->division.gain > least_gain_)) {
+                free_.push_back(child->table);
+                child->table = kNone;
+            }
+        }
+    }
+
+    const Boosting& of_;
+    const CodeColumns& columns_of_;
+    const std::vector<size_t>& n_codes_;
+    std::vector<Cell> of_rows_;
+    std::vector<uint32_t>* rows_ = nullptr;
+    double ridge_ = 0, least_gain_ = 0;
+    Random* random_ = nullptr;
+    std::vector<Place> places_;
+    size_t n_cells_ = 0;
+    std::vector<size_t> free_;
+    std::vector<std::vector<Cell>> tables_;
+    std::vector<uint32_t> spare_rows_;
+    std::vector<std::pair<double, size_t>> slopes_;
+    std::vector<Open> open_;
+};
+
 namespace {
 
 constexpr size_t kMostClasses = 3;  // that choose the splits of a tree

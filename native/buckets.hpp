@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "kernels.hpp"
+#include "simd/loops.hpp"
 #include "support/buffer.hpp"
-#include "support/loops.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {

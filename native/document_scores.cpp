@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "cutter.hpp"
-#include "support/loops.hpp"
+#include "simd/loops.hpp"
 #include "support/parallel.hpp"
+#include "tokenizer.hpp"
 
 namespace bayeskit {
 namespace {
@@ -229,7 +229,7 @@ private:
 template <size_t Known, class Sink>
 void score_part(const Texts& texts, const Cut& cut, Sink& sink, const PooledWords& words, double* scores, size_t first,
                 size_t last) {
-    Cutter cutter(cut);
+    Tokenizer cutter(cut);
     Weigher<Known> weigher(words);
     for (size_t d = first; d < last; ++d) {
         sink.found.begin();

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ensemble.hpp"
-#include "support/loops.hpp"
+#include "simd/loops.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <vector>
 
+#include "simd/cluster_loops.hpp"
 #include "support/aligned.hpp"
-#include "support/cluster_loops.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {

@@ -1,4 +1,4 @@
-// Kernel of k-means. What it does stands at its NumPy twin (kernels/twins/k_means.py).
+// Kernel of k-means, described in bayeskit.kernels.
 #pragma once
 
 #include <cstddef>

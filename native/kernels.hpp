@@ -1,4 +1,4 @@
-// The kernels: plain functions on arrays, without state. What each does stands at its NumPy twin (kernels/twins/).
+// The kernels: functions on arrays, without state. Each is described, with an example, in bayeskit.kernels.
 #pragma once
 
 #include "support/columns.hpp"
@@ -35,7 +35,7 @@ struct RidgeDocuments {  // document i has values[k] of words[k], k from start[i
     size_t n, n_words;
     const int64_t* start;
     const uint32_t* words;
-    const float *values, *offsets, *costs;  // offsets (documents, width), see support/word_loops.hpp
+    const float *values, *offsets, *costs;  // offsets (documents, width), see simd/word_loops.hpp
     const uint32_t* labels;
 };
 struct Clique {

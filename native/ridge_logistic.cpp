@@ -1,7 +1,7 @@
 // Logistic regression with a ridge penalty on words, over scores that are given: dual coordinate descent.
 #include "kernels.hpp"
-#include "support/mixer.hpp"
-#include "support/word_loops.hpp"
+#include "simd/word_loops.hpp"
+#include "support/random.hpp"
 
 namespace bayeskit {
 
@@ -10,7 +10,7 @@ namespace {
 // Every order is as likely as any other (Fisher and Yates); at most 2^32 documents.
 void shuffle(std::vector<int64_t>& order, uint64_t& stream) {
     for (size_t left = order.size(); left > 1; --left) {
-        stream += 0x9e3779b97f4a7c15u;
+        stream += kGolden;
         std::swap(order[left - 1], order[((mixed(stream) >> 32) * left) >> 32]);
     }
 }

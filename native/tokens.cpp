@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-#include "cutter.hpp"
 #include "support/parallel.hpp"
 #include "support/radix_sort.hpp"
+#include "tokenizer.hpp"
 
 namespace bayeskit {
 namespace {
@@ -221,7 +221,7 @@ std::vector<size_t> parts_of(const Texts& texts, const std::vector<uint32_t>* or
 
 template <class Counter>
 int64_t count_rows(const Texts& texts, const Cut& cut, size_t first, size_t last, Counter& counter, Rows& out) {
-    Cutter cutter(cut);
+    Tokenizer cutter(cut);
     Waiting<Counter> waiting(counter, cut.hash_bits);
     for (size_t d = first; d < last; ++d) {
         counter.begin();
@@ -339,7 +339,7 @@ ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes,
     out.lengths.resize(texts.n);
     parallel_for(parts.size(), n_threads, [&](size_t p) {
         ClassWords& counter = parts[p];
-        Cutter cutter(cut);
+        Tokenizer cutter(cut);
         Waiting<ClassWords> waiting(counter, cut.hash_bits);
         for (size_t i = starts[p]; i < starts[p + 1]; ++i) {
             const size_t d = order[i];

@@ -1,4 +1,4 @@
-// Documents into words and counts. What each function does stands at its twin (kernels/twins/tokens.py).
+// Documents to words and counts, described in bayeskit.kernels.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "kernels.hpp"
+#include "simd/topic_loops.hpp"
 #include "support/buffer.hpp"
 #include "support/parallel.hpp"
-#include "support/topic_loops.hpp"
 
 namespace bayeskit {
 namespace {
@@ -26,7 +26,7 @@ std::vector<float> padded_floats(const double* values, size_t n) {
 }
 
 uint64_t stream_of(uint64_t seed, uint64_t a, uint64_t b) {
-    return mixed(mixed(mixed(seed + 0x9e3779b97f4a7c15u) + a) + 0xd1b54a32d192ed03u * (b + 1));
+    return mixed(mixed(mixed(seed + kGolden) + a) + 0xd1b54a32d192ed03u * (b + 1));
 }
 
 // What all threads share: where the tokens of each word stand, and the parts of documents.
@@ -347,9 +347,9 @@ struct DocumentScratch {
 
 // From the seed and the words of a document, whichever others there are.
 uint64_t content_stream(uint64_t seed, const TopicTokens& tokens, size_t d) {
-    uint64_t stream = mixed(seed + 0x9e3779b97f4a7c15u);
+    uint64_t stream = mixed(seed + kGolden);
     for (auto i = tokens.start[d]; i < tokens.start[d + 1]; ++i)
-        stream = mixed(stream + 0x9e3779b97f4a7c15u * (tokens.words[i] + uint64_t{1}));
+        stream = mixed(stream + kGolden * (tokens.words[i] + uint64_t{1}));
     return stream;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "support/loops.hpp"
+#include "simd/loops.hpp"
 #include "support/parallel.hpp"
 #include "tree_descent.hpp"
 #include "trees.hpp"

@@ -1,11 +1,12 @@
-// Trees that are grown on codes of one byte, counted on all rows and asked with back-off. What each kernel does stands
-// at its twin (kernels/twins/tree_growth.py, kernels/twins/tree_counts.py).
+// Trees grown on one-byte codes, counted on all rows and smoothed by back-off; described in bayeskit.kernels.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
+
+#include "support/random.hpp"
 
 namespace bayeskit {
 
@@ -16,21 +17,6 @@ constexpr size_t kSetWords = 4;  // a set of codes is 256 bits
 struct Node {
     uint32_t left;   // of its tree, and the right child the next; 0 for a leaf
     uint32_t split;  // column << 8 | cut, or kIsSet | column << 8
-};
-
-class Random {  // splitmix64
-public:
-    explicit Random(uint64_t seed) : state_(seed) {}
-    uint64_t next() {
-        uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        return z ^ (z >> 31);
-    }
-    size_t below(size_t n) { return static_cast<size_t>(next() % n); }
-
-private:
-    uint64_t state_;
 };
 
 struct Set {
@@ -127,5 +113,28 @@ void score_leaves(const TreesView& trees, const CodeTable& codes, const float* v
 // Σ of the values (rows, classes) of the nodes where a row ends, over all trees.
 void add_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t n_classes, double* sums,
                 size_t n_threads);
+
+// Trees that lower the log loss of given scores, one a round for each fold.
+struct Boosting {
+    CodeTable codes;
+    const uint8_t* categorical;  // of each column
+    const uint32_t* labels;
+    size_t n_classes;
+    const double* weights;  // or null: all one
+    const double* offset;   // (rows, classes)
+    const uint8_t* folds;   // of each row, the model that does not learn from it
+    size_t n_folds;
+    size_t n_tried;  // columns of a tree
+    size_t most_rounds, patience;
+    uint64_t seed;
+};
+
+struct Boosted {
+    std::vector<Tree> trees;                 // those of a round side by side, one of each fold
+    std::vector<std::vector<float>> values;  // of each tree (nodes, classes)
+    std::vector<double> scores;              // (rows, classes): the offset and what the fold of a row adds to it
+};
+
+Boosted boost_trees(const Boosting& boosting, size_t n_threads);
 
 }  // namespace bayeskit

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "kernels.hpp"
+#include "simd/word_loops.hpp"
 #include "support/parallel.hpp"
-#include "support/word_loops.hpp"
 
 namespace bayeskit {
 namespace {

@@ -35,13 +35,13 @@ WALKS = [["sun", "rain"], ["rain", "rain", "sun"], ["sun"], ["rain"]] * 5
 @cache
 def models():
     """Every estimator that is no drop-in, fitted, by name."""
-    from bayeskit.compat.hmmlearn import HmmContract
+    from bayeskit.compat.hmmlearn import BaseHMM
     from bayeskit.models.base import Estimator
 
     fitted = {}
     for name in bk.__all__:
         kind = getattr(bk, name)
-        if not isinstance(kind, type) or not issubclass(kind, Estimator) or issubclass(kind, HmmContract):
+        if not isinstance(kind, type) or not issubclass(kind, Estimator) or issubclass(kind, BaseHMM):
             continue
         rows = {
             "TextClassifier": TEXTS,

@@ -98,7 +98,7 @@ CHOICES = {  # what a person sets, the ranges of searches and of weights: no tol
     "data/source.py": {1e-100},
     "estimate/variance.py": {1e-9},
     "models/choice.py": {1e-9, 5e-9, 4e-7},  # seconds a cell
-    "models/ensemble/learnt_rows.py": {1e-30},
+    "models/ensemble/training_rows.py": {1e-30},
     "models/linear.py": {1e-8},
     "models/logistic/classifier.py": {1e-6},
     "models/base/settings.py": {1e-6},

@@ -1,6 +1,6 @@
-// The door of logistic regression on words.
-#include "bindings/arrays.hpp"
-#include "support/word_loops.hpp"
+// Python function of logistic regression on words.
+#include "arrays.hpp"
+#include "simd/word_loops.hpp"
 
 void bind_ridge_logistic(nb::module_& m);
 
@@ -8,56 +8,41 @@ namespace {
 
 constexpr int64_t kMostRounds = 1000;
 
-Cells<float, 2> rows_of_classes(const Array& array, const char* name, size_t rows, size_t width) {
-    const Cells<float, 2> cells(array, name);
-    if (cells.shape(0) != rows || cells.shape(1) != width)
-        refuse(std::string(name) + " has shape " + shape_of(array) + ", not (" + std::to_string(rows) + ", " +
-               std::to_string(width) + ")");
-    return cells;
-}
-
-nb::tuple py_fit_ridge_logistic(const Array& start, const Array& words, const Array& values, const Array& offsets,
-                                const Array& labels, const Array& costs, int64_t n_classes, const Array& visited,
-                                const Array& table, const Array& beta, uint64_t seed, double stop,
-                                int64_t most_rounds) {
-    const size_t n = labels.ndim() == 1 ? labels.shape(0) : 0, k = classes(n_classes);
-    if (k < 2 || k > UINT16_MAX) refuse("n_classes is " + std::to_string(n_classes) + ", not from 2 to 65535");
-    if (most_rounds < 0 || most_rounds > kMostRounds)
-        refuse("most_rounds is " + std::to_string(most_rounds) + ", not from 0 to " + std::to_string(kMostRounds));
-    const size_t width = width_of(k);
-    const Cells<uint32_t, 1> ids(words, "words");
-    const Cells<float, 2> before(table, "table");
-    if (before.shape(0) == 0) refuse("table has no row of the constant");
-    const size_t n_words = before.shape(0) - 1;
-    rows_of_classes(table, "table", n_words + 1, width);
-    const auto* starts = flat<int64_t>(start, "start", n + 1);
-    const auto dual = rows_of_classes(beta, "beta", n, width);
-    const Cells<int64_t, 1> visits(visited, "visited");
+nb::tuple py_fit_ridge_logistic(const Int64s& start, const Uint32s& words, const Cells<float, 1>& values,
+                                const Cells<float, 2>& offsets, const Uint32s& labels, const Cells<float, 1>& costs,
+                                int64_t n_classes, const Int64s& visited, const Cells<float, 2>& table,
+                                const Cells<float, 2>& beta, uint64_t seed, double stop, int64_t most_rounds) {
+    const size_t n = labels.size(), k = check_between(n_classes, "n_classes", 2, UINT16_MAX), width = width_of(k);
+    const size_t rounds_allowed = check_between(most_rounds, "most_rounds", 0, kMostRounds);
+    if (table.shape(0) == 0) refuse("table has no row of the constant");
+    const size_t n_words = table.shape(0) - 1;
+    shaped(table, "table", n_words + 1, width);
+    shaped(beta, "beta", n, width);
+    const auto* starts = shaped(start, "start", n + 1);
     const RidgeDocuments d{n,
                            n_words,
                            starts,
-                           ids.data(),
-                           flat<float>(values, "values", ids.size()),
-                           rows_of_classes(offsets, "offsets", n, width).data(),
-                           flat<float>(costs, "costs", n),
-                           flat<uint32_t>(labels, "labels", n)};
+                           words.data(),
+                           shaped(values, "values", words.size()),
+                           shaped(offsets, "offsets", n, width),
+                           shaped(costs, "costs", n),
+                           labels.data()};
     for (size_t i = 0; i < n; ++i)
-        if (starts[i] < 0 || starts[i] > starts[i + 1] || starts[i + 1] > static_cast<int64_t>(ids.size()))
+        if (starts[i] < 0 || starts[i] > starts[i + 1] || starts[i + 1] > static_cast<int64_t>(words.size()))
             refuse("the words of document " + std::to_string(i) + " start behind their end");
-    for (size_t at = 0; at < ids.size(); ++at)
-        if (ids[at] >= n_words) refuse("word " + std::to_string(ids[at]) + " is none of " + std::to_string(n_words));
-    for (size_t at = 0; at < visits.size(); ++at)
-        if (visits[at] < 0 || visits[at] >= static_cast<int64_t>(n))
+    for (size_t at = 0; at < words.size(); ++at)
+        if (words[at] >= n_words)
+            refuse("word " + std::to_string(words[at]) + " is none of " + std::to_string(n_words));
+    for (size_t at = 0; at < visited.size(); ++at)
+        if (visited[at] < 0 || visited[at] >= static_cast<int64_t>(n))
             refuse("visited names a document that is not there");
     check_labels({d.labels, 4}, n, k);
-    const auto fitted = make<float>("empty", "float32", n_words + 1, width),
-               made = make<float>("empty", "float32", n, width);
-    std::copy(before.data(), before.data() + before.size(), fitted.data);
-    std::copy(dual.data(), dual.data() + dual.size(), made.data);
-    size_t rounds;
-    without_lock([&] {
-        rounds = fit_ridge_logistic(d, k, {visits.data(), visits.data() + visits.size()}, seed, stop,
-                                    static_cast<size_t>(most_rounds), fitted.data, made.data);
+    const auto fitted = empty<float>(n_words + 1, width), made = empty<float>(n, width);
+    std::copy(table.data(), table.data() + table.size(), fitted.data);
+    std::copy(beta.data(), beta.data() + beta.size(), made.data);
+    const size_t rounds = without_lock([&] {
+        return fit_ridge_logistic(d, k, {visited.data(), visited.data() + visited.size()}, seed, stop, rounds_allowed,
+                                  fitted.data, made.data);
     });
     return nb::make_tuple(fitted.array, made.array, rounds);
 }

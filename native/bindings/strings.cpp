@@ -1,11 +1,79 @@
-// Python objects to indices. It reads the objects themselves, so its kernel stands at the door.
-#include "support/strings.hpp"
-
+// Indices of equal strings. The kernel reads Python objects, so it is written here.
+#include <cstring>
 #include <deque>
 
 #include "arrays.hpp"
 
+void bind_strings(nb::module_& m);
+
 namespace {
+
+uint64_t mix(uint64_t a, uint64_t b) {
+    a ^= b;
+    a *= 0x9E3779B97F4A7C15u;
+    return a ^ (a >> 29);
+}
+
+uint64_t hash_bytes(const char* data, size_t size, uint64_t seed) {
+    uint64_t state = mix(seed, size);
+    while (size >= 8) {
+        uint64_t word;
+        std::memcpy(&word, data, 8);
+        state = mix(state, word);
+        data += 8;
+        size -= 8;
+    }
+    uint64_t rest = 0;
+    std::memcpy(&rest, data, size);
+    return mix(mix(state, rest), 0xBF58476D1CE4E5B9u);
+}
+
+// Indices of strings in the order of their first appearance. The bytes must outlive the index.
+class StringIndex {
+public:
+    StringIndex() : slots_(64, 0) {}
+
+    // `kind` tells strings of equal bytes but other encodings apart.
+    int32_t find_or_add(const char* data, size_t size, unsigned kind, size_t row) {
+        const uint64_t hash = hash_bytes(data, size, kind);
+        for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+            if (slots_[at] == 0) {
+                entries_.push_back({hash, data, size, kind});
+                first_.push_back(static_cast<int64_t>(row));
+                slots_[at] = static_cast<uint32_t>(entries_.size());
+                if (2 * entries_.size() > slots_.size()) grow();
+                return static_cast<int32_t>(entries_.size() - 1);
+            }
+            const Entry& entry = entries_[slots_[at] - 1];
+            if (entry.hash == hash && entry.size == size && entry.kind == kind &&
+                std::memcmp(entry.data, data, size) == 0)
+                return static_cast<int32_t>(slots_[at] - 1);
+        }
+    }
+
+    const std::vector<int64_t>& first() const { return first_; }
+
+private:
+    struct Entry {
+        uint64_t hash;
+        const char* data;
+        size_t size;
+        unsigned kind;
+    };
+
+    void grow() {
+        slots_.assign(2 * slots_.size(), 0);
+        for (size_t i = 0; i < entries_.size(); ++i) {
+            size_t at = entries_[i].hash & (slots_.size() - 1);
+            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = static_cast<uint32_t>(i + 1);
+        }
+    }
+
+    std::vector<uint32_t> slots_;  // 1 + the number of an entry; 0 where free
+    std::vector<Entry> entries_;
+    std::vector<int64_t> first_;
+};
 
 // A view of the cells of an array of Python objects, for as long as it lives.
 class Objects {
@@ -38,7 +106,7 @@ nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
     const Objects objects(cells);
     const size_t n = objects.size();
     if (n > INT32_MAX) refuse("cells has more rows than 32-bit indices can tell apart");
-    const auto indices = make<int32_t>("empty", "int32", n);
+    const auto indices = empty<int32_t>(n);
     StringIndex index;
     std::deque<PyObject*> others;   // anything but a string is told by its address, which is its key
     constexpr unsigned kOther = 8;  // no width of a character
@@ -64,9 +132,7 @@ nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
         }
         indices.data[i] = known[at];
     }
-    const auto first = make<int64_t>("empty", "int64", index.first().size());
-    std::copy(index.first().begin(), index.first().end(), first.data);
-    return nb::make_tuple(indices.array, first.array);
+    return nb::make_tuple(indices.array, copy_to_array(index.first()));
 }
 
 }  // namespace

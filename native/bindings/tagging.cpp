@@ -1,83 +1,65 @@
-// Doors of the kernels that tag words.
-#include "bindings/arrays.hpp"
+// Python functions that tag words.
+#include "arrays.hpp"
+
+void bind_tagging(nb::module_& m);
 
 namespace {
 
-template <class T>
-nb::object as_array(const std::vector<T>& values, const char* type) {
-    const auto made = make<T>("empty", type, values.size());
-    std::copy(values.begin(), values.end(), made.data);
-    return made.array;
-}
-
-void check_parts(const Cells<int64_t, 1>& starts, const std::string& name, size_t size) {
-    bool fits = starts.size() > 0 && starts[0] == 0 && starts[starts.size() - 1] == static_cast<int64_t>(size);
-    for (size_t i = 1; fits && i < starts.size(); ++i) fits = starts[i - 1] <= starts[i];
-    if (!fits) refuse(name + " does not fit the " + std::to_string(size) + " cells");
-}
-
-void check_states(const Cells<int32_t, 1>& states, size_t n_states) {
+void check_states(const Int32s& states, size_t n_states) {
     for (size_t i = 0; i < states.size(); ++i)
         if (states[i] < 0 || static_cast<size_t>(states[i]) >= n_states)
             refuse("states reach beyond the " + std::to_string(n_states) + " there are");
 }
 
-nb::tuple py_tree_candidates(const Array& depth, const Array& weight, const Array& indptr, const Array& states,
-                             const Array& counts, const Array& base, double within) {
-    const Cells<int32_t, 1> depths(depth, "depth"), own(states, "states");
-    const size_t n = depths.size();
-    const auto* weights = flat<double>(weight, "weight", n);
-    const Cells<int64_t, 1> starts(indptr, "indptr");
-    const auto* counted = flat<double>(counts, "counts", own.size());
-    const Cells<double, 1> bases(base, "base");
+nb::tuple py_tree_candidates(const Int32s& depth, const Vector& weight, const Int64s& indptr, const Int32s& states,
+                             const Vector& counts, const Vector& base, double within) {
+    const size_t n = depth.size();
+    shaped(weight, "weight", n);
+    shaped(indptr, "indptr", n + 1);
+    shaped(counts, "counts", states.size());
     for (size_t i = 0; i < n; ++i)
-        if (depths[i] < 0 || (i == 0 ? depths[i] > 0 : depths[i] > depths[i - 1] + 1))
+        if (depth[i] < 0 || (i == 0 ? depth[i] > 0 : depth[i] > depth[i - 1] + 1))
             refuse("depth is no depth-first order");
-    if (starts.size() != n + 1) refuse("indptr has not one cell more than depth");
-    check_parts(starts, "indptr", own.size());
-    check_states(own, bases.size());
+    check_parts(indptr, "indptr", states.size());
+    check_states(states, base.size());
     std::vector<int64_t> ends;
     std::vector<int32_t> kept;
     std::vector<double> scores;
     without_lock([&] {
-        tree_candidates({n, depths.data(), weights, starts.data(), own.data(), counted}, bases.data(), bases.size(),
-                        within, ends, kept, scores);
+        tree_candidates({n, depth.data(), weight.data(), indptr.data(), states.data(), counts.data()}, base.data(),
+                        base.size(), within, ends, kept, scores);
     });
-    return nb::make_tuple(as_array(ends, "int64"), as_array(kept, "int32"), as_array(scores, "float64"));
+    return nb::make_tuple(copy_to_array(ends), copy_to_array(kept), copy_to_array(scores));
 }
 
-nb::tuple py_best_tags(const Array& first, const Array& last, const Array& starts, const Array& states,
-                       const Array& scores, const Array& pairs, const Array& contexts, const Array& indptr,
-                       const Array& successors, const Array& logs, int64_t n_threads) {
-    const size_t t = threads(n_threads);
-    const Cells<int64_t, 1> begins(first, "first"), sentences(starts, "starts"), rows(indptr, "indptr");
-    const Cells<int32_t, 1> own(states, "states"), next(successors, "successors");
-    const Cells<double, 2> table(pairs, "pairs");
-    const Cells<int32_t, 2> numbers(contexts, "contexts");
-    const size_t n = begins.size(), width = table.shape(0);
-    const auto* ends = flat<int64_t>(last, "last", n);
-    const auto* gains = flat<double>(scores, "scores", own.size());
-    const auto* known = flat<double>(logs, "logs", next.size());
-    if (!width || table.shape(1) != width || numbers.shape(0) != width || numbers.shape(1) != width)
-        refuse("pairs and contexts are not square and of one size");
-    check_parts(sentences, "starts", n);
-    check_parts(rows, "indptr", next.size());
-    check_states(own, width - 1);
-    for (size_t i = 1; i < rows.size(); ++i)
-        if (const int64_t size = rows[i] - rows[i - 1]; size > 0 && (size & (size - 1)))
+nb::tuple py_best_tags(const Int64s& first, const Int64s& last, const Int64s& starts, const Int32s& states,
+                       const Vector& scores, const Matrix& pairs, const Cells<int32_t, 2>& contexts,
+                       const Int64s& indptr, const Int32s& successors, const Vector& logs, int64_t n_threads) {
+    const size_t t = threads(n_threads), n = first.size(), width = pairs.shape(0);
+    shaped(last, "last", n);
+    shaped(scores, "scores", states.size());
+    shaped(logs, "logs", successors.size());
+    shaped(pairs, "pairs", width, width);
+    shaped(contexts, "contexts", width, width);
+    if (!width) refuse("pairs has no states");
+    check_parts(starts, "starts", n);
+    check_parts(indptr, "indptr", successors.size());
+    check_states(states, width - 1);
+    for (size_t i = 1; i < indptr.size(); ++i)
+        if (const int64_t size = indptr[i] - indptr[i - 1]; size > 0 && (size & (size - 1)))
             refuse("the slots of a pair of states are no power of two");
     for (size_t i = 0; i < n; ++i)
-        if (begins[i] < 0 || begins[i] >= ends[i] || ends[i] > static_cast<int64_t>(own.size()))
+        if (first[i] < 0 || first[i] >= last[i] || last[i] > static_cast<int64_t>(states.size()))
             refuse("a word has no candidates, or some beyond the list");
-    for (size_t i = 0; i < numbers.size(); ++i)
-        if (numbers[i] < -1 || numbers[i] >= static_cast<int64_t>(rows.size()) - 1)
+    for (size_t i = 0; i < contexts.size(); ++i)
+        if (contexts[i] < -1 || contexts[i] >= static_cast<int64_t>(indptr.size()) - 1)
             refuse("contexts reach beyond indptr");
-    const auto path = make<int32_t>("zeros", "int32", n);
-    const auto totals = make<double>("zeros", "float64", sentences.size() - 1);
+    const auto path = zeros<int32_t>(n);
+    const auto totals = zeros<double>(starts.size() - 1);
     without_lock([&] {
-        best_tags({n, sentences.size() - 1, begins.data(), ends, sentences.data(), own.data(), gains},
-                  {width - 1, table.data(), numbers.data(), rows.data(), next.data(), known}, path.data, totals.data,
-                  t);
+        best_tags({n, starts.size() - 1, first.data(), last.data(), starts.data(), states.data(), scores.data()},
+                  {width - 1, pairs.data(), contexts.data(), indptr.data(), successors.data(), logs.data()}, path.data,
+                  totals.data, t);
     });
     return nb::make_tuple(path.array, totals.array);
 }

@@ -1,4 +1,4 @@
-// What the kernels read: columns as pointer and stride. Shapes and types were checked at the door (bindings*.cpp).
+// Columns as pointer and stride. The bindings have checked their types and shapes.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loops.hpp"
+#include "simd/loops.hpp"
 
 namespace bayeskit {
 

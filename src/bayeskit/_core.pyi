@@ -1,7 +1,4 @@
-"""The compiled kernels (native/). Each is described, with an example, at its twin in bayeskit.kernels.twins.
-
-This file is written by `make stubs`.
-"""
+"""The compiled kernels (native/). Types are written by hand; `make check` compares the arguments with the core."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -33,6 +33,17 @@ def format_setting(name: str, value: Any) -> str:
     return f"{name}={_written(value)}"
 
 
+def join_hint(text: str, hint: str) -> str:
+    """Append a hint to a message as one sentence.
+
+    >>> join_hint("the file is empty", "give another"), join_hint("it is empty.", "Give another.")
+    ('the file is empty: give another', 'it is empty. Give another.')
+    """
+    if not hint:
+        return text
+    return f"{text} {hint}" if text.endswith((".", ":", ";", ",", "?")) else f"{text}: {hint}"
+
+
 class Message:
     """Text, settings and remedies one after another, and whom and where they are about.
 
@@ -56,9 +67,7 @@ class Message:
     def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
         """The message with settings and models in the words of a reader; ``str`` gives those of Python."""
         text = "".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args)
-        if self.hint:
-            text += (" " if text.endswith((".", ":", ";", ",", "?")) else ": ") + self.hint
-        return printable(text)
+        return join_hint(printable(text), printable(self.hint))
 
 
 class BayesError(Message, ValueError):
@@ -124,13 +133,10 @@ class BayesError(Message, ValueError):
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
-        """A row that has probability zero under every class."""
-        prior = Remedy("undecidable", "prior", clause=", or pass {}")
+        """Refuse a row that has probability zero under every class."""
         return cls(
-            f"row {row} is impossible under every class{when} (probability zero). Smooth the estimates",
-            prior,
-            ".",
-            place=row,
+            f"row {row} is impossible under every class{when} (probability zero)",
+            hint=f"smooth the estimates, or pass {format_setting('undecidable', 'prior')}",
         )
 
 

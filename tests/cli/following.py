@@ -1,81 +1,17 @@
-"""Which advice the package can give, and how a test follows it: shared by the tests that do."""
+"""Follow the advice that a message prints: shared by the tests that do."""
 
 import ast
+import inspect
+import re
 import shlex
 import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 import bayeskit as bk
-from bayeskit.cli.remedies import OPTIONS
+from bayeskit.cli.hints import OPTIONS, VALUE
 from bayeskit.errors import BayesError, BayesWarning, Message
-from bayeskit.remedy import OPEN, OtherModel
-
-SOURCES = Path(bk.__file__).parent
-HELPERS = {"data/advice.py: by_role", "data/advice.py: _better_as"}  # that word what their callers advise
-OPTION = ("--", "bayes fit", "bayes predict", "bayes ask", "bayes inspect")
-NO_ADVICE = {  # that name an option, and advise none
-    "cli/commands/ask.py: _show_values: --json",
-    "cli/commands/evaluate.py: _show_confusion: --json",
-    "cli/commands/inspect.py: _show_structure: --json",
-    "cli/commands/predict.py: command: --costs --reject",
-    "cli/commands/predict.py: command: --proba --costs --reject",
-    "cli/commands/fit/from_tables.py: _model: --model",
-    "cli/remedies.py: words: --model",
-    "cli/texts.py: open_unlabelled: --text --whole-file",
-    "cli/texts.py: refuse_text: --text",
-    "kernels/__init__.py: _chosen: --force-reinstall --no-cache-dir",  # followed by whoever has a compiler
-}
-
-
-# -- where advice is given ---------------------------------------------------------------------------
-
-
-@cache
-def places() -> frozenset[str]:
-    """``file: function: setting`` for every remedy, model and option that some message names."""
-    found = set()
-
-    def look(node, file, where, documented):
-        for child in ast.iter_child_nodes(node):
-            here = where
-            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-                here = child.name if isinstance(child, ast.FunctionDef) else where
-            elif not where and isinstance(child, (ast.Assign, ast.AnnAssign)):
-                here = ast.unparse(child.targets[0] if isinstance(child, ast.Assign) else child.target)
-            if isinstance(child, ast.Call) and ast.unparse(child.func) in ("Remedy", "OtherModel"):
-                found.add(f"{file}: {here}: {child.args[0].value}")
-            elif isinstance(child, ast.Call) and ast.unparse(child.func) in ("by_role", "_better_as"):
-                found.add(f"{file}: {here}: roles")
-            elif isinstance(child, ast.Constant) and isinstance(child.value, str) and " " in child.value.strip():
-                named = [word.strip(".,:;()") for word in child.value.split() if word.startswith("--")]
-                if named and not (isinstance(node, ast.Expr) or "help" in documented) and here:
-                    found.add(f"{file}: {here}: {' '.join(named)}")
-            inside = documented | ({child.arg} if isinstance(child, ast.keyword) else set())
-            look(child, file, here, inside)
-
-    for path in sorted(SOURCES.rglob("*.py")):
-        look(ast.parse(path.read_text()), path.relative_to(SOURCES).as_posix(), "", frozenset())
-    return frozenset(p for p in found if p.rpartition(":")[0] not in HELPERS and p not in NO_ADVICE)
-
-
-FOLLOWED: dict[str, str] = {}  # place → the test that follows it
-
-
-def follows(*where: str):
-    """The test follows what these places advise: ``file: function: setting``."""
-
-    def register(test):
-        for place in where:
-            assert FOLLOWED.setdefault(place, test.__name__) == test.__name__, f"{place} is followed twice"
-        return test
-
-    return register
-
-
-# -- how it is followed ------------------------------------------------------------------------------
 
 
 def said(attempt, **settings) -> Message:
@@ -90,21 +26,28 @@ def said(attempt, **settings) -> Message:
     return advice
 
 
-def follow(attempt, *names, chosen=None, model=None, **given):
-    """Follow each remedy of an attempt's message in turn: what was advised is passed, and then all is well."""
+OPEN = object()  # a setting whose value the reader is to choose
+
+
+def advised(message, name):
+    """Return the values that a message prints for a setting, OPEN where it prints none."""
+    printed = re.findall(rf"\b{name}=({VALUE})", str(message))
+    return [ast.literal_eval(value) if value else OPEN for value in printed]
+
+
+def follow(attempt, *names, chosen=None, **given):
+    """Follow each piece of advice of an attempt's message: pass what was printed, and then the attempt succeeds."""
     message = said(attempt, **given)
-    advised = [one.name if isinstance(one, OtherModel) else one.setting for one in message.remedies]
-    assert set(names) == set(advised), f"{message}: {advised}"
-    for remedy in message.remedies:
+    for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("error", BayesWarning)
-            if isinstance(remedy, OtherModel):
-                attempt(**{**given, "kind": getattr(bk, remedy.name)})
+            if inspect.isclass(getattr(bk, name, None)):
+                assert name in str(message)
+                attempt(**{**given, "kind": getattr(bk, name)})
                 continue
-            open_ = remedy.value is OPEN or "name" in (remedy.value if isinstance(remedy.value, dict) else ())
-            value = chosen[remedy.setting] if open_ else remedy.value
-            assert open_ or str(remedy.value) or str(remedy)  # what is closed can be pasted
-            attempt(**{**given, remedy.setting: value})
+            assert re.search(rf"\b{name}\b", str(message)), f"{message} does not name {name}"
+            value = chosen[name] if chosen and name in chosen else advised(message, name)[-1]
+            attempt(**{**given, name: value})
     return message
 
 

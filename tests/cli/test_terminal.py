@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import bayeskit as bk
+from bayeskit import progress
 from bayeskit.cli import inputs, main
 from bayeskit.cli.app import COMMANDS
 from bayeskit.data.table import Table
-from bayeskit.models.ensemble import progress as bayes_progress
 from bayeskit.printable import printable
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
@@ -179,7 +179,7 @@ def test_styles_are_those_of_the_console_alone(terminal, files, monkeypatch, no_
 
 def test_a_bar_shows_the_name_of_a_class_and_sends_none(terminal, files, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(bayes_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setattr(inputs, "PATIENCE", -1.0)
     drawn, code = terminal(*FIT, MODEL, "-m", "best")
     assert code == 0

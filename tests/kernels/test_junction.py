@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bayeskit import kernels
 from bayeskit.kernels import twins
-from bayeskit.network.graph import Graph
+from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.junction_tree import JunctionTree
 
 from .conftest import same, seeds, thread_counts
@@ -16,7 +16,7 @@ from .conftest import same, seeds, thread_counts
 
 def random_tree(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     """The arrays of the junction tree of a random network of n variables."""
-    graph = Graph([rng.choice(i, min(i, int(rng.integers(0, 3))), replace=False).tolist() for i in range(n)])
+    graph = DirectedGraph([rng.choice(i, min(i, int(rng.integers(0, 3))), replace=False).tolist() for i in range(n)])
     cards = rng.integers(1, 5, n).tolist()
     tables = []
     for v in range(n):

@@ -8,11 +8,11 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
+from bayeskit import progress
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.mixtures.number_of_parts import GAIN, HeldOut
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble import progress as bayes_progress
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
 XOR_Y = ["same", "other", "other", "same"] * 10
@@ -173,7 +173,7 @@ def test_progress_is_told():
 
 @pytest.mark.slow
 def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
-    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    monkeypatch.setattr(progress, "PATIENCE", -1)
     bk.SubclassBayes(progress=True).fit(XOR, XOR_Y)
     assert capsys.readouterr().err == ""  # no terminal
     monkeypatch.setenv("FORCE_COLOR", "1")

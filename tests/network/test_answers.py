@@ -13,7 +13,7 @@ from bayeskit.data import frames
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.models.questions import lines, network_of, of_data
+from bayeskit.models.questions import answer_from_data, lines, network_of
 from bayeskit.network import answers
 from bayeskit.network.query import parse
 
@@ -26,7 +26,7 @@ DATA = {
 
 
 def ask_of(question, data=DATA):
-    return answers.of_data(open_source(data), parse(question))
+    return answers.answer_from_data(open_source(data), parse(question))
 
 
 @pytest.mark.parametrize(
@@ -165,19 +165,19 @@ def test_a_measured_column_has_too_many_numbers_to_list(monkeypatch):
 
 
 def test_distributions_and_means_are_told_in_words():
-    record = of_data(open_source(DATA), parse("P(sky | wet)"))
+    record = answer_from_data(open_source(DATA), parse("P(sky | wet)"))
     assert lines(record) == [
         "P(sky | wet):",
         "rows: the 3 that match the condition (5 in all)",
         "left out: 1 rows with a missing cell in a column that is asked for",
     ]
     assert [one["matching"] for one in record["distribution"]] == [2, 1]
-    assert lines(of_data(open_source(DATA), parse("E(age)")))[:3] == [
+    assert lines(answer_from_data(open_source(DATA), parse("E(age)")))[:3] == [
         "E(age) = 32",
         "standard deviation: 19.2354; standard error of the mean: 8.60233",
         "rows: the 5 there are",
     ]
-    assert lines(of_data(open_source(DATA), parse("E(age | age > 50)")))[1] == (
+    assert lines(answer_from_data(open_source(DATA), parse("E(age | age > 50)")))[1] == (
         "rows: the 1 that match the condition (5 in all)"
     )
 
@@ -196,14 +196,14 @@ def test_no_rows_give_no_answer():
 
 
 def test_the_answer_in_words_holds_the_rows_and_the_interval():
-    said = lines(of_data(open_source(DATA), parse("P(wet = true | sky = rain)")))
+    said = lines(answer_from_data(open_source(DATA), parse("P(wet = true | sky = rain)")))
     assert said == [
         "P(wet = true | sky = rain) = 1",
         "rows: 2 of the 2 that match the condition (5 in all)",
         f"95 % credible interval: {stats.beta(2.5, 0.5).ppf(0.025):.6g} to {stats.beta(2.5, 0.5).ppf(0.975):.6g}",
         "left out: 1 rows with a missing cell in a column that is asked for",
     ]
-    table = in_terminal(of_data(open_source({"a": ["x"], "probability": [1.0]}), parse("P(a = x)")))
+    table = in_terminal(answer_from_data(open_source({"a": ["x"], "probability": [1.0]}), parse("P(a = x)")))
     assert table[-1] == "rows were counted; to weigh them by 'probability', pass --probability probability"
 
 

@@ -54,13 +54,13 @@ def rows_where(python):
 @given(statements(), statements())
 def test_statements_mean_what_python_means_by_them(event, condition):
     p = np.array(CUBE["probability"])
-    holds, known = np.array(rows_where(event[1])), np.array(rows_where(condition[1]))
-    assert JOINT.probability(f"P({event[0]})") == pytest.approx(p[holds].sum(), abs=1e-15)
+    values_where, known = np.array(rows_where(event[1])), np.array(rows_where(condition[1]))
+    assert JOINT.probability(f"P({event[0]})") == pytest.approx(p[values_where].sum(), abs=1e-15)
     if p[known].sum() == 0:
         with pytest.raises(QueryError, match="probability 0"):
             JOINT.probability(f"P({event[0]} | {condition[0]})")
     else:
-        expected = p[holds & known].sum() / p[known].sum()
+        expected = p[values_where & known].sum() / p[known].sum()
         assert JOINT.probability(f"P({event[0]} | {condition[0]})") == pytest.approx(expected, rel=1e-14, abs=1e-15)
 
 

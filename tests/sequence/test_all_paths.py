@@ -14,7 +14,7 @@ STEPS = 5
 
 def log_densities(model: HiddenMarkovModel, row: np.ndarray) -> np.ndarray:
     """ln P(row | state) by SciPy, from what the model says of itself."""
-    (emission,) = model.beliefs_.emissions
+    (emission,) = model.parameters_.emissions
     there = ~np.isnan(row)
     x, out = row[there], np.zeros(len(model.start_))
     for s in range(len(out)) if there.any() else ():
@@ -76,7 +76,7 @@ def test_answers_are_sums_and_maxima_over_all_paths(emission: str, rules: dict[s
         part[rng.random(part.shape) < 0.2] = np.nan
     kind = {"numeric": emission} if counts else {"covariance": emission}
     model = HiddenMarkovModel(states=["a", "b", "c"], n_starts=1, max_rounds=5, **kind, **rules).fit(rows)
-    least = model.frame_.stays.least.tolist()
+    least = model.structure_.stays.least.tolist()
     asked = rows[0][:STEPS]
     logs = np.array([log_densities(model, row) for row in asked])
     paths = all_paths(model, logs, least)

@@ -116,6 +116,6 @@ def test_a_saved_model_is_the_model(tmp_path: Path, weather: HiddenMarkovModel) 
         np.testing.assert_array_equal(again.predict_proba(asked)[0], model.predict_proba(asked)[0])
         assert again.predict(asked) == model.predict(asked)
         assert again.tally_ == model.tally_
-        assert (again.expected_ is None) == (model.expected_ is None)
-        if model.expected_ is not None:
+        assert (again.expected_statistics_ is None) == (model.expected_statistics_ is None)
+        if model.expected_statistics_ is not None:
             assert again.training_ == model.training_

@@ -8,11 +8,11 @@ import pytest
 
 from bayeskit import HiddenMarkovModel
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Scale
-from bayeskit.estimate.state_moves import MoveRules, stays_of
+from bayeskit.estimate.emissions.emission import ColumnScale
+from bayeskit.estimate.state_transitions import TransitionRules, read_minimum_stays
 from bayeskit.sequence.baum_welch import BaumWelch
-from bayeskit.sequence.forward_backward import Observed
-from bayeskit.sequence.parameters import StateFrame, StateSums, state_frame
+from bayeskit.sequence.forward_backward import Observations
+from bayeskit.sequence.parameters import HMMStatistics, HMMStructure, build_structure
 
 hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed: it comes with the group bench")
 
@@ -35,7 +35,7 @@ def data(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def theirs_of(kind: str, ours: HiddenMarkovModel, X: np.ndarray, lengths: np.ndarray) -> Any:
     """hmmlearn's model with our parameters."""
-    k, emission = len(ours.start_), ours.beliefs_.emissions[0]
+    k, emission = len(ours.start_), ours.parameters_.emissions[0]
     if kind == "categorical":
         model = hmm.CategoricalHMM(k)
         model.n_features, model.emissionprob_ = 7, emission.probabilities
@@ -95,10 +95,14 @@ def test_rounds_of_baum_welch_are_hmmlearns(kind: str) -> None:
     settings = HiddenMarkovModel(k, **plain, **options)
     start, moves = rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), k)
     first: Any = HiddenMarkovModel(k, n_starts=1, max_rounds=1, **options).fit(X, lengths=lengths)
-    scales = {name: Scale(float(x.mean()), float(x.var())) for name, x in zip(["x0", "x1", "x2"], X.T, strict=False)}
-    frame = state_frame(settings, first.schema_, range(k), first.tally_.space.values, scales)
-    frame = StateFrame(MoveRules.of(None, None, range(k)), stays_of(1, range(k)), frame.emissions, 0.0, 0.0)
-    emission = first.beliefs_.emissions[0]
+    scales = {
+        name: ColumnScale(float(x.mean()), float(x.var())) for name, x in zip(["x0", "x1", "x2"], X.T, strict=False)
+    }
+    structure = build_structure(settings, first.schema_, range(k), first.tally_.space.values, scales)
+    structure = HMMStructure(
+        TransitionRules.of(None, None, range(k)), read_minimum_stays(1, range(k)), structure.emissions, 0.0, 0.0
+    )
+    emission = first.parameters_.emissions[0]
     if kind == "categorical":
         sums: Any = ((emission.probabilities,),)
         block = Block(len(X), 0, {"x0": (X[:, 0] + 1).astype(np.uint8)}, {})
@@ -122,9 +126,9 @@ def test_rounds_of_baum_welch_are_hmmlearns(kind: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs.fit(X, lengths)
-    climb = BaumWelch(frame, Observed(block, starts), frame.nothing(), 6, 0.0, 1)
-    _, beliefs, training = climb.climb(frame.believe(StateSums(start, moves, sums)), lambda done: None)
+    em = BaumWelch(structure, Observations(block, starts), structure.empty_statistics(), 6, 0.0, 1)
+    _, parameters, training = em.run(structure.estimate(HMMStatistics(start, moves, sums)), lambda done: None)
     ours = np.array(training.log_posterior)
     np.testing.assert_allclose(ours[:3], np.array(theirs.monitor_.history)[:3], rtol=1e-9)
     np.testing.assert_allclose(ours, np.array(theirs.monitor_.history), rtol=1e-6)
-    np.testing.assert_allclose(beliefs.moves, theirs.transmat_, atol=1e-6)
+    np.testing.assert_allclose(parameters.moves, theirs.transmat_, atol=1e-6)

@@ -130,16 +130,16 @@ def test_long_sequences_in_pieces_are_the_whole() -> None:
         blocks[part.sequence].append(part.probabilities)
     for i in range(4):
         np.testing.assert_array_equal(np.concatenate(blocks[i]), whole[i])
-    import bayeskit.sequence.forward_backward as lattice
+    import bayeskit.sequence.forward_backward as trellis
 
-    before = lattice.LONG
+    before = trellis.LONG
     try:
-        lattice.LONG = 100_000
+        trellis.LONG = 100_000
         np.testing.assert_allclose(np.vstack(model.predict_proba(sequences)), np.vstack(whole), atol=1e-9)
         plain, paths = model.log_likelihood(sequences), model.predict(sequences)
         drawn_ = model.sample_paths(sequences, random_state=3)
     finally:
-        lattice.LONG = before
+        trellis.LONG = before
     np.testing.assert_allclose(model.log_likelihood(sequences), plain, rtol=1e-12)
     assert model.predict(sequences) == paths
     assert model.sample_paths(sequences, random_state=3) == drawn_

@@ -8,9 +8,9 @@ import pytest
 from scipy.special import psi
 
 from bayeskit import TopicModel
-from bayeskit.topics.corpus import Corpus, below, stream
-from bayeskit.topics.measures import TopicBeliefs, word_scores
-from bayeskit.topics.sampler import JointLikelihood, TopicCounts, optimised, word_topics
+from bayeskit.topics.corpus import Corpus, integers_below, random_stream
+from bayeskit.topics.measures import TopicDistributions, word_scores
+from bayeskit.topics.sampler import JointLikelihood, TopicCounts, count_word_topics, optimize_prior
 
 
 def some_tokens(seed=0, n_topics=4, n_words=6):
@@ -33,7 +33,7 @@ def test_one_step_of_the_prior_is_minkas():
     n = by_document(corpus, topics, 4)
     above = (psi(n + alpha) - psi(alpha)).sum(axis=0)
     below_ = (psi(n.sum(axis=1) + alpha.sum()) - psi(alpha.sum())).sum()
-    found = optimised(alpha, TopicCounts.of(corpus.start, topics, 4), corpus.lengths, steps=1)
+    found = optimize_prior(alpha, TopicCounts.of(corpus.start, topics, 4), corpus.lengths, steps=1)
     np.testing.assert_allclose(found, alpha * above / below_, rtol=1e-10)
 
 
@@ -42,7 +42,7 @@ def test_the_joint_likelihood_is_that_of_gamma_functions(seen_before):
     corpus, topics = some_tokens(1)
     alpha, beta = np.array([0.2, 1.0, 3.0, 0.05]), 0.3
     base = np.arange(24, dtype=np.int32).reshape(6, 4) % 3 if seen_before else np.zeros((6, 4), np.int32)
-    n, w = by_document(corpus, topics, 4), word_topics(corpus, topics, 4)
+    n, w = by_document(corpus, topics, 4), count_word_topics(corpus, topics, 4)
     a = alpha.sum()
     expected = sum(
         lgamma(a) - lgamma(a + row.sum()) + sum(lgamma(x + y) - lgamma(y) for x, y in zip(row, alpha, strict=True))
@@ -70,7 +70,7 @@ def test_coherence_is_the_mean_npmi_of_pairs_by_hand():
 
 def test_relevance_is_between_probability_and_lift():
     table = np.array([[60, 20], [3, 0], [37, 80]], np.int32)
-    believed = TopicBeliefs(table, np.ones(2), 0.01)
+    believed = TopicDistributions(table, np.ones(2), 0.01)
     p = (table + 0.01) / (table.sum(axis=0) + 0.03)
     word = (table.sum(axis=1) + 0.02) / (table.sum() + 0.06)
     expected = (0.3 * np.log(p) + 0.7 * np.log(p / word[:, None])).T
@@ -80,7 +80,7 @@ def test_relevance_is_between_probability_and_lift():
 
 
 def test_first_topics_are_spread_evenly():
-    drawn = below(7, stream(3, 70_000))
+    drawn = integers_below(7, random_stream(3, 70_000))
     counts = np.bincount(drawn, minlength=7)
     assert (drawn < 7).all()
     assert np.abs(counts - 10_000).max() < 500
@@ -96,7 +96,7 @@ def test_halves_of_a_document_do_not_depend_on_others():
 
 def test_documents_of_the_same_words_are_known_by_their_contents():
     corpus = Corpus(np.array([0, 2, 4, 4, 6, 6]), np.array([0, 1, 0, 1, 0, 0], np.uint32), 2)
-    a, b, nothing, c, none = corpus.contents().tolist()
+    a, b, nothing, c, none = corpus.hash_documents().tolist()
     assert a == b
     assert nothing == none == 0
     assert len({a, c, nothing}) == 3

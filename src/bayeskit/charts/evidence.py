@@ -30,7 +30,7 @@ from bayeskit.charts.style import (
 from bayeskit.charts.style import colour as colour_of
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import Explanation, cell, chance, times
-from bayeskit.models.text.words_for_and_against import WordsForAndAgainst
+from bayeskit.models.text.explanations import WordsForAndAgainst
 
 if TYPE_CHECKING:
     from typing import Any

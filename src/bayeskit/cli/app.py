@@ -28,7 +28,7 @@ from bayeskit.cli.commands import (
     tag,
     topics,
 )
-from bayeskit.cli.remedies import in_options
+from bayeskit.cli.hints import with_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 from bayeskit.storage.files import hide_secrets
@@ -95,11 +95,10 @@ def run() -> None:
         _say("bayes: ended")
         sys.exit(1)
     except QueryError as problem:
-        print(f"bayes: {in_options(problem, _whose)}", file=sys.stderr)  # with the line that points at the slip
+        print(f"bayes: {with_options(problem, _command_with)}", file=sys.stderr)
         sys.exit(1)
     except BayesError as problem:
-        followed = problem if _begins_anew() else problem.without("types")
-        _say(f"bayes: {in_options(followed, _whose)}")
+        _say(f"bayes: {with_options(problem, _command_with)}")
         sys.exit(1)
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
@@ -116,15 +115,12 @@ def options() -> dict[str, set[str]]:
     return {name: {option for param in command.params for option in param.opts} for name, command in commands.items()}
 
 
-def _begins_anew() -> bool:
-    """Whether the command that runs decides what columns hold; all others go by the model."""
-    return next(iter(sys.argv[1:]), "") in ("fit", "ask", "compare")
-
-
-def _whose(option: str) -> str:
-    """Which command has an option, in brackets, where the one that runs has not."""
-    known = options()
-    if option in known.get(next(iter(sys.argv[1:]), ""), {option}):
+def _command_with(option: str) -> str:
+    """Name the command that has an option, in parentheses, where the running one lacks it."""
+    known, command = options(), next(iter(sys.argv[1:]), "")
+    if option in ("--role", "--type") and command not in ("fit", "ask", "compare"):
+        return " (of bayes fit)"  # a fitted model has decided that
+    if option in known.get(command, {option}):
         return ""
     return f" (of bayes {next(name for name, of_command in known.items() if option in of_command)})"
 
@@ -144,7 +140,7 @@ class _Notes:
             if self.undecidable > 1:
                 return
         if issubclass(category, BayesWarning) or "compiled core" in str(message):
-            note = in_options(message, _whose)
+            note = with_options(message, _command_with)
             if note not in self.notes:
                 _say(f"bayes: note: {note}")
             self.notes.add(note)

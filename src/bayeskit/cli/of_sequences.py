@@ -123,8 +123,8 @@ def how_many(model: Any) -> int | float:
     if is_of_whole_sequences(model):
         return float(model.class_counts_.sum())
     counted = float(model.tally_.n_rows)
-    if model.expected_ is not None:  # every row is a start, or a move from the one before
-        sums = model.expected_.sums
+    if model.expected_statistics_ is not None:  # every row is a start, or a move from the one before
+        sums = model.expected_statistics_.sums
         counted += round(float(sums.starts.sum() + sums.moves.sum()))
     return counted
 

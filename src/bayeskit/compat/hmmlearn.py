@@ -1,4 +1,4 @@
-"""When EM has come to rest: the attribute ``monitor_`` of models for hmmlearn's users."""
+"""Drop-in replacements for hmmlearn's CategoricalHMM and GaussianHMM: same settings, attributes and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.estimate.k_means import k_means
 from bayeskit.models.base.estimator import Estimator, check_is_fitted
 from bayeskit.models.base.settings import one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
@@ -25,7 +24,7 @@ log = logging.getLogger("bayeskit.sequence")
 
 
 class ConvergenceMonitor:
-    """The log likelihood of each round, and whether that is enough. One of another rule may stand in its place:
+    """Record the log likelihood of each EM iteration and decide when to stop. Subclasses may change the rule:
 
     >>> class Patient(ConvergenceMonitor):
     ...     @property
@@ -48,12 +47,12 @@ class ConvergenceMonitor:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in sorted(shown.items()))})"
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Clear the history."""
         self.iter = 0
         self.history.clear()
 
     def report(self, log_prob: float) -> None:
-        """Take down the log likelihood of a round; where ``verbose``, say it."""
+        """Record the log likelihood of an iteration; print it if ``verbose``."""
         delta = log_prob - self.history[-1] if self.history else float("nan")
         if self.verbose:
             print(f"{self.iter + 1:>10d} {log_prob:>16.8f} {delta:>+16.8f}", file=sys.stderr)
@@ -64,7 +63,7 @@ class ConvergenceMonitor:
 
     @property
     def converged(self) -> bool:
-        """Whether all rounds are done, or the last gained less than ``tol``."""
+        """True if all iterations are done or the last gain is below ``tol``."""
         if self.iter == self.n_iter:
             return True
         return len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
@@ -74,8 +73,8 @@ Counts = dict[str, Floats]  # what is expected of a round, by name
 
 
 @dataclass(frozen=True)
-class Observed:
-    """Rows as the kernels take them: logarithms by row, or by symbol with the symbol of each row, or normal columns."""
+class HMMRows:
+    """Rows as the kernels read them: logs by row, logs by symbol with codes, or Gaussian columns."""
 
     logs: Floats
     codes: Array | None
@@ -85,8 +84,8 @@ class Observed:
     )
 
 
-class HmmContract(Estimator):
-    """A hidden Markov model with the face of hmmlearn's. A model adds its emissions."""
+class BaseHMM(Estimator):
+    """Base of the hmmlearn replacements; a subclass adds its emissions."""
 
     n_components: int
     startprob_prior: Any
@@ -105,7 +104,7 @@ class HmmContract(Estimator):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """How EM went; one with a rule of its own may be put here before a fit."""
+        """Convergence monitor of EM; assign a custom one before fitting."""
         if "_monitor" not in vars(self):
             self._monitor = ConvergenceMonitor(self.tol, self.n_iter, self.verbose)
         return self._monitor
@@ -116,29 +115,29 @@ class HmmContract(Estimator):
 
     # -- what a model adds ---------------------------------------------------------------------------
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
-        """ln P(row | state)."""
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+        """Return ln P(row | state) as the kernels read it."""
         raise NotImplementedError
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
-        """(ln P of all rows, what is expected to be counted)"""
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+        """Run the E-step: return ln P of all rows and the expected statistics."""
         raise NotImplementedError
 
-    def improve(self, counts: Counts) -> None:
-        """Emissions from what was expected."""
+    def m_step(self, counts: Counts) -> None:
+        """Run the M-step of the emissions."""
         raise NotImplementedError
 
-    def n_scalars(self) -> dict[str, int]:
-        """Free numbers by the letters of ``params``."""
+    def n_free_parameters(self) -> dict[str, int]:
+        """Return the number of free parameters by letter of ``params``."""
         states = self.n_components
         return {"s": states - 1, "t": states * (states - 1)}
 
     def emit(self, state: int, random_state: Any) -> Any:
-        """A row drawn in a state."""
+        """Draw a row in a state."""
         raise NotImplementedError
 
     def as_rows(self, X: Any) -> Array:
-        """Rows as an array (rows, columns)."""
+        """Return rows as an array, shape (n_rows, n_columns)."""
         from sklearn.utils.validation import check_array
 
         return np.asarray(check_array(X))
@@ -146,36 +145,36 @@ class HmmContract(Estimator):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Any = None) -> Self:
-        """Learn by Baum–Welch from rows ``X``, cut into sequences of these ``lengths``."""
+        """Fit by Baum–Welch on rows ``X``, split into sequences of these ``lengths``."""
         rows = self.as_rows(X)
-        starts = starts_of(lengths, len(rows))
+        starts = sequence_starts(lengths, len(rows))
         self._init(rows, lengths)
         self._check()
         self.monitor_.reset()
         for _ in range(self.n_iter):
             with np.errstate(under="ignore"):  # shares of states that are as good as none
-                log_prob, counts = self.expected(rows, self.observed(rows, starts))
+                log_prob, counts = self.e_step(rows, self.encode_rows(rows, starts))
             if not np.isfinite(log_prob):
                 raise BayesError(
                     "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
                     "transmat_ and the emissions."
                 )
-            self._improve_chain(counts)
-            self.improve(counts)
+            self._m_step_chain(counts)
+            self.m_step(counts)
             self.monitor_.report(log_prob)
             if self.monitor_.converged:
                 break
         return self
 
-    def _improve_chain(self, counts: Counts) -> None:
-        """Starts and transitions; what is forbidden stays so, and a state that was never left keeps its row."""
+    def _m_step_chain(self, counts: Counts) -> None:
+        """Run the M-step of start and transitions; zeros stay zero, and rows without counts stay as they are."""
         if "s" in self.params:
-            self.startprob_ = updated(self.startprob_, self.startprob_prior, counts["start"])
+            self.startprob_ = dirichlet_mode(self.startprob_, self.startprob_prior, counts["start"])
         if "t" in self.params:
-            self.transmat_ = updated(self.transmat_, self.transmat_prior, counts["transitions"])
+            self.transmat_ = dirichlet_mode(self.transmat_, self.transmat_prior, counts["transitions"])
 
-    def _counted(self, seen: Observed, by_row: bool) -> tuple[float, Counts, Floats]:
-        """(ln P, expected starts and transitions, P(state) of each row or by symbol, or sums of normal columns)"""
+    def _forward_backward(self, seen: HMMRows, by_row: bool) -> tuple[float, Counts, Floats]:
+        """Run forward–backward: return ln P, expected starts and transitions, and posteriors or emission sums."""
         log_start, log_transition = self._log_chain()
         likelihoods, _, start, transitions, states, _ = kernels.count_states(
             seen.logs,
@@ -200,7 +199,7 @@ class HmmContract(Estimator):
         )
 
     def _init(self, X: Array, lengths: Any = None) -> None:
-        """Numbers to begin with, drawn as hmmlearn draws them."""
+        """Initialize the parameters as hmmlearn does."""
         from sklearn.utils import check_random_state
 
         self._check_and_set_n_features(X)
@@ -209,7 +208,7 @@ class HmmContract(Estimator):
             self.startprob_ = rng.dirichlet(np.full(states, 1.0 / states))
         if self._needs_init("t", "transmat_"):
             self.transmat_ = rng.dirichlet(np.full(states, 1.0 / states), size=states)
-        sizes = self.n_scalars()
+        sizes = self.n_free_parameters()
         wanted = sum(sizes[letter] for letter in self.params)
         if X.size < wanted:
             log.warning("%d numbers are to be found from %d: this will be a degenerate solution", wanted, X.size)
@@ -224,7 +223,7 @@ class HmmContract(Estimator):
         raise NotImplementedError
 
     def _check(self) -> None:
-        """Refuse numbers that make no model."""
+        """Check settings and parameters."""
         one_of("algorithm", self.algorithm, ("viterbi", "map"))
         one_of("implementation", self.implementation, ("log", "scaling"))
         self.startprob_ = np.asarray(self.startprob_, dtype=np.float64)
@@ -238,11 +237,11 @@ class HmmContract(Estimator):
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def _seen(self, X: Any, lengths: Any) -> tuple[Array, Observed]:
+    def _seen(self, X: Any, lengths: Any) -> tuple[Array, HMMRows]:
         self._check_is_fitted()
         self._check()
         rows = self.as_rows(X)
-        return rows, self.observed(rows, starts_of(lengths, len(rows)))
+        return rows, self.encode_rows(rows, sequence_starts(lengths, len(rows)))
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """ln P(X)."""
@@ -254,21 +253,23 @@ class HmmContract(Estimator):
         return float(likelihoods.sum())
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
-        """(ln P(X), P(state | all rows of its sequence) of each row)"""
+        """Return ln P(X) and the posteriors, shape (n_rows, n_states)."""
         _, seen = self._seen(X, lengths)
-        log_prob, _, posteriors = self._counted(seen, by_row=True)
+        log_prob, _, posteriors = self._forward_backward(seen, by_row=True)
         return log_prob, posteriors
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
-        """P(state | all rows of its sequence) of each row (rows, states)."""
+        """Return the posteriors P(state | sequence), shape (n_rows, n_states)."""
         return self.score_samples(X, lengths)[1]
 
     def decode(self, X: Any, lengths: Any = None, algorithm: str | None = None) -> tuple[float, Ints]:
-        """(ln P of the path, the path): the most probable path ("viterbi"), or the most probable state of each row
-        ("map", where the number is the sum of their probabilities, as hmmlearn has it)."""
+        """Return the log probability and the path: Viterbi, or the most probable state of each row ("map").
+
+        For "map" the number is the sum of the posterior probabilities, as in hmmlearn.
+        """
         algorithm = algorithm or self.algorithm
         if algorithm not in ("viterbi", "map"):
-            raise BayesError(f"Unknown decoder {algorithm!r}: it is 'viterbi' or 'map'", culprit=algorithm)
+            raise BayesError(f"Unknown decoder {algorithm!r}: it is 'viterbi' or 'map'")
         if algorithm == "map":
             posteriors = self.predict_proba(X, lengths)
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
@@ -281,11 +282,11 @@ class HmmContract(Estimator):
         return float(scores.sum()), path.astype(np.int64)
 
     def predict(self, X: Any, lengths: Any = None) -> Ints:
-        """The states, by ``algorithm``."""
+        """Return the states found by ``algorithm``."""
         return self.decode(X, lengths)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Ints]:
-        """(rows, states) of one sequence; it begins in the state ``currstate`` where that is given."""
+        """Draw one sequence; return (rows, states). It begins in state ``currstate`` if given."""
         from sklearn.utils import check_random_state
 
         self._check_is_fitted()
@@ -301,15 +302,15 @@ class HmmContract(Estimator):
         return np.atleast_2d(rows), np.array(states, dtype=np.int64)
 
     def aic(self, X: Any, lengths: Any = None) -> float:
-        """Akaike's criterion, −2 ln P + 2 · free numbers: the lower the better."""
-        return -2 * self.score(X, lengths) + 2 * sum(self.n_scalars().values())
+        """Return the Akaike information criterion, −2 ln P + 2 · parameters; lower is better."""
+        return -2 * self.score(X, lengths) + 2 * sum(self.n_free_parameters().values())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
-        """Schwarz's criterion, −2 ln P + ln rows · free numbers: the lower the better."""
-        return -2 * self.score(X, lengths) + sum(self.n_scalars().values()) * float(logspace.log(len(X)))
+        """Return the Bayesian information criterion, −2 ln P + ln rows · parameters; lower is better."""
+        return -2 * self.score(X, lengths) + sum(self.n_free_parameters().values()) * float(logspace.log(len(X)))
 
     def get_stationary_distribution(self) -> Floats:
-        """P(state) that the transitions leave as it is."""
+        """Return the stationary distribution of the transition matrix."""
         check_is_fitted(self)
         values, vectors = np.linalg.eig(self.transmat_.T)
         own = np.real(vectors[:, np.argmin(np.abs(values - 1))])
@@ -322,20 +323,20 @@ class HmmContract(Estimator):
         check_is_fitted(self)
 
 
-def starts_of(lengths: Any, n_rows: int) -> Ints:
-    """Where sequences begin, and the end."""
+def sequence_starts(lengths: Any, n_rows: int) -> Ints:
+    """Return the start of each sequence, and the end."""
     if lengths is None:
         return np.array([0, n_rows], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(np.atleast_1d(lengths))]).astype(np.int64)
     if starts[-1] != n_rows or (np.diff(starts) < 0).any():
-        raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples", culprit="lengths")
+        raise BayesError(f"lengths array {lengths} doesn't sum to {n_rows} samples")
     return starts
 
 
-def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) -> Floats:
-    """The most probable table under a Dirichlet prior; zeros stay, and so does a row of which nothing was counted.
+def dirichlet_mode(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) -> Floats:
+    """Return the posterior mode under a Dirichlet prior; zeros stay, and so does a row without counts.
 
-    >>> updated(np.array([[0.5, 0.5], [0.3, 0.7]]), 1.0, np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
+    >>> dirichlet_mode(np.array([[0.5, 0.5], [0.3, 0.7]]), 1.0, np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
     [[0.75, 0.25], [0.3, 0.7]]
     """
     grown = np.where(zeros_stay & (table == 0), 0.0, np.maximum(np.asarray(prior) - 1 + counts, 0.0))
@@ -344,17 +345,17 @@ def updated(table: Floats, prior: Any, counts: Floats, zeros_stay: bool = True) 
 
 
 def check_table(name: str, table: Floats, shape: tuple[int, ...]) -> None:
-    """Refuse what are no probabilities of this shape."""
+    """Raise an error unless the table has this shape and its rows sum to one."""
     if table.shape != shape:
-        raise BayesError(f"{name} must have shape {shape}, and has {table.shape}", culprit=name)
+        raise BayesError(f"{name} must have shape {shape}, and has {table.shape}")
     sums = table.sum(axis=-1)
     if not np.allclose(sums, 1):
-        raise BayesError(f"{name} must sum to 1 (got {sums})", culprit=name)
+        raise BayesError(f"{name} must sum to 1 (got {sums})")
 
 
 @dataclass(eq=False, repr=False)
-class CategoricalHMM(HmmContract):
-    """A hidden Markov model of symbols, for code that was written for hmmlearn's.
+class CategoricalHMM(BaseHMM):
+    """Drop-in replacement for ``hmmlearn.hmm.CategoricalHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_`` and ``emissionprob_``, which may be set
     instead of learnt. ``implementation`` is taken and makes no difference.
@@ -384,42 +385,44 @@ class CategoricalHMM(HmmContract):
     emission_names: ClassVar[Mapping[str, str]] = {"e": "emissionprob_"}
 
     def as_rows(self, X: Any) -> Array:
-        """One column of whole numbers."""
+        """Return one column of integers."""
         rows = super().as_rows(X)
         if rows.shape[1] != 1:
             warnings.warn("Inputs of shape other than (n_samples, 1) are deprecated.", DeprecationWarning, stacklevel=4)
             rows = rows.reshape(-1, 1)
         return rows
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
-        """The table of symbols, and the symbol of each row."""
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+        """Return the log table of symbols and the symbol of each row."""
         table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
         if X.dtype.kind not in "iu":
             raise BayesError("Symbols should be integers")
         if X.size and (X.min() < 0 or X.max() >= len(table)):
             bad = int(X.min() if X.min() < 0 else X.max())
-            raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}", culprit=bad)
-        return Observed(table, X[:, 0].astype(np.uint32), starts)
+            raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}")
+        return HMMRows(table, X[:, 0].astype(np.uint32), starts)
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
-        """ln P, and counts of starts, transitions and symbols."""
-        log_prob, counts, symbols = self._counted(seen, by_row=False)
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+        """Run the E-step: ln P, and expected counts of starts, transitions and symbols."""
+        log_prob, counts, symbols = self._forward_backward(seen, by_row=False)
         return log_prob, {**counts, "symbols": symbols.T}
 
-    def improve(self, counts: Counts) -> None:
-        """P(symbol | state)."""
+    def m_step(self, counts: Counts) -> None:
+        """Run the M-step of P(symbol | state)."""
         if "e" in self.params:
-            self.emissionprob_: Floats = updated(self.emissionprob_, self.emissionprob_prior, counts["symbols"], False)
+            self.emissionprob_: Floats = dirichlet_mode(
+                self.emissionprob_, self.emissionprob_prior, counts["symbols"], False
+            )
 
-    def n_scalars(self) -> dict[str, int]:
-        """Free numbers by the letters of ``params``."""
-        return {**super().n_scalars(), "e": self.n_components * (self._n_symbols() - 1)}
+    def n_free_parameters(self) -> dict[str, int]:
+        """Return the number of free parameters by letter of ``params``."""
+        return {**super().n_free_parameters(), "e": self.n_components * (self._n_symbols() - 1)}
 
     def _n_symbols(self) -> int:
         return self.n_features if self.n_features is not None else self.emissionprob_.shape[1]
 
     def emit(self, state: int, random_state: Any) -> list[int]:
-        """A symbol."""
+        """Draw a symbol."""
         return [int((np.cumsum(self.emissionprob_[state]) > random_state.rand()).argmax())]
 
     def _init(self, X: Array, lengths: Any = None) -> None:
@@ -440,7 +443,6 @@ class CategoricalHMM(HmmContract):
         elif self.n_features <= X.max():
             raise BayesError(
                 f"Largest symbol is {X.max()} but the model only emits symbols up to {self.n_features - 1}",
-                culprit=int(X.max()),
             )
 
     def _check(self) -> None:
@@ -456,8 +458,8 @@ LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
 @dataclass(eq=False, repr=False)
-class GaussianHMM(HmmContract):
-    """A hidden Markov model of numbers, for code that was written for hmmlearn's.
+class GaussianHMM(BaseHMM):
+    """Drop-in replacement for ``hmmlearn.hmm.GaussianHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_``, ``means_`` and ``covars_``, which may be set
     instead of learnt. ``implementation`` is taken and makes no difference: likelihoods do not underflow.
@@ -492,7 +494,7 @@ class GaussianHMM(HmmContract):
 
     @property
     def covars_(self) -> Floats:
-        """The covariance matrix of each state (states, columns, columns)."""
+        """Covariance matrix of each state, shape (n_states, n_columns, n_columns)."""
         if "_covars_" not in vars(self):
             raise AttributeError("covars_ is not set yet")
         held, states = self._covars_, self.n_components
@@ -509,54 +511,54 @@ class GaussianHMM(HmmContract):
         states = self.n_components
         if self.covariance_type == "spherical":
             if not given.ndim or len(given) != states or not given.size:
-                raise BayesError("'spherical' covars have length n_components", culprit="covars_")
+                raise BayesError("'spherical' covars have length n_components")
             given = given.reshape(states, -1).mean(axis=1)
         shapes = {"spherical": 1, "diag": 2, "full": 3, "tied": 2}
         if self.covariance_type not in shapes:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         if given.ndim != shapes[self.covariance_type]:
-            raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes", culprit="covars_")
+            raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes")
         if self.covariance_type in ("spherical", "diag"):
             if (given <= 0).any():
-                raise BayesError(f"{self.covariance_type!r} covars must be positive", culprit="covars_")
+                raise BayesError(f"{self.covariance_type!r} covars must be positive")
         elif given.shape[-1] != given.shape[-2] or not _are_definite(given):
-            raise BayesError("covars must be symmetric, positive-definite", culprit="covars_")
+            raise BayesError("covars must be symmetric, positive-definite")
         self._covars_ = given
 
     def _variances(self, d: int) -> Floats:
-        """Of each state and column, where columns are apart."""
+        """Return variances, shape (n_states, n_columns), for diagonal and spherical covariances."""
         held = self._covars_
         return np.asarray(np.repeat(held[:, None], d, axis=1) if held.ndim == 1 else held)
 
     # -- rows ----------------------------------------------------------------------------------------
 
     def as_rows(self, X: Any) -> Array:
-        """Rows by column, as every round reads them."""
+        """Return rows in column-major order, as the kernels read them."""
         return np.asfortranarray(super().as_rows(X))
 
-    def observed(self, X: Array, starts: Ints) -> Observed:
-        """ln of the density of each row in each state."""
+    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+        """Return the log density of each row in each state."""
         X = X.astype(np.float64, copy=False)
         if X.shape[1] != self.means_.shape[1]:
             raise BayesError(f"rows have {X.shape[1]} columns, and the model has {self.means_.shape[1]}")
         means = self.means_
         if self.covariance_type == "full":
             of_states = [_joint_densities(X, means[[k]], self._covars_[k]) for k in range(self.n_components)]
-            return Observed(np.concatenate(of_states, axis=1), None, starts)
+            return HMMRows(np.concatenate(of_states, axis=1), None, starts)
         if self.covariance_type == "tied":
-            return Observed(_joint_densities(X, means, self._covars_), None, starts)
+            return HMMRows(_joint_densities(X, means, self._covars_), None, starts)
         variances = np.maximum(self._variances(X.shape[1]), np.finfo(float).tiny)
         columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
         normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
-        return Observed(np.zeros((0, self.n_components)), None, starts, normals)
+        return HMMRows(np.zeros((0, self.n_components)), None, starts, normals)
 
-    def expected(self, X: Array, seen: Observed) -> tuple[float, Counts]:
-        """ln P, and sums of rows by state, around the mean of all."""
+    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+        """Run the E-step: ln P, and sums of rows by state, centered on the overall mean."""
         centre = X.mean(axis=0)
         if seen.normals is not None:
-            log_prob, counts, (n, first, second) = self._counted(seen, by_row=False)
+            log_prob, counts, (n, first, second) = self._forward_backward(seen, by_row=False)
             return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "centre": centre}
-        log_prob, counts, states = self._counted(seen, by_row=True)
+        log_prob, counts, states = self._forward_backward(seen, by_row=True)
         away = X - centre
         counts |= {"n": states.sum(axis=0), "first": states.T @ away, "centre": centre}
         if self.covariance_type == "tied":
@@ -565,8 +567,8 @@ class GaussianHMM(HmmContract):
             counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
         return log_prob, counts
 
-    def improve(self, counts: Counts) -> None:
-        """Means and covariances, by their priors; a state that no row reached keeps its own."""
+    def m_step(self, counts: Counts) -> None:
+        """Run the M-step of means and covariances; a state without rows keeps its own."""
         n, weight = counts["n"][:, None], self.means_weight
         reached = n[:, 0] > 0
         if "m" in self.params:
@@ -599,15 +601,15 @@ class GaussianHMM(HmmContract):
         else:
             self._covars_ = np.where(reached[:, None], variances, self._covars_)
 
-    def n_scalars(self) -> dict[str, int]:
-        """Free numbers by the letters of ``params``."""
+    def n_free_parameters(self) -> dict[str, int]:
+        """Return the number of free parameters by letter of ``params``."""
         states, d = self.n_components, self.n_features
         triangle = d * (d + 1) // 2
         covariances = {"spherical": states, "diag": states * d, "full": states * triangle, "tied": triangle}
-        return {**super().n_scalars(), "m": states * d, "c": covariances[self.covariance_type]}
+        return {**super().n_free_parameters(), "m": states * d, "c": covariances[self.covariance_type]}
 
     def emit(self, state: int, random_state: Any) -> Floats:
-        """A row."""
+        """Draw a row."""
         drawn: Floats = random_state.multivariate_normal(self.means_[state], self.covars_[state])
         return drawn
 
@@ -628,29 +630,15 @@ class GaussianHMM(HmmContract):
             }[self.covariance_type]
 
     def _cluster_means(self, X: Array) -> Floats:
-        """Means of the clusters that hmmlearn begins with: k-means of ten starts."""
-        if X.dtype == np.float32:  # scikit-learn then draws and adds up in 32 bits
-            from sklearn.cluster import KMeans
+        """Return k-means cluster centers, as hmmlearn initializes the means."""
+        from sklearn.cluster import KMeans
 
-            means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
-            return means
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.utils import check_random_state
-
-        clusters = k_means(X.astype(np.float64, copy=False), self.n_components, check_random_state(self.random_state))
-        n_distinct = len(np.unique(clusters.labels))
-        if n_distinct < self.n_components:
-            warnings.warn(
-                f"Number of distinct clusters ({n_distinct}) found smaller than n_clusters ({self.n_components}). "
-                "Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return clusters.centres
+        means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
+        return means
 
     def _check_and_set_n_features(self, X: Array) -> None:
         if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         known = getattr(self, "n_features", X.shape[1])
         if known != X.shape[1]:
             raise BayesError(f"Unexpected number of dimensions, got {X.shape[1]} but expected {known}")
@@ -659,7 +647,7 @@ class GaussianHMM(HmmContract):
     def _check(self) -> None:
         super()._check()
         if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}", culprit=self.covariance_type)
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
         self.means_ = np.asarray(self.means_, dtype=np.float64)
         if self.means_.ndim != 2 or len(self.means_) != self.n_components:
             raise BayesError(f"means_ must have one row for each state, and its shape is {self.means_.shape}")
@@ -667,13 +655,13 @@ class GaussianHMM(HmmContract):
 
 
 def _normal_form(means: Floats, variances: Floats) -> tuple[Floats, Floats, Floats]:
-    """(mean, precision, constant) (states, columns): ln of the density is constant − precision (x − mean)² / 2."""
+    """Return (mean, precision, constant); ln density is constant − precision (x − mean)² / 2."""
     constant = -0.5 * (LOG_TWO_PI + logspace.log(variances))
     return np.ascontiguousarray(means), np.ascontiguousarray(1.0 / variances), np.ascontiguousarray(constant)
 
 
 def _joint_densities(X: Floats, means: Floats, covariance: Floats) -> Floats:
-    """ln of the density (rows, states) under one covariance: columns are apart once they are turned by its root."""
+    """Return log densities, shape (n_rows, n_states), under one covariance."""
     root = _root(covariance)
     turned, turned_means = (np.asarray(np.linalg.solve(root, rows.T).T, dtype=np.float64) for rows in (X, means))
     scores = np.full((len(X), len(means)), -float(logspace.log(np.diagonal(root)).sum()))
@@ -683,14 +671,14 @@ def _joint_densities(X: Floats, means: Floats, covariance: Floats) -> Floats:
 
 
 def _are_definite(covariances: Floats) -> bool:
-    """Whether these are symmetric and positive definite."""
+    """Return True if all matrices are symmetric and positive definite."""
     matrices = covariances.reshape(-1, *covariances.shape[-2:])
     symmetric = np.allclose(matrices, np.swapaxes(matrices, 1, 2))
     return bool(symmetric and (np.linalg.eigvalsh(matrices) > 0).all())
 
 
 def _root(covariance: Floats) -> Floats:
-    """Its lower triangle whose square it is; a singular one is lifted a little."""
+    """Return the Cholesky factor; a singular matrix is lifted slightly."""
     for lifted in (covariance, covariance + LIFT * np.eye(len(covariance))):
         try:
             return np.asarray(np.linalg.cholesky(lifted), dtype=np.float64)

@@ -78,7 +78,6 @@ class Sentences:
             raise BayesError(
                 f"sentence {i + 1} has {n} words and {m} {what}s: give one {what} for each word"
                 + (" (strings were cut into words; give lists of words)" if m else ""),
-                place=f"sentence {i + 1}",
             )
 
 

@@ -76,8 +76,6 @@ def check_numbers(columns: Mapping[str, Column], starts: Ints) -> None:
             raise BayesError(
                 f"step {at - starts[i] + 1} of sequence {i + 1} is {what}{_in_column(name, columns)}: replace it by a "
                 "number or by a missing cell",
-                culprit=(name, float(x[at])),
-                place=(i + 1, at - int(starts[i]) + 1),
             )
 
 
@@ -98,7 +96,6 @@ def beside(labels: Any, starts: Ints) -> Column:
             raise BayesError(
                 f"sequence {i + 1} has {np.diff(starts)[i]} steps and {np.diff(theirs)[i]} labels: give one label for "
                 "each step, None where there is none",
-                place=f"sequence {i + 1}",
             )
         return column
     column = label_column(labels)[0]
@@ -175,9 +172,7 @@ def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], Ints]:
     array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
     if array.null_count:
         row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise BayesError(
-            f"row {row} has no {name!r}: each row says to which sequence it belongs", culprit=name, place=row
-        )
+        raise BayesError(f"row {row} has no {name!r}: each row says to which sequence it belongs")
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     encoded = array.dictionary_encode()
@@ -193,9 +188,7 @@ def _ranks(column: Column, name: str) -> Ints:
     array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
     if array.null_count:
         row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise BayesError(
-            f"row {row} has no {name!r}, which says where it stands in its sequence", culprit=name, place=row
-        )
+        raise BayesError(f"row {row} has no {name!r}, which says where it stands in its sequence")
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     return np.asarray(pc.rank(array, tiebreaker="first"), dtype=np.int64)
@@ -203,7 +196,7 @@ def _ranks(column: Column, name: str) -> Ints:
 
 def _no_column(name: str, what: str, names: list[str]) -> SchemaMismatch:
     known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
-    return SchemaMismatch(f"there is no column {name!r} for the {what} {known}", culprit=name)
+    return SchemaMismatch(f"there is no column {name!r} for the {what} {known}")
 
 
 # -- arrays ------------------------------------------------------------------------------------------
@@ -231,11 +224,9 @@ def _starts_of(lengths: Any, n_rows: int) -> Ints:
         raise BayesError(f"lengths are whole numbers, one for each sequence: got {str(lengths)[:60]}")
     if (listed < 0).any():
         i = int(np.argmax(listed < 0))
-        raise BayesError(
-            f"sequence {i + 1} has the length {listed[i]}: lengths are 0 or more", place=f"sequence {i + 1}"
-        )
+        raise BayesError(f"sequence {i + 1} has the length {listed[i]}: lengths are 0 or more")
     if listed.sum() != n_rows:
-        raise BayesError(f"the lengths sum to {listed.sum():,}, and there are {n_rows:,} steps", culprit="lengths")
+        raise BayesError(f"the lengths sum to {listed.sum():,}, and there are {n_rows:,} steps")
     return np.concatenate([[0], np.cumsum(listed, dtype=np.int64)])
 
 
@@ -340,7 +331,7 @@ def _no_sequence(i: int, one: Any, what: str) -> BayesError:
         hint = f"a list of symbols is meant, for letters list({one[:20]!r}); {ALONE}"
     else:
         hint = f"a list of steps is meant; {ALONE}"
-    return BayesError(f"sequence {i + 1} is {_shown(one)}: {hint}", place=f"sequence {i + 1}")
+    return BayesError(f"sequence {i + 1} is {_shown(one)}: {hint}")
 
 
 def _shown(value: Any) -> str:

@@ -187,7 +187,7 @@ class Sequences(Taken):
         """(The sequences without a column, that column with one cell a sequence); its cells must agree within each."""
         if name not in self.columns:
             known = ", ".join(self.columns)
-            raise BayesError(f"there is no column {name!r} (columns: {known})", culprit=name)
+            raise BayesError(f"there is no column {name!r} (columns: {known})")
         column = self.columns[name]
         empty = np.flatnonzero(self.lengths == 0)
         if len(empty):
@@ -199,7 +199,6 @@ class Sequences(Taken):
             raise BayesError(
                 f"column {name!r} holds more than one value in {self.name(i)}: the label of a whole sequence is the "
                 "same in all its rows",
-                culprit=name,
             )
         others = {other: cells for other, cells in self.columns.items() if other != name}
         return replace(self, columns=others), taken(column, self.starts[:-1])

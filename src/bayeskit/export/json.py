@@ -1,4 +1,4 @@
-"""A scoring form as plain JSON, in a form that does not change: docs/export.md says what each number means.
+"""Export to JSON: a stable format documented in docs/export.md.
 
 Numbers are written so that reading them gives the same bits. JSON has no −∞; null stands for it, a probability of zero.
 """
@@ -28,7 +28,7 @@ VERSION = 1
 
 
 def json_model(form: ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
-    """The form as dictionaries, lists, texts and numbers."""
+    """Return the form as plain JSON data; write it if a path is given."""
     data = {
         "format": "bayeskit scoring form",
         "version": VERSION,
@@ -46,7 +46,7 @@ def json_model(form: ScoringForm, path: str | Path | None = None) -> dict[str, A
 
 
 def numbers(array: npt.ArrayLike) -> Any:
-    """Lists of numbers, null for −∞.
+    """Convert an array to lists of numbers, null for −∞.
 
     >>> numbers([[0.5, -np.inf]])
     [[0.5, None]]

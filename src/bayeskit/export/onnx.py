@@ -1,4 +1,4 @@
-"""A scoring form as an ONNX file, in double: for servers that run ONNX and know nothing of counting.
+"""Export to ONNX, in double precision.
 
 Every column is an input of shape (rows, 1): texts as strings, where "" is missing unless it is a value; numbers, codes
 and truths as doubles, where NaN is missing (whole numbers beyond 2^53 as int64). Outputs are ``label`` (rows,) and
@@ -33,7 +33,7 @@ OWN = "bayeskit:"  # what is computed on the way has names of its own
 
 
 def onnx_library() -> Any:
-    """The library that writes ONNX, which comes with an extra of the package."""
+    """Import onnx, an optional dependency."""
     try:
         import onnx
     except ImportError as missing:
@@ -42,9 +42,9 @@ def onnx_library() -> Any:
 
 
 def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
-    """The bytes of the file, checked by the library that makes it."""
+    """Return the ONNX file as bytes, checked by onnx; write it if a path is given."""
     onnx = onnx_library()
-    graph = _Graph(onnx)
+    graph = _OnnxGraph(onnx)
     scores = graph.scores(form)
     graph.outputs(form, scores)
     helper = onnx.helper
@@ -59,8 +59,8 @@ def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
     return content
 
 
-class _Graph:
-    """The nodes, in the order in which they are computed."""
+class _OnnxGraph:
+    """ONNX graph under construction."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -73,27 +73,27 @@ class _Graph:
         self._codes: dict[str, str] = {}
 
     def op(self, kind: str, *arguments: str, **attributes: Any) -> str:
-        """A node; the name of what it gives."""
+        """Add a node; return the name of its output."""
         name = f"{OWN}{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, list(arguments), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """An array; its name."""
+        """Add a constant array; return its name."""
         name = f"{OWN}c{len(self.constants)}"
         array = np.asarray(values, dtype=dtype)
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
     def cast(self, name: str, to: str) -> str:
-        """Another type."""
+        """Cast to another type."""
         return self.op("Cast", name, to=getattr(self.onnx.TensorProto, to))
 
     def column(self, name: str, kind: str) -> str:
-        """The input of a column, (rows, 1); a column has one type."""
+        """Return the input of a column, shape (n_rows, 1)."""
         if name not in self._inputs:
             if name in ("label", "probabilities") or name.startswith(OWN) or not name:
-                raise BayesError(f"an input cannot be named {name!r}: rename the column", culprit=name)
+                raise BayesError(f"an input cannot be named {name!r}: rename the column")
             self._inputs[name] = kind
             element = getattr(self.onnx.TensorProto, kind)
             self.inputs.append(self.onnx.helper.make_tensor_value_info(name, element, ["rows", 1]))
@@ -102,7 +102,7 @@ class _Graph:
     # -- cells ---------------------------------------------------------------------------------------
 
     def number(self, column: str) -> str:
-        """A number (rows, 1); infinite and huge ones are refused."""
+        """Return a numeric input, shape (n_rows, 1); rows with infinite or huge numbers are rejected."""
         fresh = column not in self._inputs
         x = self.column(column, "DOUBLE")
         if fresh:
@@ -110,7 +110,7 @@ class _Graph:
         return x
 
     def code(self, coding: Coding) -> str:
-        """The code of each cell (rows,): 0 is missing, V + 1 a value never seen."""
+        """Return the code of each cell, shape (n_rows,): 0 is missing, V + 1 unseen."""
         key = coding.column
         if key not in self._codes:
             made = self._interval(coding) if coding.cuts is not None else self._value(coding)
@@ -143,7 +143,7 @@ class _Graph:
         if str in kinds:
             raise BayesError(f"column {coding.column!r} holds texts and numbers, and an input has one type")
         if float in kinds:
-            return self._among(coding)
+            return self._match_floats(coding)
         keys = [int(value) for value in coding.values]
         _refuse_beyond_64_bits(keys, f"column {coding.column!r}", coding.column)
         encoded = {"keys_int64s": keys, "values_int64s": codes, "default_int64": unseen}
@@ -159,8 +159,8 @@ class _Graph:
         code = self.op("Where", whole, code, self.constant(unseen, np.int64))
         return self.op("Where", gap, self.constant(0, np.int64), code)
 
-    def _among(self, coding: Coding) -> str:
-        """Numbers with fractions: compared with each value."""
+    def _match_floats(self, coding: Coding) -> str:
+        """Encode fractional numbers by comparison with each value."""
         x = self.column(coding.column, "DOUBLE")
         same = self.cast(self.op("Equal", x, self.constant([[float(v) for v in coding.values]])), "INT64")
         codes = self.constant([np.arange(1, coding.n_codes + 1)], np.int64)
@@ -172,7 +172,7 @@ class _Graph:
     # -- terms ---------------------------------------------------------------------------------------
 
     def scores(self, form: ScoringForm) -> str:
-        """z (rows, classes)."""
+        """Return the scores, shape (n_rows, n_classes)."""
         total = self.constant([form.base])
         for term in form.terms:
             total = self.op("Add", total, self._term(term))
@@ -186,7 +186,7 @@ class _Graph:
         if isinstance(term, ContextTerm):
             return self._contexts(term)
         if isinstance(term, WordsTerm):
-            raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut", culprit=term.name)
+            raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
         if isinstance(term, QuadraticTerm):
             away = self.op("Sub", x, self.constant([term.mean]))
@@ -199,7 +199,7 @@ class _Graph:
         return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
 
     def _contexts(self, term: ContextTerm) -> str:
-        """Down the tree of contexts as far as the parents' codes lead, then into the table that is there."""
+        """Follow the parents' codes down the tree of contexts, and look up the table reached."""
         child, n_slots = self.code(term.coding), term.coding.n_codes + 2
         sizes = [len(level.codes) for level in term.levels]
         flat = np.zeros((sum(sizes), n_slots, term.levels[0].tables.shape[2]))
@@ -223,7 +223,7 @@ class _Graph:
     # -- what is said --------------------------------------------------------------------------------
 
     def outputs(self, form: ScoringForm, scores: str) -> None:
-        """The first class within a tie of the best, and the probabilities."""
+        """Add the outputs: the first class within a tie of the best, and the probabilities."""
         best = self.op("ReduceMax", scores, axes=[1], keepdims=1)
         impossible = self.op("IsInf", best)
         slack = self.op("Mul", self.constant(TIE), self.op("Max", self.constant(1.0), self.op("Abs", best)))
@@ -259,6 +259,6 @@ class _Graph:
 
 
 def _refuse_beyond_64_bits(values: Sequence[Any], place: str, culprit: str) -> None:
-    """Whole numbers of ONNX have 64 bits."""
+    """Raise an error for integers beyond 64 bits."""
     if beyond := [value for value in values if not -(2**63) <= value < 2**63]:
-        raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text", culprit=culprit)
+        raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text")

@@ -1,4 +1,4 @@
-"""The scoring form: what a fitted model says of a row, as plain numbers that need no bayeskit to be read.
+"""Scoring form: a fitted model as plain numbers that can be evaluated without bayeskit.
 
     z_c = base_c + Σ_terms term_c(row)        P(c | row) = exp(z_c / T) / Σ_k exp(z_k / T)
 
@@ -16,19 +16,18 @@ import numpy as np
 
 from bayeskit.data.schema import DatePart, Schema
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
-from bayeskit.remedy import Remedy
 from bayeskit.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How the cells of a column become codes: 0 is missing, 1 … V are the values, V + 1 is a value never seen.
+    """Codes of the cells of a column: 0 is missing, 1 … V are the values, V + 1 is unseen.
 
     A column of numbers has ``cuts`` in place of values: code i is cuts[i − 2] < x ≤ cuts[i − 1], and none is unseen.
     """
@@ -40,13 +39,13 @@ class Coding:
 
     @property
     def n_codes(self) -> int:
-        """Values or intervals."""
+        """Number of values or intervals."""
         return len(self.values) if self.cuts is None else len(self.cuts) + 1
 
 
 @dataclass(frozen=True, eq=False)
 class TableTerm:
-    """A row of a table for each code: ``table`` (codes + 2, classes), first a missing cell, last a value never seen."""
+    """Score by code: ``table`` has shape (n_codes + 2, n_classes), first missing, last unseen."""
 
     name: str
     coding: Coding
@@ -54,13 +53,13 @@ class TableTerm:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it reads."""
+        """Columns that it reads."""
         return (self.coding.column,)
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticTerm:
-    """constant_c − ½ precision_c (x − mean_c)², all (classes,): a normal density. A missing number says nothing."""
+    """Normal density: constant_c − ½ precision_c (x − mean_c)², each (n_classes,). Missing numbers add 0."""
 
     name: str
     mean: Floats
@@ -69,13 +68,13 @@ class QuadraticTerm:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it reads."""
+        """Columns that it reads."""
         return (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTerm:
-    """present_c + slope_c (x − center), for a number that is there."""
+    """Linear score: present_c + slope_c (x − center) for a present number."""
 
     name: str
     center: float
@@ -84,13 +83,13 @@ class LinearTerm:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it reads."""
+        """Columns that it reads."""
         return (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
-    """Tables of a column where its first parents have some codes.
+class ContextTables:
+    """Tables of a column for each combination of codes of its first parents.
 
     ``codes`` (contexts, parents) and ``tables`` (contexts, values, classes).
     """
@@ -101,7 +100,7 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class ContextTerm:
-    """A column given its parents: the table of the longest context that is known says it.
+    """Score of a column given its parents, from the longest known context.
 
     ``levels[d]`` holds the contexts of the first d parents; that of none has one table. A cell that is missing or was
     never seen says nothing; neither does a parent, behind which no longer context is known.
@@ -110,17 +109,17 @@ class ContextTerm:
     name: str
     coding: Coding
     parents: tuple[Coding, ...]
-    levels: tuple[Context, ...]
+    levels: tuple[ContextTables, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it reads."""
+        """Columns that it reads."""
         return (self.coding.column, *(parent.column for parent in self.parents))
 
 
 @dataclass(frozen=True, eq=False)
 class WordShares:
-    """What words add by their share of a document's length: Σ (1 + ln n) · score / √Σ ((1 + ln n) · length)².
+    """Length-normalized word scores: Σ (1 + ln n) · score / √Σ ((1 + ln n) · length)².
 
     Single words and runs of several (``runs``) have each a sum and a length of their own; one of length 0 adds nothing.
     """
@@ -132,7 +131,7 @@ class WordShares:
 
 @dataclass(frozen=True, eq=False)
 class WordsTerm:
-    """Σ over the words of a document that are known: a weight times how often it stands there.
+    """Sum over the known words of a document: weight times count.
 
     With ``presence`` a word counts once. With ``repeats`` a word that stands there n times says
     (1 + ln n) · weight + ln n · repeat. With ``scale`` the sum is divided by the power ``scale`` of the number of
@@ -151,7 +150,7 @@ class WordsTerm:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column of documents; where words are in a table of their own, none is read."""
+        """Return no column: the words are in a table of their own."""
         return ()
 
 
@@ -160,7 +159,7 @@ Term = TableTerm | QuadraticTerm | LinearTerm | ContextTerm | WordsTerm
 
 @dataclass(frozen=True, eq=False)
 class ScoringForm:
-    """A whole model: classes in order, what is said before any cell, and the terms in the order of the columns.
+    """A whole model: classes, base scores, and terms in the order of the columns.
 
     ``prior`` (classes,) is what is said where every class is impossible, and None where nothing is; then ``refuses``
     says whether such a row is refused. ``temperature`` divides scores before they become probabilities.
@@ -178,17 +177,17 @@ class ScoringForm:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the data that are read, in the order of the terms."""
+        """Columns that are read, in the order of the terms."""
         return tuple(dict.fromkeys(name for term in self.terms for name in term.columns))
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns whose words are read."""
+        """Text columns that are read."""
         return tuple(term.name for term in self.terms if isinstance(term, WordsTerm))
 
 
 def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iterator[Term]:
-    """The term of each column of a kind that is used.
+    """Yield the term of each used column of a kind.
 
     A column of another kind (a kernel density, a Student, a Poisson) has no closed form that every database computes.
     """
@@ -207,11 +206,9 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
     elif columns.used:
         name = columns.used[0]
         raise BayesError(
-            f"column {name!r} is {columns.kind}, which has no closed form to carry elsewhere: fit it with ",
-            Remedy("numeric", {name: "gaussian"}),
-            " or ",
-            Remedy("numeric", {name: "histogram"}, short=True),
-            culprit=name,
+            f"column {name!r} is {columns.kind}, which has no closed form to export",
+            hint=f"fit it with {format_setting('numeric', {name: 'gaussian'})} or "
+            f"{format_setting('numeric', {name: 'histogram'})}",
         )
 
 
@@ -222,13 +219,12 @@ def coding(
     refuses_unseen: bool,
     cuts: tuple[float, ...] | None = None,
 ) -> Coding:
-    """How the cells of a column are read; parts of dates are refused, since databases keep other calendars."""
+    """Return how the cells of a column are read; raise an error for parts of dates."""
     role = schema.columns[name]
     if isinstance(role, DatePart):
         raise BayesError(
             f"column {name!r} is a part of the dates of {role.of!r}, which databases read each in a time zone of their "
             "own: make the part a column of the table, and fit on that",
-            culprit=name,
         )
     if cuts is not None:
         return Coding(name, (), tuple(cuts))
@@ -236,16 +232,16 @@ def coding(
 
 
 def context_term(name: str, table: ConditionalTable, codings: dict[str, Coding]) -> ContextTerm:
-    """A column given its parents, with the codes that lead to each of its contexts."""
+    """Return the term of a column given its parents."""
     contexts = table.contexts
     codes, sizes = np.zeros((1, 0), dtype=np.int64), [len(level) for level in contexts.counts]
     starts = np.cumsum([0, *sizes])
     flat = table.log_table.reshape(table.n_nodes, len(table.values) + 2, -1)[:, 1:-1]
-    levels = [Context(codes, flat[starts[0] : starts[1]])]
+    levels = [ContextTables(codes, flat[starts[0] : starts[1]])]
     for depth, (step, above) in enumerate(zip(contexts.steps, contexts.above, strict=True), 1):
         last = np.zeros(sizes[depth], dtype=np.int64)
         nodes, slots = np.nonzero(step >= 0)
         last[step[nodes, slots]] = slots
         codes = np.column_stack([codes[above], last])
-        levels.append(Context(codes, flat[starts[depth] : starts[depth + 1]]))
+        levels.append(ContextTables(codes, flat[starts[depth] : starts[depth + 1]]))
     return ContextTerm(name, codings[name], tuple(codings[parent] for parent in table.parents), tuple(levels))

@@ -1,4 +1,9 @@
-"""Names of a query's columns: those of the classes and of the evidence, told apart and short enough."""
+"""Export to SQL: one query that scores the rows of a table.
+
+The steps are common table expressions: cells, codes, scores, the best score, powers and probabilities. Where a database
+would compute a step's columns again at each use, the step is materialized (nested subqueries were forty times slower on
+PostgreSQL).
+"""
 
 from __future__ import annotations
 
@@ -15,15 +20,24 @@ from bayeskit.dialects.dialect import Dialect, as_dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
-from bayeskit.export.sql_lookups import ROWS, Cells, double, in_64_bits
-from bayeskit.export.sql_terms import CELLS, Join, Scores, TermWriter, WordTable, cell, relative_form, word_sums
+from bayeskit.export.sql_lookups import ROWS, CellReader, double_literal, in_64_bits
+from bayeskit.export.sql_terms import (
+    CELLS,
+    LookupJoin,
+    TermScores,
+    TermWriter,
+    WordTable,
+    cell,
+    relative_form,
+    word_sums,
+)
 from bayeskit.tolerance import TIE
 
 LONGEST = 60  # bytes: PostgreSQL cuts names after 63
 
 
 def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = ()) -> list[str]:
-    """A name for each thing, with a number where two would be one to a database that folds case, or be cut.
+    """Name columns: short enough, and distinct for databases that fold case.
 
     >>> result_names("p_", ["yes", "Yes", True, "a\\x00b"])
     ['p_yes', 'p_Yes_1', 'p_True', 'p_a\ufffdb']
@@ -42,44 +56,41 @@ def result_names(prefix: str, things: Sequence[object], taken: Iterable[str] = (
 
 
 def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str, ...]:
-    """The keys by which rows are known; a query without them is refused, since its rows have no order."""
+    """Check the key columns; at least one is needed since query results have no order."""
     given = (keys,) if isinstance(keys, str) else tuple(keys or ())
     if not given:
         raise BayesError("keys=: name the columns that say which row it is, since the rows of a query have no order")
     if twice := [key for i, key in enumerate(given) if key.casefold() in {k.casefold() for k in given[:i]}]:
-        raise BayesError(f"keys= names {twice[0]!r} twice", culprit=twice[0])
+        raise BayesError(f"keys= names {twice[0]!r} twice")
     if len(long := max(given, key=lambda key: len(key.encode())).encode()) > dialect.longest_name:
         raise BayesError(f"key {long.decode()!r} is longer than a name of {dialect.title} can be")
     return given
 
 
-def check_free(names: Iterable[str], keys: Sequence[str]) -> None:
-    """Refuse keys that are named as one of the results."""
+def check_keys_free(names: Iterable[str], keys: Sequence[str]) -> None:
+    """Raise an error if a key has the name of a result column."""
     taken = {name.casefold() for name in names}
     if clash := [key for key in keys if key.casefold() in taken]:
-        raise BayesError(
-            f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance", culprit=clash[0]
-        )
+        raise BayesError(f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance")
 
 
-def check_told_apart(columns: Iterable[str], dialect: Dialect) -> None:
-    """Refuse columns of the model that the database would read from one of its own."""
+def check_distinct_columns(columns: Iterable[str], dialect: Dialect) -> None:
+    """Raise an error if the database cannot distinguish two columns."""
     if alike := dialect.one_to_it(columns):
         raise BayesError(
             f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
             "called in the table",
-            culprit=alike[1],
         )
 
 
 def class_labels(classes: Sequence[Value]) -> list[object]:
-    """Classes as they stand in names: 3.0 is 3."""
+    """Return classes as they appear in names: 3.0 is 3."""
     return [int(c) if isinstance(c, float) and c.is_integer() else c for c in classes]
 
 
 @dataclass(frozen=True)
 class ScoringQuery:
-    """A query that scores every row of a table.
+    """SQL query that scores every row of a table.
 
     query: the SQL. dialect: of which database. keys: the columns that say which row it is.
     predicted: the column with the class. probabilities: for each class the column with P(class | row).
@@ -116,24 +127,23 @@ def scoring_query(
     evidence: bool = False,
     words: Mapping[str, WordTable] | None = None,
 ) -> ScoringQuery:
-    """The query by which a database says what the form says of each row of a table."""
+    """Return the query that scores the rows of a table."""
     of = as_dialect(dialect)
     named = dict(columns or {})
     if unknown := [name for name in named if name not in form.columns]:
         raise BayesError(
             f"columns= names {unknown[0]!r}, which the model does not read (it reads: {', '.join(form.columns)})",
-            culprit=unknown[0],
         )
-    check_told_apart(dict.fromkeys(named.get(name, name) for name in form.columns), of)
+    check_distinct_columns(dict.fromkeys(named.get(name, name) for name in form.columns), of)
     if evidence and len(form.classes) < 2:
         raise BayesError("there is one class only: there are no odds to give as evidence")
     shift = len(form.classes) > 1 and not can_be_impossible(form)
     form = relative_form(form) if shift else form
-    return _Query(form, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
+    return _QueryBuilder(form, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
 
 
 @dataclass
-class _Query:
+class _QueryBuilder:
     form: ScoringForm
     dialect: Dialect
     table: str | Sequence[str]
@@ -149,7 +159,7 @@ class _Query:
         names = result_names("p_", class_labels(form.classes), ["predicted", "against"])
         term_names = [term.name for term in form.terms] if self.evidence else []
         parts = result_names("evidence_", term_names)
-        check_free(["predicted", *names, *parts, *(["against"] if term_names else [])], self.keys)
+        check_keys_free(["predicted", *names, *parts, *(["against"] if term_names else [])], self.keys)
         query = self._query(names, dict(zip(term_names, parts, strict=True)))
         return ScoringQuery(
             self.dialect.sql(query),
@@ -164,7 +174,7 @@ class _Query:
     # -- steps ---------------------------------------------------------------------------------------
 
     def _query(self, names: list[str], parts: Mapping[str, str]) -> Node:
-        cells = Cells(self.dialect, self.columns)
+        cells = CellReader(self.dialect, self.columns)
         writer = TermWriter(self.dialect, cells, self.prefix)
         scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
         for alias, table in writer.lookups.tables.items():
@@ -195,7 +205,7 @@ class _Query:
 
     @cached_property
     def prefix(self) -> str:
-        """What the names of steps begin with, so that none is the name of a table that is read."""
+        """Prefix of the step names, so that none is the name of a table that is read."""
         tables = [self.table, *(words.table for words in self.words.values())]
         names = [
             str(part).strip('"').casefold() for t in tables for part in (t.split(".") if isinstance(t, str) else t)
@@ -205,22 +215,21 @@ class _Query:
             prefix += "_"
         return prefix
 
-    def _scores(self, writer: TermWriter, term: Any, position: int) -> Scores:
+    def _scores(self, writer: TermWriter, term: Any, position: int) -> TermScores:
         if not isinstance(term, WordsTerm):
             return writer.write(term)
         if term.name not in self.words:
             raise BayesError(
                 f"column {term.name!r} is text, and a query has no words: give words=, a table that has them",
-                culprit=term.name,
             )
         alias = f"{self.prefix}w{position}"
         self.steps += word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
         scores = writer.words(term, alias)
         joined = tuple(f"k{i}" for i in range(len(self.keys)))
-        scores.joins.append(Join(alias, joined, joined))
+        scores.joins.append(LookupJoin(alias, joined, joined))
         return scores
 
-    def _cells(self, cells: Cells) -> str:
+    def _cells(self, cells: CellReader) -> str:
         columns = [syntax.named(syntax.column(ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
         columns += [syntax.named(node, name) for name, node in cells.read.items()]
         if (condition := cells.refusal()) is not None:
@@ -229,8 +238,8 @@ class _Query:
         exp = syntax.sqlglot().exp
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
 
-    def _centred(self, cells: Cells, last: str) -> str:
-        """Numbers from their centres, and the squares of these."""
+    def _centred(self, cells: CellReader, last: str) -> str:
+        """Add centered numbers and their squares."""
         if not cells.centred:
             return last
         passed = [*self._key_names(), *cells.read]
@@ -240,7 +249,7 @@ class _Query:
         return self._step("centred", self._joined(columns, last, ()))
 
     def _codes(self, writer: TermWriter, last: str) -> str:
-        """Codes of the columns that are looked up in the context of others."""
+        """Add codes of columns that are looked up with their parents."""
         if not writer.codes:
             return last
         made = list(writer.codes.values())
@@ -255,7 +264,7 @@ class _Query:
             )
         return self._step("codes", self._joined(columns, last, joins))
 
-    def _joined(self, columns: list[Node], last: str, joins: Sequence[Join]) -> Node:
+    def _joined(self, columns: list[Node], last: str, joins: Sequence[LookupJoin]) -> Node:
         exp = syntax.sqlglot().exp
         select = exp.Select(expressions=columns).from_(syntax.table_name((last,), CELLS))
         for join in joins:
@@ -268,16 +277,16 @@ class _Query:
             select = select.join(syntax.table_name((join.alias,)), on=on, join_type="left", copy=False)
         return select
 
-    def _sums(self, scores: Sequence[Scores], last: str, cells: list[str], parts: Mapping[str, str]) -> str:
-        """z of each class, some terms at a time: a database joins so many tables and no more."""
-        groups = list(_grouped(scores, self.dialect.joins))
+    def _sums(self, scores: Sequence[TermScores], last: str, cells: list[str], parts: Mapping[str, str]) -> str:
+        """Add the scores of each class, some terms at a time because joins are limited."""
+        groups = list(_group_terms(scores, self.dialect.joins))
         n_classes = len(self.form.classes)
         for i, group in enumerate(groups):
             columns = [syntax.named(cell(name), name) for name in self._key_names()]
             if i < len(groups) - 1:
                 columns += [syntax.named(cell(name), name) for name in cells]
             for c in range(n_classes):
-                before = double(self.form.base[c], self.dialect) if i == 0 else cell(f"z{c}")
+                before = double_literal(self.form.base[c], self.dialect) if i == 0 else cell(f"z{c}")
                 if i == 0 and self.dialect.name != "postgres":
                     before = syntax.cast(before, "double")
                 added = [] if self.is_relative and c == 0 else [part.by_class[c] for _, part in group]
@@ -315,9 +324,11 @@ class _Query:
         return self._step("best", self._joined(columns, last, ()))
 
     def _least(self) -> Node:
-        """What a score must reach to be as good as the best."""
-        largest = syntax.called(self.dialect.greatest, double(1.0, self.dialect), syntax.called("ABS", cell("m")))
-        return syntax.minus(cell("m"), syntax.times(double(TIE, self.dialect), largest))
+        """Return the threshold for a tie with the best score."""
+        largest = syntax.called(
+            self.dialect.greatest, double_literal(1.0, self.dialect), syntax.called("ABS", cell("m"))
+        )
+        return syntax.minus(cell("m"), syntax.times(double_literal(TIE, self.dialect), largest))
 
     def _probabilities(self, last: str, names: list[str], parts: Mapping[str, str]) -> Node:
         n = len(self.form.classes)
@@ -345,33 +356,36 @@ class _Query:
         return self._joined(columns, last, ())
 
     def _power(self, c: int) -> Node:
-        """exp((z − m) / T), or the prior where every class is impossible."""
+        """Return exp((z − m) / T), or the prior if every class is impossible."""
         form, away = self.form, syntax.minus(cell(f"z{c}"), cell("m"))
-        tempered = away if form.temperature == 1 else syntax.over(away, double(form.temperature, self.dialect))
+        tempered = away if form.temperature == 1 else syntax.over(away, double_literal(form.temperature, self.dialect))
         branches = []
         if can_be_impossible(form):
-            instead = syntax.null() if form.prior is None else double(form.prior[c], self.dialect)
+            instead = syntax.null() if form.prior is None else double_literal(form.prior[c], self.dialect)
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
         if self.dialect.name == "postgres":
             branches.append(
-                (syntax.compared(tempered.copy(), "<", double(VANISHES, self.dialect)), double(0.0, self.dialect))
+                (
+                    syntax.compared(tempered.copy(), "<", double_literal(VANISHES, self.dialect)),
+                    double_literal(0.0, self.dialect),
+                )
             )
         power = syntax.called("EXP", tempered)
         return syntax.case(branches, power) if branches else power
 
     def _chosen(self) -> Node:
-        """The position of the first class whose score is as good as the best."""
+        """Return the position of the first class within a tie of the best."""
         form, n = self.form, len(self.form.classes)
         branches = []
         if can_be_impossible(form):
-            instead = syntax.null() if form.refuses_undecidable else syntax.whole(_first(form))
+            instead = syntax.null() if form.refuses_undecidable else syntax.whole(_fallback_class(form))
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
         least = self._least()
         branches += [(syntax.compared(cell(f"z{c}"), ">=", least.copy()), syntax.whole(c)) for c in range(n)]
         return syntax.case(branches)
 
     def _runner_up(self) -> Node:
-        """The position of the best of the other classes."""
+        """Return the position of the best other class."""
         n = len(self.form.classes)
         others = [
             syntax.case(
@@ -396,7 +410,7 @@ class _Query:
         )
 
     def _part(self, term: int) -> Node:
-        """The log odds of one term: of the predicted class against the runner-up."""
+        """Return the log odds of one term for the predicted class against the runner-up."""
         of = [
             syntax.case(
                 [(syntax.whole(c), cell(f"e{term}_{c}")) for c in range(len(self.form.classes))], of=cell(position)
@@ -404,16 +418,20 @@ class _Query:
             for position in ("a", "b")
         ]
         odds = syntax.minus(*of)
-        return odds if self.form.temperature == 1 else syntax.over(odds, double(self.form.temperature, self.dialect))
+        return (
+            odds
+            if self.form.temperature == 1
+            else syntax.over(odds, double_literal(self.form.temperature, self.dialect))
+        )
 
     def _class_of(self, position: str) -> Node:
         labels = [_label(label, self.form.classes, self.dialect) for label in self.form.classes]
         return syntax.case([(syntax.whole(c), label) for c, label in enumerate(labels)], of=cell(position))
 
 
-def _grouped(scores: Sequence[Scores], joins: int) -> Iterator[list[tuple[int, Scores]]]:
-    """Terms with their positions, in groups of no more joins than a database takes, and of no more sums."""
-    group: list[tuple[int, Scores]] = []
+def _group_terms(scores: Sequence[TermScores], joins: int) -> Iterator[list[tuple[int, TermScores]]]:
+    """Group terms so that each group needs no more joins than the database allows."""
+    group: list[tuple[int, TermScores]] = []
     size = 0
     for i, part in enumerate(scores):
         cost = max(len(part.joins), 1)
@@ -426,7 +444,7 @@ def _grouped(scores: Sequence[Scores], joins: int) -> Iterator[list[tuple[int, S
 
 
 def can_be_impossible(form: ScoringForm) -> bool:
-    """Whether some class can have probability zero."""
+    """Return True if some class can have probability zero."""
     tables: list[Any] = [form.base]
     for term in form.terms:
         if isinstance(term, TableTerm):
@@ -438,8 +456,8 @@ def can_be_impossible(form: ScoringForm) -> bool:
     return any(bool(np.isneginf(table).any()) for table in tables)
 
 
-def _first(form: ScoringForm) -> int:
-    """The class of a row that is impossible under all: by the prior, or the first where there is nothing to go by."""
+def _fallback_class(form: ScoringForm) -> int:
+    """Return the class of a row that is impossible under all classes: by the prior, or the first."""
     if form.prior is None:
         return 0
     with np.errstate(divide="ignore"):
@@ -451,12 +469,12 @@ def _first(form: ScoringForm) -> int:
 def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
     if isinstance(label, str):
         if not dialect.nul_in_text and "\x00" in label:
-            raise BayesError(f"class {label!r} holds a NUL, which no text of {dialect.title} can", culprit=label)
+            raise BayesError(f"class {label!r} holds a NUL, which no text of {dialect.title} can")
         return syntax.text(label, dialect)
     if isinstance(label, bool) and all(isinstance(c, bool) for c in classes):
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
     if dialect.name == "sqlite" and not in_64_bits(label):  # which would be a double there
-        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}", culprit=label)
+        raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
     return syntax.whole(int(label))

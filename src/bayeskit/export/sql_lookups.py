@@ -1,7 +1,7 @@
-"""Cells of a table as the model reads them: texts byte by byte, numbers as doubles, intervals by their codes.
+"""Cells and lookup tables of a scoring query.
 
-Each cell is a column of the first step of the query. What the model would refuse (an infinite number, a text where
-there were numbers) is a condition, under which the row gets no scores at all.
+Texts are compared byte by byte, numbers as doubles, intervals by their codes. Each cell is a column of the first step.
+A cell that the model rejects (an infinite number, a text among numbers) makes the row's scores NULL.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CENTRED = "r"  # the step of the cells, as the next one names it
 
 
 @dataclass
-class Cells:
-    """The columns that the first step of a query reads, each once; and when a row is refused."""
+class CellReader:
+    """Read the columns of the first step, each once, and collect conditions that reject a row."""
 
     dialect: Dialect
     columns: Mapping[str, str]  # where a column of the model has another name in the table
@@ -39,11 +39,11 @@ class Cells:
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
-        """The column as it stands in the table."""
+        """Return the raw column."""
         return syntax.column(ROWS, self.columns.get(column, column))
 
     def text(self, coding: Coding) -> str:
-        """Texts, booleans or numbers as they are compared with values; the name of the cell."""
+        """Return the cell name of a column that is compared with values."""
         kind = kind_of(coding)
         return self._named(coding.column, kind, lambda: self._comparable(coding, kind))
 
@@ -51,8 +51,8 @@ class Cells:
         raw, dialect = self.raw(coding.column), self.dialect
         if dialect.name == "sqlite":
             right = "text" if kind == "text" else "number"
-            self.refused.append(_stored(raw, _OTHER[right]))
-            cell = syntax.case([(_stored(raw, _OTHER[right]), syntax.null())], raw)
+            self.refused.append(_is_stored_as(raw, _OTHER_TYPES[right]))
+            cell = syntax.case([(_is_stored_as(raw, _OTHER_TYPES[right]), syntax.null())], raw)
             return dialect.text(cell) if kind == "text" else cell
         if kind == "text":
             return dialect.text(raw)
@@ -80,7 +80,7 @@ class Cells:
         return node if nan is None else syntax.called("NULLIF", node, nan)
 
     def number(self, column: str, center: float | None = None) -> str:
-        """A number as a double, NULL where it is missing; the name of the cell.
+        """Return the cell name of a number as a double, NULL if missing.
 
         With a centre it is taken from that, and 0 where it is missing; with _0 after the name it is 1 where it is there
         and else 0, with _2 its square.
@@ -100,8 +100,8 @@ class Cells:
         raw, exp = self.raw(column), syntax.sqlglot().exp
         x = syntax.cast(raw, "double")
         if self.dialect.name == "sqlite":
-            self.refused.append(_stored(raw, _OTHER["number"]))
-            x = syntax.case([(_stored(raw, _OTHER["number"]), syntax.null())], x)
+            self.refused.append(_is_stored_as(raw, _OTHER_TYPES["number"]))
+            x = syntax.case([(_is_stored_as(raw, _OTHER_TYPES["number"]), syntax.null())], x)
         present = self._without_nan(x)
         self.sizes.append(syntax.called("ABS", present))
         if self.dialect.name != "postgres":
@@ -112,7 +112,7 @@ class Cells:
         return syntax.case([(near, syntax.cast(syntax.number(0.0), "double")), (within, x.copy())])
 
     def refusal(self) -> Node | None:
-        """When a row has a cell that the model refuses; None where there can be none."""
+        """Return the condition under which the model rejects a row, None if there is none."""
         conditions = list(self.refused)
         if self.sizes:
             sizes = self.sizes
@@ -131,17 +131,17 @@ class Cells:
         return self._names[key]
 
 
-_OTHER = {"text": ("integer", "real", "blob"), "number": ("text", "blob")}
+_OTHER_TYPES = {"text": ("integer", "real", "blob"), "number": ("text", "blob")}
 
 
-def _stored(raw: Node, kinds: Sequence[str]) -> Node:
-    """Whether SQLite has stored a cell as one of these kinds; its columns have no types that hold."""
+def _is_stored_as(raw: Node, kinds: Sequence[str]) -> Node:
+    """Return the condition that SQLite stored a cell as one of these types."""
     exp = syntax.sqlglot().exp
     return exp.In(this=syntax.called("TYPEOF", raw), expressions=[exp.Literal.string(kind) for kind in kinds])
 
 
 def kind_of(coding: Coding) -> str:
-    """What the values of a column are to a database: "text", "boolean", "integer" or "float"."""
+    """Return the database type of the values: "text", "boolean", "integer" or "float"."""
     kinds = {type(value) for value in coding.values}
     if kinds <= {str}:
         return "text"
@@ -150,7 +150,6 @@ def kind_of(coding: Coding) -> str:
     if str in kinds:
         raise BayesError(
             f"column {coding.column!r} holds texts and numbers, and a column of a database has one type",
-            culprit=coding.column,
         )
     if not kinds <= {int, bool}:
         return "float"
@@ -159,7 +158,7 @@ def kind_of(coding: Coding) -> str:
 
 
 def value_node(value: Value, kind: str, dialect: Dialect) -> Node:
-    """A value as it is compared with a cell of this kind."""
+    """Return a value as a literal of this type."""
     if kind == "text":
         return dialect.value(str(value))
     if kind == "boolean":
@@ -168,14 +167,14 @@ def value_node(value: Value, kind: str, dialect: Dialect) -> Node:
 
 
 def storable(value: Value, dialect: Dialect) -> bool:
-    """Whether a column of the database can hold this value at all."""
+    """Return True if a column of the database can hold this value."""
     if isinstance(value, str):
         return dialect.nul_in_text or "\x00" not in value
     return dialect.name != "sqlite" or isinstance(value, float) or in_64_bits(value) or _is_double(value)
 
 
 def in_64_bits(value: Any) -> bool:
-    """Whether a number is one of the whole numbers that every database has."""
+    """Return True if a number fits in 64 bits."""
     return bool(-(2**63) <= value < 2**63)
 
 
@@ -184,8 +183,8 @@ def _is_double(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Key:
-    """A column of keys: what they are to a database ("text", "boolean", "integer" or "float"), and they themselves."""
+class LookupKey:
+    """Column of keys: type ("text", "boolean", "integer" or "float") and values."""
 
     kind: str
     values: Sequence[Value | None]
@@ -193,28 +192,28 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """A row for each key: ``keys`` by the names of their columns, ``scores`` (rows,) by the names of theirs."""
+    """Lookup table: ``keys`` by column name, ``scores`` of shape (n_rows,) by column name."""
 
-    keys: Mapping[str, Key]
+    keys: Mapping[str, LookupKey]
     scores: Mapping[str, Floats]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, keys first."""
+        """Column names, keys first."""
         return (*self.keys, *self.scores)
 
     def body(self, dialect: Dialect) -> Node:
-        """The table as SQL."""
+        """Return the table as SQL."""
         return self._lists(dialect) if dialect.unnests else self._rows(dialect)
 
     def _rows(self, dialect: Dialect) -> Node:
         exp = syntax.sqlglot().exp
         columns = [[_key(value, key.kind, dialect) for value in key.values] for key in self.keys.values()]
-        columns += [[double(score, dialect) for score in scores] for scores in self.scores.values()]
+        columns += [[double_literal(score, dialect) for score in scores] for scores in self.scores.values()]
         return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in zip(*columns, strict=True)])
 
     def _lists(self, dialect: Dialect) -> Node:
-        """Columns as lists that are unfolded side by side; numbers as one text, which is read much faster than each."""
+        """Return columns as unnested lists, which are parsed much faster than rows."""
         exp = syntax.sqlglot().exp
         columns = [_keys_in_a_list(key, dialect) for key in self.keys.values()]
         columns += [_numbers_in_a_list(map(repr, scores.tolist()), "double[]") for scores in self.scores.values()]
@@ -225,8 +224,8 @@ def _key(value: Value | None, kind: str, dialect: Dialect) -> Node:
     return syntax.null() if value is None else value_node(value, kind, dialect)
 
 
-def _keys_in_a_list(key: Key, dialect: Dialect) -> Node:
-    """The values of a key, of which one may be None: the missing cell."""
+def _keys_in_a_list(key: LookupKey, dialect: Dialect) -> Node:
+    """Return the values of a key as a list; None is the missing cell."""
     exp = syntax.sqlglot().exp
     if key.kind in ("integer", "float"):
         number = int if key.kind == "integer" else float
@@ -246,20 +245,20 @@ def _numbers_in_a_list(digits: Iterable[str], kind: str) -> Node:
 
 @dataclass
 class Lookups:
-    """The tables of a query by the names that they are given."""
+    """Lookup tables of a query by alias."""
 
     prefix: str = ""
     tables: dict[str, Lookup] = field(default_factory=dict)
 
     def add(self, table: Lookup) -> str:
-        """The name of a new table."""
+        """Add a table; return its alias."""
         alias = f"{self.prefix}l{len(self.tables)}"
         self.tables[alias] = table
         return alias
 
 
-def double(x: float, dialect: Dialect) -> Node:
-    """A score as a literal of the database's doubles."""
+def double_literal(x: float, dialect: Dialect) -> Node:
+    """Return a score as a double literal."""
     if np.isneginf(x):
         return dialect.minus_infinity()
     node = syntax.number(float(x))

@@ -1,9 +1,11 @@
-"""A scoring form with every score taken relative to the first class: the same probabilities for one class less of work.
+"""Terms of a scoring form as SQL expressions, one per class, with the tables to join.
+
+If no probability is zero, scores are taken relative to the first class, which saves the work of one class:
 
     P(c) ∝ exp(z_c) = exp(z_0) · exp(z_c − z_0)
 
-A difference of normals is a polynomial of the number, written around a centre near the means. Where a mean lies too
-many deviations from it, digits would cancel, and the difference is left as it is.
+A difference of normal densities is a polynomial in the number, written around a center near the means. If a mean is too
+many deviations away from the center, digits would cancel, and the difference stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import (
     Coding,
-    Context,
+    ContextTables,
     ContextTerm,
     LinearTerm,
     QuadraticTerm,
@@ -29,7 +31,16 @@ from bayeskit.export.scoring_form import (
     TableTerm,
     WordsTerm,
 )
-from bayeskit.export.sql_lookups import Cells, Key, Lookup, Lookups, double, kind_of, storable, value_node
+from bayeskit.export.sql_lookups import (
+    CellReader,
+    Lookup,
+    LookupKey,
+    Lookups,
+    double_literal,
+    kind_of,
+    storable,
+    value_node,
+)
 from bayeskit.typing import Floats
 
 APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
@@ -37,7 +48,7 @@ APART = 100.0  # nats between a mean and the centre: of differences of such, thi
 
 @dataclass(frozen=True, eq=False)
 class PolynomialTerm:
-    """constant_c + linear_c (x − center) + square_c (x − center)², all (classes,); a missing number says nothing."""
+    """Polynomial score: constant_c + linear_c (x − center) + square_c (x − center)², each (n_classes,)."""
 
     name: str
     center: float
@@ -47,20 +58,20 @@ class PolynomialTerm:
 
 
 def relative_form(form: ScoringForm) -> ScoringForm:
-    """The same form without the first class's own scores; as it is where a probability can be zero."""
+    """Return the form with scores relative to the first class."""
     if len(form.classes) < 2:
         return form
-    terms: tuple[Any, ...] = tuple(map(_relative, form.terms))
+    terms: tuple[Any, ...] = tuple(map(_relative_term, form.terms))
     return replace(form, base=form.base - form.base[0], terms=terms)
 
 
-def _relative(term: Any) -> Any:
+def _relative_term(term: Any) -> Any:
     if isinstance(term, TableTerm):
         return replace(term, table=term.table - term.table[:, :1])
     if isinstance(term, LinearTerm):
         return replace(term, slope=term.slope - term.slope[0], present=term.present - term.present[0])
     if isinstance(term, ContextTerm):
-        levels = (Context(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
+        levels = (ContextTables(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
         return replace(term, levels=tuple(levels))
     if isinstance(term, WordsTerm):
         repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
@@ -86,8 +97,8 @@ CELLS = "r"  # the step that has the cells, as later steps name it
 
 
 @dataclass(frozen=True)
-class Join:
-    """A table of the query itself, and the cells by which its row is found."""
+class LookupJoin:
+    """Join of a lookup table by cells of the row."""
 
     alias: str
     keys: tuple[str, ...]  # its columns
@@ -96,28 +107,30 @@ class Join:
 
 
 @dataclass
-class Scores:
-    """What a term adds to each class, what is joined for it, and when a row is refused."""
+class TermScores:
+    """Expressions of a term by class, its joins, and conditions that reject a row."""
 
     by_class: list[Node]
-    joins: list[Join] = field(default_factory=list)
+    joins: list[LookupJoin] = field(default_factory=list)
     refused: list[Node] = field(default_factory=list)
 
 
 def cell(name: str) -> Node:
-    """A cell of the row that is scored."""
+    """Return a cell of the scored row."""
     return syntax.column(CELLS, name)
 
 
 class TermWriter:
-    """Writes terms of all kinds, the cells that they read and the tables that they look up."""
+    """Write terms of all kinds, with the cells and lookup tables they need."""
 
-    def __init__(self, dialect: Dialect, cells: Cells, prefix: str = "") -> None:
+    def __init__(self, dialect: Dialect, cells: CellReader, prefix: str = "") -> None:
         self.dialect, self.cells, self.lookups = dialect, cells, Lookups(prefix)
-        self.codes: dict[tuple[str, bool], tuple[Node, list[Join]]] = {}  # made in a step between cells and scores
+        self.codes: dict[
+            tuple[str, bool], tuple[Node, list[LookupJoin]]
+        ] = {}  # made in a step between cells and scores
 
-    def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> Scores:
-        """What a term adds."""
+    def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> TermScores:
+        """Return the expressions of a term."""
         if isinstance(term, TableTerm):
             return self._intervals(term) if term.coding.cuts is not None else self._values(term)
         if isinstance(term, PolynomialTerm):
@@ -128,49 +141,49 @@ class TermWriter:
 
     # -- numbers -------------------------------------------------------------------------------------
 
-    def _polynomial(self, term: PolynomialTerm) -> Scores:
+    def _polynomial(self, term: PolynomialTerm) -> TermScores:
         x = self.cells.number(term.name, term.center)
         by_class = []
         for of_class in zip(term.constant, term.linear, term.square, strict=True):
             powers = zip(of_class, (f"{x}_0", x, f"{x}_2"), strict=True)
-            parts = [syntax.times(double(by, self.dialect), cell(power)) for by, power in powers if by]
-            by_class.append(syntax.total(parts) if parts else double(0.0, self.dialect))
-        return Scores(by_class)
+            parts = [syntax.times(double_literal(by, self.dialect), cell(power)) for by, power in powers if by]
+            by_class.append(syntax.total(parts) if parts else double_literal(0.0, self.dialect))
+        return TermScores(by_class)
 
-    def _quadratic(self, term: QuadraticTerm) -> Scores:
-        x, zero = self.cells.number(term.name), double(0.0, self.dialect)
+    def _quadratic(self, term: QuadraticTerm) -> TermScores:
+        x, zero = self.cells.number(term.name), double_literal(0.0, self.dialect)
         by_class = []
         for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
-            away = syntax.minus(cell(x), double(mean, self.dialect))
-            square = syntax.times(double(half, self.dialect), syntax.times(away, away.copy()))
-            by_class.append(syntax.minus(double(constant, self.dialect), square))
+            away = syntax.minus(cell(x), double_literal(mean, self.dialect))
+            square = syntax.times(double_literal(half, self.dialect), syntax.times(away, away.copy()))
+            by_class.append(syntax.minus(double_literal(constant, self.dialect), square))
         first = by_class[0]
         relative = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
-        return Scores([syntax.first_known(node, zero.copy()) for node in relative])
+        return TermScores([syntax.first_known(node, zero.copy()) for node in relative])
 
-    def _linear(self, term: LinearTerm) -> Scores:
-        x, zero = self.cells.number(term.name), double(0.0, self.dialect)
+    def _linear(self, term: LinearTerm) -> TermScores:
+        x, zero = self.cells.number(term.name), double_literal(0.0, self.dialect)
         by_class = []
         for slope, present in zip(term.slope, term.present, strict=True):
-            away = syntax.minus(cell(x), double(term.center, self.dialect))
-            there = syntax.times(double(slope, self.dialect), away)
-            there = syntax.plus(double(present, self.dialect), there) if present else there
+            away = syntax.minus(cell(x), double_literal(term.center, self.dialect))
+            there = syntax.times(double_literal(slope, self.dialect), away)
+            there = syntax.plus(double_literal(present, self.dialect), there) if present else there
             by_class.append(syntax.first_known(there, zero.copy()))
-        return Scores(by_class)
+        return TermScores(by_class)
 
-    def _intervals(self, term: TableTerm) -> Scores:
+    def _intervals(self, term: TableTerm) -> TermScores:
         x, cuts = self.cells.number(term.coding.column), term.coding.cuts or ()
         by_class = []
         for scores in term.table.T:
-            leaves = [double(score, self.dialect) for score in scores[1:-1]]
+            leaves = [double_literal(score, self.dialect) for score in scores[1:-1]]
             leaf = syntax.interval(cell(x), cuts, leaves)
-            missing = (syntax.is_null(cell(x)), double(scores[0], self.dialect))
+            missing = (syntax.is_null(cell(x)), double_literal(scores[0], self.dialect))
             by_class.append(syntax.case([missing], leaf))
-        return Scores(by_class)
+        return TermScores(by_class)
 
     # -- values --------------------------------------------------------------------------------------
 
-    def _values(self, term: TableTerm) -> Scores:
+    def _values(self, term: TableTerm) -> TermScores:
         name, kind, known = self.cells.text(term.coding), kind_of(term.coding), self._storable(term.coding)
         values = [value_node(value, kind, self.dialect) for _, value in known]
         rows = [code for code, _ in known]
@@ -181,30 +194,30 @@ class TermWriter:
                 syntax.case([(v.copy(), s) for v, s in of_class], other, of=cell(name)) if of_class else other
                 for of_class, other in zip(branches, rest, strict=True)
             ]
-            return Scores(by_class, [], self._refusals(term.coding, name, None))
+            return TermScores(by_class, [], self._refusals(term.coding, name, None))
         keys: list[Value | None] = [value for _, value in known]
         if self.dialect.joins_missing:
             keys, rows, rest = [*keys, None], [*rows, 0], self._doubles(term.table[-1])
-        alias = self.lookups.add(Lookup({"v": Key(kind, keys)}, _by_class(term.table[rows])))
+        alias = self.lookups.add(Lookup({"v": LookupKey(kind, keys)}, _class_columns(term.table[rows])))
         by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
-        join = Join(alias, ("v",), (name,), self.dialect.joins_missing)
-        return Scores(by_class, [join], self._refusals(term.coding, name, alias))
+        join = LookupJoin(alias, ("v",), (name,), self.dialect.joins_missing)
+        return TermScores(by_class, [join], self._refusals(term.coding, name, alias))
 
     def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
-        """(code, value) of the values that a column of the database can hold."""
+        """Return (code, value) of the values that the database can store."""
         return [(i + 1, v) for i, v in enumerate(coding.values) if storable(v, self.dialect)]
 
     def _otherwise(self, name: str, missing: float, unseen: float) -> Node:
         if missing == unseen:
-            return double(unseen, self.dialect)
-        gap = (syntax.is_null(cell(name)), double(missing, self.dialect))
-        return syntax.case([gap], double(unseen, self.dialect))
+            return double_literal(unseen, self.dialect)
+        gap = (syntax.is_null(cell(name)), double_literal(missing, self.dialect))
+        return syntax.case([gap], double_literal(unseen, self.dialect))
 
     def _doubles(self, scores: Floats) -> list[Node]:
-        return [double(score, self.dialect) for score in scores]
+        return [double_literal(score, self.dialect) for score in scores]
 
     def _refusals(self, coding: Coding, name: str, alias: str | None) -> list[Node]:
-        """Where values that were never seen are refused: the cell is there, and no value is it."""
+        """Return the condition that rejects unseen values, if they are rejected."""
         if not coding.refuses_unseen:
             return []
         exp = syntax.sqlglot().exp
@@ -217,16 +230,16 @@ class TermWriter:
 
     # -- contexts ------------------------------------------------------------------------------------
 
-    def _contexts(self, term: ContextTerm) -> Scores:
-        """The tables of all levels are joined; the longest context that has a row says it."""
+    def _contexts(self, term: ContextTerm) -> TermScores:
+        """Join the tables of all levels; the longest known context counts."""
         child, parents = self._code(term.coding), [self._code(parent) for parent in term.parents]
         joins, aliases = [], []
         for depth, level in enumerate(term.levels):
             alias = self._level(level)
             keys = ("v", *(f"p{d}" for d in range(depth)))
-            joins.append(Join(alias, keys, (child, *parents[:depth])))
+            joins.append(LookupJoin(alias, keys, (child, *parents[:depth])))
             aliases.append(alias)
-        zero = double(0.0, self.dialect)
+        zero = double_literal(0.0, self.dialect)
         by_class = [
             syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(aliases)), zero.copy())
             for c in range(term.levels[0].tables.shape[2])
@@ -234,22 +247,24 @@ class TermWriter:
         refused: list[Node] = []
         if term.coding.refuses_unseen:
             refused = [syntax.compared(cell(child), "=", syntax.whole(-1))]
-        return Scores(by_class, joins, refused)
+        return TermScores(by_class, joins, refused)
 
-    def _level(self, level: Context) -> str:
+    def _level(self, level: ContextTables) -> str:
         n_contexts, n_values, n_classes = level.tables.shape
-        keys = {"v": Key("integer", np.tile(np.arange(1, n_values + 1), n_contexts).tolist())}
-        keys |= {f"p{d}": Key("integer", np.repeat(codes, n_values).tolist()) for d, codes in enumerate(level.codes.T)}
-        return self.lookups.add(Lookup(keys, _by_class(level.tables.reshape(-1, n_classes))))
+        keys = {"v": LookupKey("integer", np.tile(np.arange(1, n_values + 1), n_contexts).tolist())}
+        keys |= {
+            f"p{d}": LookupKey("integer", np.repeat(codes, n_values).tolist()) for d, codes in enumerate(level.codes.T)
+        }
+        return self.lookups.add(Lookup(keys, _class_columns(level.tables.reshape(-1, n_classes))))
 
     def _code(self, coding: Coding) -> str:
-        """The name of the code of a column: NULL where it is missing, −1 where the value was never seen."""
+        """Return the name of a column's code: NULL if missing, −1 if unseen."""
         key = (coding.column, coding.cuts is None)
         if key not in self.codes:
             self.codes[key] = self._made_code(coding)
         return f"b{list(self.codes).index(key)}"
 
-    def _made_code(self, coding: Coding) -> tuple[Node, list[Join]]:
+    def _made_code(self, coding: Coding) -> tuple[Node, list[LookupJoin]]:
         if coding.cuts is not None:
             x = self.cells.number(coding.column)
             leaves = [syntax.whole(code) for code in range(1, coding.n_codes + 1)]
@@ -262,39 +277,39 @@ class TermWriter:
             pairs = [(value_node(value, kind, self.dialect), syntax.whole(code)) for code, value in known]
             return (syntax.case(pairs, unseen, of=cell(name)) if pairs else unseen), []
         codes, values = zip(*known, strict=True)
-        alias = self.lookups.add(Lookup({"v": Key(kind, values), "code": Key("integer", codes)}, {}))
-        return syntax.first_known(syntax.column(alias, "code"), unseen), [Join(alias, ("v",), (name,))]
+        alias = self.lookups.add(Lookup({"v": LookupKey(kind, values), "code": LookupKey("integer", codes)}, {}))
+        return syntax.first_known(syntax.column(alias, "code"), unseen), [LookupJoin(alias, ("v",), (name,))]
 
     # -- words ---------------------------------------------------------------------------------------
 
-    def words(self, term: WordsTerm, alias: str) -> Scores:
-        """What the sums over the words of a document add; they are made in a step of their own."""
-        zero, by_class = double(0.0, self.dialect), []
+    def words(self, term: WordsTerm, alias: str) -> TermScores:
+        """Return the expressions for the word sums of a document."""
+        zero, by_class = double_literal(0.0, self.dialect), []
         n_classes = term.weights.shape[1]
         for c in range(n_classes):
             score = syntax.column(alias, f"s{c}")
             if term.scale:
                 power = syntax.called(
-                    "POWER", syntax.cast(syntax.column(alias, "u"), "double"), double(-term.scale, self.dialect)
+                    "POWER", syntax.cast(syntax.column(alias, "u"), "double"), double_literal(-term.scale, self.dialect)
                 )
                 score = syntax.times(score, power)
             if term.present is not None:
-                score = syntax.plus(score, double(term.present[c], self.dialect))
+                score = syntax.plus(score, double_literal(term.present[c], self.dialect))
             for part in () if term.shares is None else ("w", "m"):
                 score = syntax.plus(score, self._share(alias, part, c))
             by_class.append(syntax.first_known(score, zero.copy()))
-        return Scores(by_class)
+        return TermScores(by_class)
 
     def _share(self, alias: str, part: str, c: int) -> Node:
-        """A sum over words, by the length of the document in these words; nothing where that is 0."""
+        """Return a sum over words divided by the document length, 0 for length 0."""
         square = syntax.column(alias, f"{part}q")
         share = syntax.over(syntax.column(alias, f"{part}{c}"), syntax.called("SQRT", square))
-        there = syntax.compared(square.copy(), ">", double(0.0, self.dialect))
-        return syntax.case([(there, share)], double(0.0, self.dialect))
+        there = syntax.compared(square.copy(), ">", double_literal(0.0, self.dialect))
+        return syntax.case([(there, share)], double_literal(0.0, self.dialect))
 
 
-def _by_class(table: Floats) -> dict[str, Floats]:
-    """Columns of scores (rows, classes), each by its name."""
+def _class_columns(table: Floats) -> dict[str, Floats]:
+    """Return the columns of scores of shape (n_rows, n_classes) by name."""
     return {f"s{c}": scores for c, scores in enumerate(table.T)}
 
 
@@ -303,7 +318,7 @@ Step = tuple[str, tuple[str, ...], Node]
 
 @dataclass(frozen=True)
 class WordTable:
-    """A table that has the words of documents, cut as the model cuts them: a row for each document and word.
+    """Table with one row per document and word, tokenized as the model does.
 
     table: its name, as SQL writes it. word: the column with the word. count: that with the number of times it stands in
     the document; None where each row is one occurrence. keys: the columns that say which document it is, in the order
@@ -317,7 +332,7 @@ class WordTable:
 
 
 def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
-    """The table of each text, as a user names them: one for the only text, or a mapping from columns.
+    """Return the word table of each text column.
 
     >>> word_tables("words", ["review"])["review"].word
     'word'
@@ -331,12 +346,12 @@ def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
             + (f", name a table for each of {', '.join(texts)}" if texts else "")
         )
     if unknown := [name for name in given if name not in texts]:
-        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model", culprit=unknown[0])
+        raise BayesError(f"words= names {unknown[0]!r}, which is no text of the model")
     return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
 
 
 def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
-    """Steps; the last one, ``alias``, has for each document with known words the sum of each class and their number."""
+    """Return the steps that sum words; the last one has the sums of each document."""
     exp = syntax.sqlglot().exp
     theirs = tuple(words.keys or keys)
     names = [f"k{i}" for i in range(len(keys))]
@@ -351,7 +366,7 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
         for part, is_in in (("w", single), ("m", 1.0 - single)):
             scores |= {f"{part}{c}": is_in * term.shares.scores[known, c] for c in range(n_classes)}
             scores[f"{part}q"] = is_in * term.shares.lengths[known]
-    lookup = Lookup({"v": Key("text", [term.words[i] for i in known])}, scores)
+    lookup = Lookup({"v": LookupKey("text", [term.words[i] for i in known])}, scores)
     steps: list[Step] = [(table, lookup.columns, lookup.body(dialect))]
 
     word = dialect.text(syntax.column("w", words.word))
@@ -363,22 +378,22 @@ def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str]
     steps.append((bags, (), bag))
 
     sums = [syntax.named(syntax.column("g", name), name) for name in names]
-    sums += [syntax.named(exp.Sum(this=_said(term, c, table, dialect)), f"s{c}") for c in range(n_classes)]
+    sums += [syntax.named(exp.Sum(this=_word_score(term, c, table, dialect)), f"s{c}") for c in range(n_classes)]
     sums.append(syntax.named(exp.Count(this=exp.Star()), "u"))
     if term.shares is not None:
         sums += [syntax.named(exp.Sum(this=node), name) for name, node in _shares(n_classes, table, dialect).items()]
     select = exp.Select(expressions=sums).from_(syntax.table_name((bags,), "g"))
     on = syntax.compared(syntax.column("g", "word"), "=", syntax.column(table, "v"))
     select = select.join(syntax.table_name((table,)), on=on, join_type="inner", copy=False)
-    select.set("where", exp.Where(this=syntax.compared(syntax.column("g", "n"), ">", double(0.0, dialect))))
+    select.set("where", exp.Where(this=syntax.compared(syntax.column("g", "n"), ">", double_literal(0.0, dialect))))
     select.set("group", exp.Group(expressions=[syntax.column("g", name) for name in names]))
     steps.append((alias, (), select))
     return steps
 
 
 def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
-    """What one word adds to the sums of single words (w) and of runs (m), and to the squares of their lengths."""
-    by = syntax.plus(double(1.0, dialect), syntax.called("LN", syntax.column("g", "n")))
+    """Return what one word adds to the sums of words (w), n-grams (m) and squared lengths."""
+    by = syntax.plus(double_literal(1.0, dialect), syntax.called("LN", syntax.column("g", "n")))
     added: dict[str, Node] = {}
     for part in ("w", "m"):
         for c in range(n_classes):
@@ -388,11 +403,11 @@ def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
     return added
 
 
-def _said(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
-    """What one word of a document adds to a class."""
+def _word_score(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
+    """Return what one word adds to the score of a class."""
     weight = syntax.column(table, f"s{c}")
     if term.repeats is not None:
         log_n = syntax.called("LN", syntax.column("g", "n"))
-        once = syntax.times(syntax.plus(double(1.0, dialect), log_n), weight)
+        once = syntax.times(syntax.plus(double_literal(1.0, dialect), log_n), weight)
         return syntax.plus(once, syntax.times(log_n.copy(), syntax.column(table, f"r{c}")))
     return weight if term.presence else syntax.times(syntax.column("g", "n"), weight)

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import BayesError, format_setting, with_article
 from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.remedy import Remedy
 
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
     from bayeskit.data.vocabulary import Value
-    from bayeskit.network.answers import Answer, Distribution, Shares
+    from bayeskit.network.answers import Distribution, ShareAnswer, ValueShares
     from bayeskit.network.network import BayesianNetwork
-    from bayeskit.network.query import Domain, Query
+    from bayeskit.network.query import Domain, ProbabilityQuery
 
 Record = dict[str, Any]
 
@@ -85,7 +84,7 @@ def ask(
     elif probability is not None or count is not None:
         record = of_table(open_source(of), query, probability, count)
     else:
-        record = of_data(open_source(of), query, level)
+        record = answer_from_data(open_source(of), query, level)
     return reply_of(record)
 
 
@@ -96,38 +95,38 @@ def reply_of(record: Record) -> Reply:
     return Reply(record["query"], record.get("probability"), record.get("mean"), whole, record)
 
 
-def of_data(source: Source, query: Query, level: float = 0.95) -> Record:
+def answer_from_data(source: Source, query: ProbabilityQuery, level: float = 0.95) -> Record:
     """The answer of data: the share, the rows behind it, its interval, and the rows left out."""
     from bayeskit.network import answers
 
-    answer = answers.of_data(source, query)
+    answer = answers.answer_from_data(source, query)
     record: Record = {"query": query.text.strip()}
-    if isinstance(answer, answers.Answer):
+    if isinstance(answer, answers.ShareAnswer):
         record |= {"probability": answer.probability, "matching": answer.n_both}
-    elif isinstance(answer, answers.Mean):
+    elif isinstance(answer, answers.MeanAnswer):
         record |= {"mean": answer.mean, "standard_deviation": answer.standard_deviation}
         record["standard_error"] = answer.standard_error
     else:
         record |= {"variable": answer.variable, "distribution": [_share(answer, v, level) for v in answer.counts]}
     record |= {"of": answer.n_condition, "rows": answer.n_rows, "left_out": answer.n_left_out}
-    if isinstance(answer, answers.Answer):
+    if isinstance(answer, answers.ShareAnswer):
         record["interval"] = _interval(answer, level)
     weights = [name for name in ("probability", "count") if name in source.kinds and name not in query.columns]
     return record | {"weights": weights}
 
 
-def _share(shares: Shares, value: Value, level: float) -> Record:
+def _share(shares: ValueShares, value: Value, level: float) -> Record:
     answer = shares.of(value)
     interval = _interval(answer, level)
     return {"value": value, "probability": answer.probability, "matching": answer.n_both, "interval": interval}
 
 
-def _interval(answer: Answer, level: float) -> Record:
+def _interval(answer: ShareAnswer, level: float) -> Record:
     low, high = answer.interval(level)
     return {"level": level, "low": low, "high": high}
 
 
-def of_table(source: Source, query: Query, probability: str | None, count: str | None) -> Record:
+def of_table(source: Source, query: ProbabilityQuery, probability: str | None, count: str | None) -> Record:
     """The answer of a table of a distribution."""
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.query import Domain
@@ -137,13 +136,13 @@ def of_table(source: Source, query: Query, probability: str | None, count: str |
     return _exact(query, domains, joint.probability, joint.distribution) | {"cells": joint.n_cells}
 
 
-def of_network(n: BayesianNetwork, query: Query) -> Record:
+def answer_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> Record:
     """The answer of a network."""
     return _exact(query, n.domains, n.query, n.distribution) | {"nodes": len(n.nodes)}
 
 
 def _exact(
-    query: Query,
+    query: ProbabilityQuery,
     domains: Mapping[str, Domain],
     probability: Callable[[str], float],
     distribution: Callable[[str], Distribution],
@@ -161,16 +160,16 @@ def _exact(
     return record | {"variable": whole.variable, "distribution": listed}
 
 
-def of_model(model: Any, query: Query) -> Record:
+def of_model(model: Any, query: ProbabilityQuery) -> Record:
     """The answer of a saved model: of a joint distribution by its cells, of all others by a network."""
     if type(model).__name__ == "JointDistribution":
         return {"query": query.text.strip(), "probability": model.probability(query.text), "cells": model.n_cells}
     network = network_of(model)
     refuse_untabled(model, network, query)
-    return of_network(network, query)
+    return answer_from_network(network, query)
 
 
-def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
+def refuse_untabled(model: Any, network: BayesianNetwork, query: ProbabilityQuery) -> None:
     """A column that the model knows, but not as a table of values."""
     from bayeskit.network.query import leaves
 
@@ -180,9 +179,8 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: Query) -> None:
         if leaf.column in columns and leaf.column not in network.states:
             role = columns[leaf.column].name
             why = {"numeric": "it is measured, not counted", "ignore": "it is ignored"}.get(role, f"it is {role}")
-            fit = ("fit it with ", Remedy("numeric", "histogram"), ", or ") if role == "numeric" else ()
-            refusal = f"the model holds no table of {leaf.column!r} ({why}): "
-            raise query.error(leaf.at, refusal, *fit, "ask the data")
+            fit = f"fit it with {format_setting('numeric', 'histogram')}, or " if role == "numeric" else ""
+            raise query.error(leaf.at, f"the model holds no table of {leaf.column!r} ({why}): {fit}ask the data")
 
 
 def lines(record: Record) -> list[str]:

@@ -21,15 +21,14 @@ from bayeskit.data.source import Responsibilities
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.words.unlabelled_em import balanced
+from bayeskit.estimate.words.unlabeled_em import balanced
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
-from bayeskit.models.text.classifier import TextClassifier
-from bayeskit.models.text.recipes import recipe_named
-from bayeskit.models.text.unlabelled import DocumentModel, check_learns_unlabelled, fit_documents
+from bayeskit.models.text.classifier import RECIPES, TextClassifier
+from bayeskit.models.text.unlabeled import DocumentModel, check_learns_unlabeled, fit_documents
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tolerance import CONVERGED
 from bayeskit.typing import Array, Floats
@@ -116,7 +115,7 @@ class SemiSupervised(Composite, PredictsClasses):
         labels = _labels(rows, self.unlabelled)
         known = np.array([label is not None for label in labels], dtype=bool)
         if isinstance(model, TextClassifier) and known.any() and not known.all():
-            check_learns_unlabelled(model)
+            check_learns_unlabeled(model)
         if not known.any():
             estimator, history = self._mixture(model, rows)
             comparison = None
@@ -163,7 +162,7 @@ class SemiSupervised(Composite, PredictsClasses):
         known = codes >= 0
         if known.all():
             return self._alone(model, rows, codes, classes), []
-        if isinstance(model, TextClassifier) and recipe_named(model.recipe).weights_by_em:
+        if isinstance(model, TextClassifier) and RECIPES[model.recipe].learns_by_weighted_em:
             weight = 0.3 if self.weight is None else self.weight
             return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
         start = np.zeros((rows.n_rows, len(classes)))
@@ -234,7 +233,7 @@ class SemiSupervised(Composite, PredictsClasses):
     def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
             raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
-        if isinstance(model, TextClassifier) and not recipe_named(model.recipe).plain_counts:
+        if isinstance(model, TextClassifier) and not RECIPES[model.recipe].counts_words:
             raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
         rng = np.random.default_rng(self.random_state)
         classes = tuple(range(self.n_classes))

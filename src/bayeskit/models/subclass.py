@@ -41,9 +41,9 @@ from bayeskit.models.base.joint_scores import KnowsJoint
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
-from bayeskit.models.ensemble.progress import Bar, check_progress
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.progress import Bar, check_progress
 from bayeskit.remedy import OtherModel
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally

@@ -1,4 +1,4 @@
-"""The answer to ``P(vote | sex = F)``: the probability of every value of a variable."""
+"""Answers to queries: from a network by inference, from data by counting."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from bayeskit.estimate.conjugate import BetaBernoulli
 from bayeskit.nearest import nearest
 from bayeskit.network.query import (
     IS_MISSING,
-    Comparison,
+    ColumnComparison,
     Domain,
     Negation,
-    Query,
+    ProbabilityQuery,
     Statement,
     check_numbers,
     compare,
     conjuncts,
     evaluate,
-    holds,
-    impossible,
+    impossible_condition_error,
     leaves,
-    no_mean,
+    no_mean_error,
     number,
-    unknown_column,
+    unknown_column_error,
+    values_where,
 )
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -62,18 +62,18 @@ class Distribution(Drawable):
         return float(self.probabilities[self.values.index(value)])
 
     def table(self) -> Table:
-        """A row a value."""
+        """Return a table with one row per value."""
         values = [str(value) if isinstance(value, bool) else value for value in self.values]
         return Table({self.variable: values, "probability": self.probabilities.tolist()})
 
     @property
     def mean(self) -> float:
-        """Σ value · P(value), of a variable of numbers."""
+        """Mean of a numeric variable."""
         return float(self._numbers @ self.probabilities)
 
     @property
     def standard_deviation(self) -> float:
-        """The root of the mean squared distance to the mean."""
+        """Standard deviation of a numeric variable."""
         return sqrt(float((self._numbers - self.mean) ** 2 @ self.probabilities))
 
     @property
@@ -90,8 +90,8 @@ if TYPE_CHECKING:
 # -- a network ----------------------------------------------------------------------------------------
 
 
-def of_network(n: BayesianNetwork, query: Query) -> float:
-    """P(event | condition) by a network.
+def answer_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> float:
+    """Return P(event | condition) by a network.
 
     Parts of the question that are about one variable become findings on it; a table is made only over the variables
     that "or" and "not" tie together. Where that table would be too large, the opposite event may need a smaller one.
@@ -108,44 +108,44 @@ def of_network(n: BayesianNetwork, query: Query) -> float:
             raise problem from None
 
 
-def distribution_of_network(n: BayesianNetwork, query: Query) -> Distribution:
-    """P(variable = value | condition) of each value, by a network."""
+def distribution_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> Distribution:
+    """Return P(variable = value | condition) of each value by a network."""
     _check_columns(n, query)
     if query.variable is None:
         raise query.error(0, "the name of one node alone is expected before the bar: P(name | condition)")
     name = query.variable.column
     if query.asks == "E":
         check_numbers(query, n.domains[name])
-    side = _Side(n, query, [] if query.condition is None else conjuncts(query.condition))
+    side = _Conjunction(n, query, [] if query.condition is None else conjuncts(query.condition))
     tied, table, log_p = side.table(n.reader.index[name])
     shares = np.moveaxis(table, tied.index(n.reader.index[name]), -1)
     shares = shares.reshape(-1, shares.shape[-1]).sum(axis=0)
     if log_p == -np.inf or not shares.sum() > 0:
-        raise impossible(query)
+        raise impossible_condition_error(query)
     return Distribution(name, n.states[name], np.asarray(shares / shares.sum(), dtype=np.float64))
 
 
-def _check_columns(n: BayesianNetwork, query: Query) -> None:
+def _check_columns(n: BayesianNetwork, query: ProbabilityQuery) -> None:
     for column in query.columns:
         if column not in n.states:
-            raise unknown_column(query, column, n.nodes)
+            raise unknown_column_error(query, column, n.nodes)
 
 
-def _ratio(n: BayesianNetwork, query: Query, event: Statement) -> float:
-    condition = _Side(n, query, [] if query.condition is None else conjuncts(query.condition))
-    both = _Side(n, query, [*([] if query.condition is None else conjuncts(query.condition)), *conjuncts(event)])
+def _ratio(n: BayesianNetwork, query: ProbabilityQuery, event: Statement) -> float:
+    condition = _Conjunction(n, query, [] if query.condition is None else conjuncts(query.condition))
+    both = _Conjunction(n, query, [*([] if query.condition is None else conjuncts(query.condition)), *conjuncts(event)])
     log_condition = condition.log_probability()
     if log_condition == -np.inf:
-        raise impossible(query)
+        raise impossible_condition_error(query)
     return min(1.0, float(logspace.exp(both.log_probability() - log_condition)))
 
 
 @dataclass
-class _Side:
-    """Statements that hold together: findings on single variables, and the rest, which ties several."""
+class _Conjunction:
+    """Conjunction of statements: likelihoods of single variables, and statements over several."""
 
     n: BayesianNetwork
-    query: Query
+    query: ProbabilityQuery
     statements: list[Statement]
     likelihoods: dict[int, Floats] = field(default_factory=dict)
     rest: list[Statement] = field(default_factory=list)
@@ -160,23 +160,23 @@ class _Side:
             mask = evaluate(statement, self._holds).astype(np.float64)
             self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
-    def _holds(self, comparison: Comparison) -> Bools:
-        return holds(self.query, comparison, self.n.domains[comparison.column])
+    def _holds(self, comparison: ColumnComparison) -> Bools:
+        return values_where(self.query, comparison, self.n.domains[comparison.column])
 
     def log_probability(self) -> float:
-        """log P(all statements)."""
+        """Return ln P(all statements)."""
         _, table, log_p = self.table()
         if not self.rest or log_p == -np.inf:
             return log_p
         return float(log_p + logspace.log(table.sum()))
 
     def table(self, *nodes: int) -> tuple[list[int], Floats, float]:
-        """(variables, the table of these where the statements that tie some hold, log P(the others))"""
+        """Return the tied variables, their table where the statements hold, and ln P(the others)."""
         tied = sorted({self.n.reader.index[leaf.column] for one in self.rest for leaf in leaves(one)}.union(nodes))
         table, log_p = self.n.joint_table(tied, self.likelihoods)
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
 
-        def spread(comparison: Comparison) -> Bools:
+        def spread(comparison: ColumnComparison) -> Bools:
             shape = [1] * len(tied)
             shape[axis[comparison.column]] = -1
             return self._holds(comparison).reshape(shape)
@@ -193,8 +193,8 @@ LISTED = 1000  # different numbers whose shares are listed; a measured column ha
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What an answer rests on: rows that match the condition, all rows, and rows left out for a missing cell."""
+class RowCounts:
+    """Number of rows that match the condition, of all rows, and of rows skipped for a missing cell."""
 
     n_condition: int
     n_rows: int
@@ -202,37 +202,37 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Answer(Counted):
-    """A share of the rows that match the condition: those that match the event too."""
+class ShareAnswer(RowCounts):
+    """Share of the rows matching the condition that also match the event."""
 
     n_both: int
 
     @property
     def probability(self) -> float:
-        """The relative frequency."""
+        """Relative frequency."""
         return self.n_both / self.n_condition
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The credible interval of the probability under Jeffreys' prior, Beta(½, ½)."""
+        """Return the credible interval under Jeffreys' prior, Beta(½, ½)."""
         seen = BetaBernoulli(0.5, 0.5, self.n_both, self.n_condition - self.n_both)
         return seen.credible_interval(level)
 
 
 @dataclass(frozen=True)
-class Shares(Counted):
-    """How many of the rows that match the condition have each value: numbers by size, texts the commonest first."""
+class ValueShares(RowCounts):
+    """Counts of each value among the rows matching the condition: numbers by size, texts by frequency."""
 
     variable: str
     counts: Mapping[Value, int]
 
-    def of(self, value: Value) -> Answer:
-        """The share of one value."""
-        return Answer(self.n_condition, self.n_rows, self.n_left_out, self.counts[value])
+    def of(self, value: Value) -> ShareAnswer:
+        """Return the share of one value."""
+        return ShareAnswer(self.n_condition, self.n_rows, self.n_left_out, self.counts[value])
 
 
 @dataclass(frozen=True)
-class Mean(Counted):
-    """The mean of a column over the rows that match the condition, and its standard deviation (of a sample)."""
+class MeanAnswer(RowCounts):
+    """Mean of a column over the rows matching the condition, and its sample standard deviation."""
 
     variable: str
     mean: float
@@ -240,12 +240,12 @@ class Mean(Counted):
 
     @property
     def standard_error(self) -> float:
-        """Of the mean: what is left of the deviation over so many rows."""
+        """Standard error of the mean."""
         return self.standard_deviation / sqrt(self.n_condition)
 
 
-def of_data(source: Source, query: Query) -> Answer | Shares | Mean:
-    """P(event | condition) as a relative frequency, batch by batch; no table is built.
+def answer_from_data(source: Source, query: ProbabilityQuery) -> ShareAnswer | ValueShares | MeanAnswer:
+    """Return P(event | condition) as a relative frequency, batch by batch.
 
     Of a variable alone, the share of each of its values (of a boolean one, that of true); of ``E(variable | …)`` its
     mean. Rows in which a column that the question names is missing are left out; but a column of which it is asked
@@ -254,20 +254,20 @@ def of_data(source: Source, query: Query) -> Answer | Shares | Mean:
     kinds = source.kinds
     for column in query.columns:
         if column not in kinds:
-            raise unknown_column(query, column, list(kinds))
+            raise unknown_column_error(query, column, list(kinds))
     numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
     if query.asks == "E" and query.variable is not None and not numeric[query.variable.column]:
-        raise no_mean(query, f"it is read as {kinds[query.variable.column]}")
-    counter = _Counter(query, numeric)
+        raise no_mean_error(query, f"it is read as {kinds[query.variable.column]}")
+    counter = _RowCounter(query, numeric)
     for block in counter.encoder.blocks(by_name(source)):
         counter.add(block)
     return counter.answer()
 
 
-class _Counter:
+class _RowCounter:
     """Running counts over blocks of rows."""
 
-    def __init__(self, query: Query, numeric: Mapping[str, bool]) -> None:
+    def __init__(self, query: ProbabilityQuery, numeric: Mapping[str, bool]) -> None:
         self.query, self.numeric = query, numeric
         roles: dict[str, Role] = {
             name: Numeric() if is_number else Categorical() for name, is_number in numeric.items()
@@ -281,8 +281,8 @@ class _Counter:
         self._variable = None if query.variable is None else query.variable.column
         if self._variable is not None:
             self._filled_in.add(self._variable)
-        self._values = _Values()
-        self._bounds: dict[Comparison, list[float]] = {}
+        self._values = _ValueCounts()
+        self._bounds: dict[ColumnComparison, list[float]] = {}
         self._domains: dict[str, Domain] = {}
 
     def add(self, block: Block) -> None:
@@ -293,14 +293,14 @@ class _Counter:
         for name in self._filled_in:
             present &= ~missing[name]
 
-        def leaf(comparison: Comparison) -> Bools:
+        def leaf(comparison: ColumnComparison) -> Bools:
             name = comparison.column
             if comparison.op in IS_MISSING:
                 return missing[name] if comparison.op == "missing" else ~missing[name]
             if self.numeric[name]:
                 return self._compared(comparison, block.floats[name]) & ~missing[name]
-            by_value = holds(self.query, comparison, self._domain(name), so_far=True)
-            return np.concatenate([[False], by_value])[block.codes[name]]
+            categorical_roles = values_where(self.query, comparison, self._domain(name), so_far=True)
+            return np.concatenate([[False], categorical_roles])[block.codes[name]]
 
         condition = present
         if self.query.condition is not None:
@@ -318,13 +318,13 @@ class _Counter:
             self._values.add_codes(block.codes[self._variable][condition])
 
     def _domain(self, name: str) -> Domain:
-        """The values met so far."""
+        """Return the domain of values seen so far."""
         values = self.encoder.vocabularies[name].values
         if name not in self._domains or len(self._domains[name].values) != len(values):
             self._domains[name] = Domain(name, values)
         return self._domains[name]
 
-    def _compared(self, comparison: Comparison, values: Floats) -> Bools:
+    def _compared(self, comparison: ColumnComparison, values: Floats) -> Bools:
         op = comparison.op
         if op == "true":
             if not np.isin(values[~np.isnan(values)], (0, 1)).all():
@@ -339,15 +339,15 @@ class _Counter:
             return ~listed if op == "not in" else listed
         return compare(values, op, bounds[0])
 
-    def answer(self) -> Answer | Shares | Mean:
-        """The answer from all blocks; values that never came and impossible conditions are refused here."""
+    def answer(self) -> ShareAnswer | ValueShares | MeanAnswer:
+        """Return the answer; raise an error for unseen values and impossible conditions."""
         if not self.n_rows:
             raise QueryError("the data has no rows, so there is nothing to count")
         for comparison in self._comparisons:
             if comparison.op in IS_MISSING or comparison is self.query.variable:
                 continue
             if not self.numeric[comparison.column] and self._domain(comparison.column).values:
-                holds(self.query, comparison, self._domain(comparison.column))
+                values_where(self.query, comparison, self._domain(comparison.column))
         left_out = self.n_rows - self.n_present
         if not self.n_condition:
             missing_rows = (
@@ -355,37 +355,39 @@ class _Counter:
             )
             if self.query.condition is None:
                 raise QueryError(f"there is no row to count{missing_rows}")
-            raise QueryError(f"{impossible(self.query)}: no row matches it{missing_rows}")
+            raise QueryError(f"{impossible_condition_error(self.query)}: no row matches it{missing_rows}")
         rows = (self.n_condition, self.n_rows, left_out)
         if self._variable is None:
-            return Answer(*rows, self.n_both)
+            return ShareAnswer(*rows, self.n_both)
         if self.query.asks == "E":
-            return Mean(*rows, self._variable, self._values.mean, self._values.standard_deviation)
+            return MeanAnswer(*rows, self._variable, self._values.mean, self._values.standard_deviation)
         return self._shares(rows, self._variable)
 
-    def _shares(self, rows: tuple[int, int, int], name: str) -> Answer | Shares:
-        """The share of each value; of a boolean column that of true."""
+    def _shares(self, rows: tuple[int, int, int], name: str) -> ShareAnswer | ValueShares:
+        """Return the share of each value, or that of true for a boolean column."""
         if self.numeric[name]:
             if self._values.zeros_and_ones:
-                return Answer(*rows, self._values.numbers.get(1.0, 0))
+                return ShareAnswer(*rows, self._values.numbers.get(1.0, 0))
             if len(self._values.numbers) > LISTED:
                 raise self.query.error(
                     self.query.event.at,  # type: ignore[union-attr]
                     f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
                     f"compare it with one, {name} > …",
                 )
-            return Shares(*rows, name, {_plain(x): self._values.numbers[x] for x in sorted(self._values.numbers)})
+            return ValueShares(
+                *rows, name, {_plain_number(x): self._values.numbers[x] for x in sorted(self._values.numbers)}
+            )
         domain = self._domain(name)
         counts = self._values.by_code(len(domain.values))
         if domain.boolean:
-            true = holds(self.query, self.query.event, domain)  # type: ignore[arg-type]
-            return Answer(*rows, int(counts[true].sum()))
+            true = values_where(self.query, self.query.event, domain)  # type: ignore[arg-type]
+            return ShareAnswer(*rows, int(counts[true].sum()))
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], str(domain.values[i])))
-        return Shares(*rows, name, {domain.values[i]: int(counts[i]) for i in order})
+        return ValueShares(*rows, name, {domain.values[i]: int(counts[i]) for i in order})
 
 
-class _Values:
-    """What a column holds in the rows that match: how often each value, or the mean of its numbers."""
+class _ValueCounts:
+    """Counts of values, or the running mean of numbers, in the matching rows."""
 
     def __init__(self) -> None:
         self.numbers: dict[float, int] = {}
@@ -394,17 +396,17 @@ class _Values:
         self._n, self.mean, self._squares = 0, 0.0, 0.0
 
     def add_codes(self, codes: npt.NDArray[np.integer]) -> None:
-        """Codes of cells that are filled in."""
+        """Add the codes of present cells."""
         counts = np.bincount(codes, minlength=len(self._codes))
         counts[: len(self._codes)] += self._codes
         self._codes = counts
 
     def by_code(self, n_values: int) -> Ints:
-        """The count of each value."""
+        """Return the count of each value."""
         return np.pad(self._codes, (0, max(0, n_values + 1 - len(self._codes))))[1 : n_values + 1]
 
     def add_numbers(self, column: Floats, matching: Bools, *, as_mean: bool) -> None:
-        """The numbers of the rows that match; of the others too, whether all are 0 or 1."""
+        """Add the numbers of matching rows."""
         numbers = column[matching]
         if as_mean:
             self._add_mean(numbers)
@@ -415,7 +417,7 @@ class _Values:
                 self.numbers[x] = self.numbers.get(x, 0) + count
 
     def _add_mean(self, numbers: Floats) -> None:
-        """Counts, means and squared distances of two parts are those of the whole (Chan, Golub and LeVeque)."""
+        """Update mean and squared deviations (Chan, Golub and LeVeque)."""
         if not len(numbers):
             return
         n, mean = self._n + len(numbers), float(numbers.mean())
@@ -426,9 +428,9 @@ class _Values:
 
     @property
     def standard_deviation(self) -> float:
-        """Of a sample; nan of one number."""
+        """Sample standard deviation, NaN for one number."""
         return sqrt(self._squares / (self._n - 1)) if self._n > 1 else float("nan")
 
 
-def _plain(x: float) -> Value:
+def _plain_number(x: float) -> Value:
     return int(x) if x.is_integer() else x

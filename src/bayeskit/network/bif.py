@@ -1,4 +1,4 @@
-"""The Bayesian Interchange Format: networks as text files, every slip placed, written so that they read back the same.
+"""Read and write the Bayesian Interchange Format (BIF); syntax errors report line and column.
 
     network name { }
     variable rain { type discrete [ 2 ] { yes, no }; }
@@ -23,7 +23,7 @@ import numpy as np
 
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
-from bayeskit.network.conditional_tables import MOST_PARENTS, normalised, parents_of, tables_cost
+from bayeskit.network.conditional_tables import MOST_PARENTS, check_table_size, normalize_tables, read_parents
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
@@ -40,8 +40,25 @@ PLAIN = re.compile(r'[^\s{}()\[\],;|"]+')
 
 
 def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
-    """The network in a .bif file; a malformed one is refused with line and column.
+    """Read a network from a .bif file.
 
+    Parameters
+    ----------
+    path : str or Path
+    memory_limit : int
+        Maximum number of bytes of the tables.
+
+    Returns
+    -------
+    BayesianNetwork
+
+    Raises
+    ------
+    BadFile
+        If the file is malformed; the message has line and column.
+
+    Examples
+    --------
     >>> import tempfile
     >>> text = "network n {} variable a { type discrete [ 2 ] { yes, no }; } probability ( a ) { table 0.2, 0.8; }"
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,10 +74,10 @@ def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianN
 
 
 def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
-    """The network that a text in the format describes."""
+    """Parse a network from BIF text."""
     from bayeskit.network.network import BayesianNetwork
 
-    parser = _Parser(text, name, memory_limit)
+    parser = _BifParser(text, name, memory_limit)
     parser.file()
     missing = [node for node in parser.states if node not in parser.tables]
     if missing:
@@ -69,20 +86,32 @@ def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_L
         raise BadFile(f"{name}: there is no variable in it, so it is no network")
     edges = [(parent, child) for child in parser.states for parent in parser.parents[child]]
     try:
-        parents_of(edges, parser.states)
-        tables = normalised({node: parser.tables[node] for node in parser.states}, parser.parents, parser.states)
+        read_parents(edges, parser.states)
+        tables = normalize_tables({node: parser.tables[node] for node in parser.states}, parser.parents, parser.states)
     except BayesError as problem:
         raise BadFile(f"{name}: {problem}") from None
     return BayesianNetwork.of_arrays(parser.parents, parser.states, tables, memory_limit=memory_limit)
 
 
 def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network") -> None:
-    """Write a network as a .bif file: `read_bif` gives the same tables, to the bit; states come back as text."""
+    """Write a network to a .bif file.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    path : str or Path
+    name : str, default="network"
+        Name of the network in the file.
+
+    Notes
+    -----
+    :func:`read_bif` restores the same tables, bit by bit; states become text.
+    """
     write_file(path, to_bif(network, name).encode())
 
 
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:
-    """The text of a network in the format."""
+    """Return a network as BIF text."""
     lines = [f"network {_quoted(name)} {{", "}"]
     for node in network.nodes:
         states = ", ".join(_quoted(str(state)) for state in network.states[node])
@@ -113,14 +142,14 @@ def _quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Token:
+class _BifToken:
     content: str
     kind: str
     at: int
 
 
 @dataclass
-class _Parser:
+class _BifParser:
     text: str
     name: str
     memory_limit: int
@@ -133,7 +162,7 @@ class _Parser:
         self.tokens = self._tokens()
         self.now = next(self.tokens)
 
-    def _tokens(self) -> Iterator[_Token]:
+    def _tokens(self) -> Iterator[_BifToken]:
         at = 0
         while at < len(self.text):
             match = TOKEN.match(self.text, at)
@@ -141,20 +170,20 @@ class _Parser:
                 raise self.error(at, "this quote or comment is never closed")
             if match.lastgroup != "skip":
                 content = match[0][1:-1] if match.lastgroup == "text" else match[0]
-                yield _Token(content, match.lastgroup, at)
+                yield _BifToken(content, match.lastgroup, at)
             at = match.end()
         while True:
-            yield _Token("the end of the file", "end", len(self.text.rstrip()))
+            yield _BifToken("the end of the file", "end", len(self.text.rstrip()))
 
     def error(self, at: int, message: str) -> BadFile:
-        return BadFile(f"{self.place(at)}: {message}", place=self.place(at))
+        return BadFile(f"{self.place(at)}: {message}")
 
     def place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
         return f"{self.name}, line {line}, column {column}"
 
-    def take(self) -> _Token:
+    def take(self) -> _BifToken:
         taken, self.now = self.now, next(self.tokens)
         return taken
 
@@ -166,7 +195,7 @@ class _Parser:
     def is_sign(self, content: str) -> bool:
         return self.now.kind == "sign" and self.now.content == content
 
-    def word(self, what: str) -> _Token:
+    def word(self, what: str) -> _BifToken:
         if self.now.kind not in ("word", "text"):
             raise self.error(self.now.at, f"{what} is expected here, not {self.now.content!r}")
         return self.take()
@@ -187,7 +216,7 @@ class _Parser:
             raise self.error(token.at, f"{token.content!r} is no number")
         return number
 
-    def listed(self, one: str) -> list[_Token]:
+    def listed(self, one: str) -> list[_BifToken]:
         tokens = [self.word(one)]
         while self.is_sign(","):
             self.take()
@@ -195,7 +224,7 @@ class _Parser:
         return tokens
 
     def file(self) -> None:
-        """Every block of the file."""
+        """Parse all blocks of the file."""
         while self.now.kind != "end":
             block = self.keyword("network", "variable", "probability")
             if block == "variable":
@@ -222,7 +251,7 @@ class _Parser:
         if name.content in self.states:
             raise self.error(name.at, f"the variable {name.content!r} is there twice")
         self.sign("{")
-        states: list[_Token] = []
+        states: list[_BifToken] = []
         while not self.is_sign("}"):
             if self.now.content == "property":
                 self.property_()
@@ -263,21 +292,21 @@ class _Parser:
             raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {parents}")
         cards = {name: len(self.states[name]) for name in (*parents, node.content)}
         try:
-            self.cost = tables_cost(node.content, parents, cards, self.cost, self.memory_limit)
+            self.cost = check_table_size(node.content, parents, cards, self.cost, self.memory_limit)
         except TooLarge as problem:
             raise problem.within(self.place(node.at)) from None
         shape, n_states = [cards[p] for p in parents], cards[node.content]
         self.parents[node.content] = tuple(parents)
         self.tables[node.content] = self.rows(node, parents, shape, n_states)
 
-    def known(self) -> _Token:
+    def known(self) -> _BifToken:
         name = self.word("the name of a variable")
         if name.content not in self.states:
             raise self.error(name.at, f"there is no variable {name.content!r} ({nearest(name.content, self.states)})")
         return name
 
-    def rows(self, node: _Token, parents: list[str], shape: list[int], n_states: int) -> Floats:
-        """The table (contexts, states); what it takes is taken when all of it was said, so a claim alone takes none."""
+    def rows(self, node: _BifToken, parents: list[str], shape: list[int], n_states: int) -> Floats:
+        """Parse a table of shape (n_contexts, n_states); memory is allocated only after all numbers were read."""
         n_rows, default, numbers = prod(shape), None, array("d")
         place: dict[int, int] = {}  # context → which of the rows in ``numbers``
         self.sign("{")

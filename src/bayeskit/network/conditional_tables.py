@@ -1,4 +1,4 @@
-"""Conditional tables as a person writes them → arrays (contexts, states), every slip named with its place.
+"""Read conditional probability tables as users write them into arrays of shape (n_contexts, n_states).
 
 A table is a distribution {state: probability} for a node without parents, and {context: distribution} for one with
 parents, where the context is the parent's state, or a tuple of states in the order of the edges. One number p stands
@@ -19,9 +19,8 @@ from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, TooLarge, UnknownValue
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import nearest
-from bayeskit.network.graph import Graph
-from bayeskit.network.variable_elimination import CELL, amount, decimal
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.network.graph import DirectedGraph
+from bayeskit.network.variable_elimination import CELL, format_bytes, format_integer
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Floats
 
@@ -29,8 +28,8 @@ MOST_PARENTS = 30
 COPIES = 4  # of all tables: what reading and normalising them holds at its height
 
 
-def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:
-    """The parents of each node in the order of the edges; unknown nodes, doubled edges and cycles are refused."""
+def read_parents(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:
+    """Return the parents of each node in the order of the edges; reject unknown nodes, duplicate edges and cycles."""
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
@@ -47,21 +46,23 @@ def parents_of(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[s
         raise BayesError("a network needs at least one node")
     names = list(parents)
     index = {node: i for i, node in enumerate(names)}
-    cycle = Graph([[index[p] for p in parents[node]] for node in names]).cycle()
+    cycle = DirectedGraph([[index[p] for p in parents[node]] for node in names]).cycle()
     if cycle:
         ring = " → ".join(names[v] for v in [*cycle, cycle[0]])
         raise BayesError(f"the edges run in a circle: {ring}. Turn or drop one of them.")
     return parents
 
 
-def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], before: int, memory_limit: int) -> int:
-    """Bytes that the tables ``before`` and that of one more node take while they are made, before any is made.
+def check_table_size(
+    node: str, parents: Sequence[str], cards: Mapping[str, int], before: int, memory_limit: int
+) -> int:
+    """Return the bytes needed for the tables so far and one more; raise an error above the limit.
 
     Too many are refused: the product of all numbers of states is what a small text can claim.
 
-    >>> tables_cost("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 0, 1000)
+    >>> check_table_size("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 0, 1000)
     384
-    >>> tables_cost("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 800, 1000)
+    >>> check_table_size("wet", ["rain", "sprinkler"], {"wet": 2, "rain": 2, "sprinkler": 3}, 800, 1000)
     Traceback (most recent call last):
     ...
     bayeskit.errors.TooLarge: the table of 'wet' given its 2 parents (rain, sprinkler) has 12 numbers; with the tables
@@ -73,20 +74,17 @@ def tables_cost(node: str, parents: Sequence[str], cards: Mapping[str, int], bef
         return before + COPIES * CELL * n_cells
     listed = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
     given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({listed})" if parents else ""
-    numbers = f"{n_cells:,}" if n_cells < 10**15 else decimal(n_cells)
+    numbers = f"{n_cells:,}" if n_cells < 10**15 else format_integer(n_cells)
     raise TooLarge(
         f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
-        f"{amount(before + COPIES * CELL * n_cells)}, more than ",
-        Setting("memory_limit", memory_limit, clause=f"{{}} ({amount(memory_limit)})", without=amount(memory_limit)),
-        "; nothing was started. Give it fewer parents or states",
-        Remedy("memory_limit", clause=", or raise {} (in bytes)", without=""),
-        ".",
-        culprit=node,
+        f"{format_bytes(before + COPIES * CELL * n_cells)}, more than memory_limit={memory_limit} "
+        f"({format_bytes(memory_limit)}); nothing was started.",
+        hint="Give it fewer parents or states, or raise memory_limit= (in bytes).",
     )
 
 
-def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
-    """The states of a node: declared, or in the order its table first names them."""
+def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
+    """Return the states of a node: declared, or in the order of first mention in its table."""
     if declared is not None:
         states = [canonical(value) for value in declared]
     elif is_number(table):
@@ -109,8 +107,8 @@ def states_of(node: str, table: Any, has_parents: bool, declared: Sequence[Any] 
     return tuple(value for value in states if value is not None)
 
 
-def table_of(node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> Floats:
-    """The array (contexts, states) of a table as written; contexts in the order of the parents, the last fastest."""
+def read_table(node: str, given: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> Floats:
+    """Convert a table to an array of shape (n_contexts, n_states), the last parent varying fastest."""
     n_states, shape = len(states[node]), [len(states[p]) for p in parents]
     if len(parents) > MOST_PARENTS:
         raise BayesError(f"node {node!r} has {len(parents)} parents; at most {MOST_PARENTS} can have a table")
@@ -157,7 +155,7 @@ def _context(node: str, context: Any, parents: Sequence[str], states: Mapping[st
 
 
 def position(node: str, value: Any, states: Sequence[Value], place: str) -> int:
-    """Which state of a node a value is; by its text where it is not there as it stands."""
+    """Return the index of a value among the states of a node, comparing as text if necessary."""
     plain = canonical(value)
     for i, state in enumerate(states):
         if state == plain and isinstance(state, str) == isinstance(plain, str):
@@ -189,10 +187,10 @@ def _distribution(node: str, row: Any, states: Sequence[Value], context: Any) ->
     return p
 
 
-def normalised(
+def normalize_tables(
     tables: Mapping[str, Floats], parents: Mapping[str, Sequence[str]], states: Mapping[str, tuple[Value, ...]]
 ) -> dict[str, Floats]:
-    """Tables whose rows sum to one; rows within 1e-3 of it are divided by their sum, which is said once for all."""
+    """Normalize tables whose rows sum to one within 1e-3; warn once about deviations."""
     worst: tuple[float, str] = (0.0, "")
     n_off, done = 0, {}
     for node, table in tables.items():

@@ -1,4 +1,4 @@
-"""What was found → a likelihood for each state of each node something is known of.
+"""Evidence: convert findings to likelihoods of the states of observed nodes.
 
 A finding is a state (certain), or a mapping {state: likelihood} (*soft*: how well each state explains what was seen;
 only proportions matter). Findings on the same node multiply. Rows of evidence are a frame; a missing cell says nothing.
@@ -24,13 +24,13 @@ from bayeskit.network.conditional_tables import position
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
-Pairs = list[tuple[str, Any]]
+Findings = list[tuple[str, Any]]
 ROWS = 4096  # taken at a time: a likelihood for each state is many numbers a row
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Reads findings on nodes with these states; nodes whose numbers were cut know their cut points."""
+class EvidenceReader:
+    """Read findings on nodes; nodes with cut points accept numbers."""
 
     nodes: tuple[str, ...]
     states: Mapping[str, tuple[Value, ...]]
@@ -38,29 +38,29 @@ class Reader:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Node → its number."""
+        """Number of each node."""
         return {node: i for i, node in enumerate(self.nodes)}
 
     @cached_property
     def _certain(self) -> list[dict[Value, Floats]]:
-        """For each node, state → the likelihood that says so."""
+        """One-hot likelihoods by state, for each node."""
         return [dict(zip(self.states[n], np.eye(len(self.states[n])), strict=True)) for n in self.nodes]
 
     def find(self, node: object) -> int:
-        """The number of a node; an unknown one is refused with the nearest names."""
+        """Return the number of a node; raise an error with suggestions for an unknown one."""
         at = self.index.get(node)  # type: ignore[call-overload]
         if at is None:
             raise SchemaMismatch(f"there is no node {node!r}: {nearest(node, self.nodes)}")
         return int(at)
 
     def state(self, node: str, value: Any) -> int:
-        """Which state a value is; a number falls into its interval where the node was cut."""
+        """Return the state of a value; a number falls into its interval if the node has cut points."""
         if node in self.cuts and is_number(value):
             return int(np.searchsorted(self.cuts[node], float(value), side="left"))
         return position(node, value, self.states[node], "in the evidence")
 
     def likelihood(self, v: int, finding: Any) -> Floats:
-        """One finding as a likelihood of each state."""
+        """Return the likelihood of each state given one finding."""
         try:
             return self._certain[v][finding]
         except (KeyError, TypeError):
@@ -75,8 +75,8 @@ class Reader:
             soft[self.state(node, value)] = share
         return soft
 
-    def read(self, findings: Pairs) -> dict[int, Floats]:
-        """All findings of one row, those on the same node multiplied."""
+    def read(self, findings: Findings) -> dict[int, Floats]:
+        """Return the likelihoods of one row; findings on the same node multiply."""
         likelihoods: dict[int, Floats] = {}
         for node, finding in findings:
             if finding is None or finding != finding:  # a missing cell
@@ -98,7 +98,7 @@ class Reader:
         return product
 
     def rows(self, data: Any, *, ignore: Sequence[str] | None = None) -> Iterator[tuple[int, list[int], Floats]]:
-        """(first row, observed nodes, likelihoods) of a frame, some rows at a time.
+        """Yield (first row, observed nodes, likelihoods) of a frame, some rows at a time.
 
         Columns that are no nodes are refused; where ``ignore`` is given, they and the columns it names are passed over.
         """
@@ -142,8 +142,8 @@ class Reader:
                 )
 
 
-def one_row(evidence: Any) -> Pairs | None:
-    """The findings as pairs where they are about one row: a mapping to states, or a list of pairs; else None."""
+def read_single_row(evidence: Any) -> Findings | None:
+    """Return findings on a single row as pairs; None if the evidence is a frame."""
     if evidence is None:
         return []
     if isinstance(evidence, Mapping):
@@ -156,8 +156,8 @@ def one_row(evidence: Any) -> Pairs | None:
     return None
 
 
-def contradiction(findings: Pairs, possible: Callable[[Pairs], bool], place: str = "") -> QueryError:
-    """The error for findings that cannot hold together, naming the fewest that already cannot."""
+def contradiction_error(findings: Findings, possible: Callable[[Findings], bool], place: str = "") -> QueryError:
+    """Build the error for contradictory findings, naming a minimal subset."""
     last = next(i for i in range(1, len(findings) + 1) if not possible(findings[:i]))
     culprits = findings[:last]
     for finding in findings[: last - 1]:

@@ -1,4 +1,4 @@
-"""Directed acyclic graphs over nodes 0..n-1: order, ancestors, separation, blankets.
+"""Directed acyclic graphs: topological order, ancestors, d-separation, Markov blankets.
 
 A set of nodes is an integer whose bit v says whether v is in it; unions and intersections are then single
 operations, which keeps everything below a millisecond for hundreds of nodes.
@@ -14,7 +14,7 @@ Nodes = int  # a set of nodes as bits
 
 
 def bits(nodes: Nodes) -> Iterator[int]:
-    """The members of a set, ascending.
+    """Yield the members of a set in ascending order.
 
     >>> list(bits(0b10110))
     [1, 2, 4]
@@ -26,17 +26,17 @@ def bits(nodes: Nodes) -> Iterator[int]:
 
 
 def as_set(nodes: Iterable[int]) -> Nodes:
-    """The set of these nodes."""
+    """Return the set of these nodes."""
     members = 0
     for node in nodes:
         members |= 1 << node
     return members
 
 
-class Graph:
-    """A directed acyclic graph, given by the parents of each node.
+class DirectedGraph:
+    """Directed acyclic graph, given by the parents of each node.
 
-    >>> sprinkler = Graph([(), (0,), (0,), (1, 2)])        # 0 → 1, 0 → 2, 1 → 3, 2 → 3
+    >>> sprinkler = DirectedGraph([(), (0,), (0,), (1, 2)])        # 0 → 1, 0 → 2, 1 → 3, 2 → 3
     >>> sprinkler.order, sprinkler.d_separated(1, 2, 0b0001), sprinkler.d_separated(1, 2, 0b1001)
     ([0, 1, 2, 3], True, False)
     >>> list(bits(sprinkler.markov_blanket(1)))
@@ -55,7 +55,7 @@ class Graph:
         return len(self.parents)
 
     def _topological(self) -> list[int]:
-        """Parents before children; shorter than the graph where there is a cycle."""
+        """Return nodes with parents before children; shorter than the graph if there is a cycle."""
         waiting = [len(p) for p in self.parents]
         order = [v for v, n in enumerate(waiting) if not n]
         for v in order:
@@ -66,7 +66,7 @@ class Graph:
         return order
 
     def cycle(self) -> list[int]:
-        """The nodes of one cycle in the direction of its arrows; none where the graph has no cycle."""
+        """Return the nodes of one cycle, empty if there is none."""
         left = set(range(len(self))) - set(self.order)
         if not left:
             return []
@@ -76,7 +76,7 @@ class Graph:
         return walk[walk.index(walk[-1]) + 1 :][::-1]
 
     def ancestors(self, nodes: Nodes) -> Nodes:
-        """The nodes, their parents, the parents of those, and so on."""
+        """Return the nodes and all their ancestors."""
         waiting = list(bits(nodes))
         for v in waiting:
             for parent in self.parents[v]:
@@ -86,21 +86,21 @@ class Graph:
         return nodes
 
     def moral(self, nodes: Nodes) -> list[Nodes]:
-        """Neighbours of each node when parents of a common child are joined and arrows forgotten, within a set."""
+        """Return the neighbors of each node in the moral graph of a set."""
         near = [0] * len(self)
         for v in bits(nodes):
             join(near, as_set((v, *self.parents[v])) & nodes)
         return near
 
     def d_separated(self, a: int, b: int, given: Nodes) -> bool:
-        """Whether a says nothing of b once the given nodes are known, whatever the tables."""
+        """Return True if a and b are d-separated given some nodes."""
         if given >> a & 1 or given >> b & 1:
             return True
         near = self.moral(self.ancestors(1 << a | 1 << b | given))
         return not reach(near, 1 << a, given) >> b & 1
 
     def markov_blanket(self, v: int) -> Nodes:
-        """Parents, children and the children's other parents: given them, nothing else says anything of v."""
+        """Return the parents, the children and their other parents."""
         around = as_set((*self.parents[v], *self.children[v]))
         for child in self.children[v]:
             around |= as_set(self.parents[child])
@@ -108,13 +108,13 @@ class Graph:
 
 
 def join(near: list[Nodes], family: Nodes) -> None:
-    """Make all members of a family neighbours of each other."""
+    """Connect all members of a family with each other."""
     for v in bits(family):
         near[v] |= family & ~(1 << v)
 
 
 def reach(near: Sequence[Nodes], start: Nodes, blocked: Nodes = 0) -> Nodes:
-    """All nodes connected with the start without passing through a blocked one."""
+    """Return all nodes reachable from the start without passing a blocked node."""
     reached, waiting = start, list(bits(start))
     for v in waiting:
         new = near[v] & ~reached & ~blocked

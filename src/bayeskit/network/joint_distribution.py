@@ -1,4 +1,7 @@
-"""Rows as codes of their values, all at once; and all combinations of values there can be."""
+"""JointDistribution: the probability of every combination of values; every query is a sum over cells.
+
+Formula: P(E ∣ C) as a sum over cells
+"""
 
 from __future__ import annotations
 
@@ -21,37 +24,36 @@ from bayeskit.data.source import Source, open_source
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch
+from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch, format_setting
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_cells
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network import persistence
 from bayeskit.network.answers import Distribution
-from bayeskit.network.junction_tree import draw
+from bayeskit.network.junction_tree import draw_columns
 from bayeskit.network.query import (
-    Comparison,
+    ColumnComparison,
     Domain,
-    Query,
+    ProbabilityQuery,
     Statement,
     check_numbers,
     evaluate,
-    holds,
-    impossible,
+    impossible_condition_error,
     parse,
     parse_statement,
-    unknown_column,
+    unknown_column_error,
+    values_where,
 )
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
-from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import Saved
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
 
 class Combinations(Sequence[tuple[Value, ...]]):
-    """All combinations of values, without a list of them."""
+    """Lazy sequence of all combinations of values."""
 
     def __init__(self, values: Mapping[str, Sequence[Value]]) -> None:
         self.values = list(values.values())
@@ -69,8 +71,8 @@ class Combinations(Sequence[tuple[Value, ...]]):
         return tuple(reversed(cells))
 
 
-class Cells(NamedTuple):
-    """All rows of a source: codes (0 is missing) and floats by column, the values sorted."""
+class CodedRows(NamedTuple):
+    """All rows of a source: codes (0 is missing) and floats by column, with sorted values."""
 
     n_rows: int
     values: dict[str, tuple[Value, ...]]
@@ -79,8 +81,8 @@ class Cells(NamedTuple):
     cuts: dict[str, tuple[float, ...]]
 
 
-def read_cells(source: Source, schema: Schema) -> Cells:
-    """All rows of a source, column by column."""
+def read_coded_rows(source: Source, schema: Schema) -> CodedRows:
+    """Read all rows of a source, column by column."""
     encoder = Encoder(schema, grow=True)
     block = read_block(encoder, source)
     roles = schema.columns
@@ -99,11 +101,11 @@ def read_cells(source: Source, schema: Schema) -> Cells:
         values[name] = order
         codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
     floats = {name: block.floats[name] for name in schema.measured()}
-    return Cells(block.n_rows, values, codes, floats, cuts)
+    return CodedRows(block.n_rows, values, codes, floats, cuts)
 
 
-def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
-    """Roles in which an undeclared column is read by its values."""
+def categorical_roles(roles: Any, kinds: Mapping[str, Any]) -> Any:
+    """Return roles in which undeclared columns are categorical."""
     if roles is None:
         return "categorical"
     if not isinstance(roles, Mapping):
@@ -112,10 +114,10 @@ def by_value(roles: Any, kinds: Mapping[str, Any]) -> Any:
     return {name: "categorical" for name, kind in kinds.items() if kind not in by_type} | dict(roles)
 
 
-def every_cell(values: Mapping[str, Sequence[Value]]) -> dict[str, Ints]:
-    """The code of each variable in every combination, the last variable fastest.
+def enumerate_cells(values: Mapping[str, Sequence[Value]]) -> dict[str, Ints]:
+    """Return the code of each variable in every combination, the last variable varying fastest.
 
-    >>> {name: codes.tolist() for name, codes in every_cell({"a": "xy", "b": "uvw"}).items()}
+    >>> {name: codes.tolist() for name, codes in enumerate_cells({"a": "xy", "b": "uvw"}).items()}
     {'a': [0, 0, 0, 1, 1, 1], 'b': [0, 1, 2, 0, 1, 2]}
     """
     left, right, codes = 1, prod(len(states) for states in values.values()), {}
@@ -131,8 +133,7 @@ if TYPE_CHECKING:
 
 
 class Independence(NamedTuple):
-    """I(a; b | given) in nats; where rows were counted also G = 2 n I, its degrees of freedom, and how often chance
-    gives as large a one."""
+    """Mutual information I(a; b | given) in nats; for counted rows the G test: 2 n I, degrees of freedom, p-value."""
 
     mutual_information: float
     statistic: float | None
@@ -141,10 +142,13 @@ class Independence(NamedTuple):
 
 
 class JointDistribution(Readable, Drawable):
-    """P(x_1, …, x_n) as a list of cells: a value of each variable, and the probability of that combination.
+    """Joint distribution P(x_1, …, x_n) as a list of cells: values of all variables and their probability.
 
-    Cells of probability zero need not be listed, so a hundred columns are no trouble where few combinations occur.
+    Cells of probability zero need not be listed, so a hundred columns are fine if few combinations occur. Use
+    :meth:`from_table`, :meth:`from_data` or :meth:`from_network`.
 
+    Examples
+    --------
     >>> weather = JointDistribution.from_table({"sky": ["sun", "sun", "rain"], "wet": [True, False, True],
     ...                                         "probability": [0.1, 0.6, 0.3]})
     >>> round(weather.probability("P(sky = rain | wet)"), 9)
@@ -173,28 +177,35 @@ class JointDistribution(Readable, Drawable):
 
     @classmethod
     def from_table(cls, data: Any, probability: str | None = None, count: str | None = None) -> JointDistribution:
-        """From a table with a column a variable and a column of probabilities or counts; what is not listed has none.
+        """Build from a table with a column per variable and a column of probabilities or counts.
 
-        Without names, the column called "probability" is taken, else "count". Probabilities within 1e-3 of summing to
-        one are normalised, and their sum is said; counts are divided by their total.
+        Probabilities within 1e-3 of summing to one are normalized with a warning; counts are divided by their total.
+
+        Parameters
+        ----------
+        data : table
+        probability : str, optional
+            Column of probabilities, by default "probability".
+        count : str, optional
+            Column of counts, by default "count" if there is no "probability".
+
+        Returns
+        -------
+        JointDistribution
         """
         source = open_source(data)
         names = list(source.kinds)
         number = probability or count or next((n for n in ("probability", "count") if n in names), None)
         if number not in names:
             raise SchemaMismatch(
-                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)}): name the "
-                "column that holds them, ",
-                Remedy("probability", shown="…"),
-                " or ",
-                Remedy("count", shown="…"),
-                culprit=number,
+                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)})",
+                hint="name the column that holds them, probability=… or count=…",
             )
         is_count = count is not None or (probability is None and number == "count")
         rest = [name for name in names if name != number]
         if not rest:
             raise SchemaMismatch(f"there is no column beside {number!r}: a distribution is over at least one variable")
-        cells = read_cells(source, Schema({n: Numeric() if n == number else Categorical() for n in names}))
+        cells = read_coded_rows(source, Schema({n: Numeric() if n == number else Categorical() for n in names}))
         weights = cells.floats[number]
         for what, bad in (("no number", np.isnan(weights)), ("negative", weights < 0), ("infinite", np.isinf(weights))):
             if bad.any():
@@ -206,10 +217,8 @@ class JointDistribution(Readable, Drawable):
         total = float(weights.sum())
         if not total > 0 or (not is_count and abs(total - 1) > SLACK):
             raise BayesError(
-                f"the column {number!r} sums to {total:.9g}, not to one; mend the table, or pass ",
-                Remedy("count", number),
-                " where these are counts",
-                culprit=number,
+                f"the column {number!r} sums to {total:.9g}, not to one",
+                hint=f"correct the table, or pass {format_setting('count', number)} if these are counts",
             )
         if not is_count and abs(total - 1) > OFF_ONE:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)
@@ -228,18 +237,35 @@ class JointDistribution(Readable, Drawable):
         domains: Mapping[str, Iterable[Any]] | None = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> JointDistribution:
-        """The relative frequency of each combination of values in some rows; numbers are values like any other.
+        """Estimate the distribution as relative frequencies of rows.
 
-        ``roles`` leaves columns out ("ignore") or cuts numbers, ``domains`` declares values. Any smoothing above zero
-        lists every combination there can be. Rows with a missing cell are left out, and that is said.
+        Rows with a missing cell are skipped with a warning.
 
+        Parameters
+        ----------
+        data : table
+            Numbers are values like any other.
+        smoothing : float, str or smoothing, default=0
+            Any smoothing above zero lists all possible combinations.
+        roles : dict, optional
+            Leave columns out ("ignore") or cut numbers.
+        domains : dict, optional
+            Values of columns.
+        memory_limit : int
+
+        Returns
+        -------
+        JointDistribution
+
+        Examples
+        --------
         >>> JointDistribution.from_data({"a": [0, 0, 1], "b": [0, 1, 1]}).probability("P(a = 1 | b = 1)")
         0.5
         """
         source = open_source(data)
-        schema = infer(source.kinds, roles=by_value(roles, source.kinds), named=source.named)
+        schema = infer(source.kinds, roles=categorical_roles(roles, source.kinds), named=source.named)
         schema = schema.replace({schema.find(n): Categorical(as_domain(v, n)) for n, v in (domains or {}).items()})
-        cells = read_cells(source, schema)
+        cells = read_coded_rows(source, schema)
         present = np.ones(cells.n_rows, dtype=bool)
         for codes in cells.codes.values():
             present &= codes > 0
@@ -258,45 +284,73 @@ class JointDistribution(Readable, Drawable):
 
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
-        """The joint distribution of all nodes of a network; refused with the figure where it would be too large."""
+        """Return the joint distribution of all nodes of a network.
+
+        Parameters
+        ----------
+        network : BayesianNetwork
+
+        Returns
+        -------
+        JointDistribution
+
+        Raises
+        ------
+        TooLarge
+            If the list of all combinations exceeds the network's memory limit.
+        """
         cells = prod(len(states) for states in network.states.values())
         check_cost(
             8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
         )
         table, log_scale = network.joint_table(range(len(network.nodes)), {})
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
-        return cls(network.states, every_cell(network.states), dense, None, network.cuts)
+        return cls(network.states, enumerate_cells(network.states), dense, None, network.cuts)
 
     def smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
-        """Every combination of values there can be, counted and smoothed by a rule."""
+        """Smooth the counts of all possible combinations."""
         cells = prod(len(listed) for listed in self.values.values())
         check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
         counts = np.zeros((1, cells))
         counts[0, self.cell_numbers(self.variables)[0]] = self.p * float(self.n_rows or 1)
         counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
-        return JointDistribution(self.values, every_cell(self.values), p, self.n_rows, self.cuts)
+        return JointDistribution(self.values, enumerate_cells(self.values), p, self.n_rows, self.cuts)
 
     # -- in a file -----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`."""
+        """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         persistence.save(self, path)
 
     def _to_saved(self) -> Saved:
-        """What a file holds of the distribution."""
+        """Return the content of a model file."""
         persistence.refuse_subclass(type(self), JointDistribution)
         return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> JointDistribution:
-        """The distribution of what a file holds."""
+        """Restore the distribution from a file."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 
     # -- questions -----------------------------------------------------------------------------------
 
     def probability(self, query: str) -> float:
-        """P(event | condition) in the query language: the cells that match both over those that match the condition."""
+        """Return P(event | condition) of a query such as ``"P(sky = rain | wet)"``.
+
+        Parameters
+        ----------
+        query : str
+
+        Returns
+        -------
+        float
+        """
         question = parse(query)
         if question.asks == "E":
             raise question.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
@@ -304,8 +358,18 @@ class JointDistribution(Readable, Drawable):
         return min(1.0, float(p[self._holds(question, question.event)[known]].sum()) / total)
 
     def distribution(self, query: str) -> Distribution:
-        """The probability of each value of a variable: ``P(sky | wet)``; of ``E(eyes | …)``, with its mean.
+        """Return the distribution of a variable, for a query such as ``"P(sky | wet)"`` or ``"E(eyes | …)"``.
 
+        Parameters
+        ----------
+        query : str
+
+        Returns
+        -------
+        Distribution
+
+        Examples
+        --------
         >>> dice = JointDistribution.from_table({"eyes": [1, 2, 3, 4, 5, 6], "count": [1] * 6})
         >>> dice.distribution("E(eyes | eyes > 3)").mean
         5.0
@@ -320,18 +384,28 @@ class JointDistribution(Readable, Drawable):
         shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
         return Distribution(name, self.values[name], shares)
 
-    def _where(self, question: Query) -> tuple[Bools | slice, Floats, float]:
-        """(the cells that match the condition, their probabilities, the sum of these)"""
+    def _where(self, question: ProbabilityQuery) -> tuple[Bools | slice, Floats, float]:
+        """Return the cells that match the condition, their probabilities and the sum."""
         self._check_columns(question)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
         p = self.p[known]
         total = float(p.sum())
         if total == 0:
-            raise impossible(question)
+            raise impossible_condition_error(question)
         return known, p, total
 
     def given(self, condition: str | Mapping[str, Any]) -> JointDistribution:
-        """The distribution where a statement holds: ``"sky = sun and not wet"``, or ``{"sky": "sun"}``."""
+        """Return the conditional distribution given a statement.
+
+        Parameters
+        ----------
+        condition : str or dict
+            ``"sky = sun and not wet"``, or ``{"sky": "sun"}``.
+
+        Returns
+        -------
+        JointDistribution
+        """
         held = self._matching(condition)
         total = float(self.p[held].sum())
         if total == 0:
@@ -342,7 +416,16 @@ class JointDistribution(Readable, Drawable):
         return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
 
     def marginal(self, *names: str | Sequence[str]) -> JointDistribution:
-        """The distribution of some variables, the others summed out."""
+        """Return the distribution of some variables, the others summed out.
+
+        Parameters
+        ----------
+        *names : str or sequence of str
+
+        Returns
+        -------
+        JointDistribution
+        """
         chosen = [self._find(name) for name in _all_names(names)]
         if not chosen:
             raise BayesError("name at least one variable to keep")
@@ -354,7 +437,17 @@ class JointDistribution(Readable, Drawable):
         return JointDistribution({name: self.values[name] for name in chosen}, codes, p, self.n_rows, cuts)
 
     def conditional(self, target: str, *given: str | Sequence[str]) -> Table:
-        """P(target | given), a row for each combination of the given variables that can occur."""
+        """Return P(target | given), one row per possible combination of the given variables.
+
+        Parameters
+        ----------
+        target : str
+        *given : str or sequence of str
+
+        Returns
+        -------
+        Table
+        """
         target, known = self._find(target), [self._find(name) for name in _all_names(given)]
         both = self.marginal(*known, target)
         _, first, context = np.unique(both.cell_numbers(known)[0], return_index=True, return_inverse=True)
@@ -388,8 +481,21 @@ class JointDistribution(Readable, Drawable):
     def expectation(
         self, of: str | Callable[[dict[str, Any]], Any], given: str | Mapping[str, Any] | None = None
     ) -> float:
-        """The mean of a variable of numbers, or of a function of the columns, where a statement holds.
+        """Return the mean of a numeric variable, or of a function of the columns.
 
+        Parameters
+        ----------
+        of : str or callable
+            A function takes a dict of arrays by column.
+        given : str or dict, optional
+            Condition, as in :meth:`given`.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> dice = JointDistribution.from_table({"eyes": [1, 2, 3, 4, 5, 6], "count": [1] * 6})
         >>> dice.expectation("eyes"), dice.expectation("eyes", "eyes > 3"), dice.expectation(lambda c: c["eyes"] ** 2)
         (3.5, 5.0, 15.166666666666666)
@@ -405,7 +511,19 @@ class JointDistribution(Readable, Drawable):
         return float(np.sum(here.p * numbers))
 
     def entropy(self, *names: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False) -> float:
-        """H(names | given) = −Σ P ln P(names | given), in nats or in bits; of all variables where none is named."""
+        """Return H(names | given) = −Σ P ln P(names | given), of all variables by default.
+
+        Parameters
+        ----------
+        *names : str or sequence of str
+        given : str or sequence of str, optional
+        bits : bool, default=False
+            Return bits instead of nats.
+
+        Returns
+        -------
+        float
+        """
         other = _names(given)
         chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
         joint = entropy(self.marginal(*chosen, *other).p) if chosen else 0.0
@@ -415,8 +533,22 @@ class JointDistribution(Readable, Drawable):
     def mutual_information(
         self, a: str | Sequence[str], b: str | Sequence[str], given: Sequence[str] | str = (), bits: bool = False
     ) -> float:
-        """I(a; b | given) = Σ P(a, b, g) ln P(a, b | g) / P(a | g) P(b | g): zero where they are independent.
+        """Return I(a; b | given) = Σ P(a, b, g) ln P(a, b | g) / P(a | g) P(b | g).
 
+        Parameters
+        ----------
+        a, b : str or sequence of str
+        given : str or sequence of str, optional
+        bits : bool, default=False
+            Return bits instead of nats.
+
+        Returns
+        -------
+        float
+            Zero for independent variables.
+
+        Examples
+        --------
         >>> bits = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "xor": [0, 1, 1, 0], "count": [1] * 4}
         >>> xor = JointDistribution.from_table(bits)
         >>> xor.mutual_information("a", "xor"), round(xor.mutual_information("a", "xor", given="b", bits=True), 9)
@@ -431,7 +563,17 @@ class JointDistribution(Readable, Drawable):
         return nats / (NATS_IN_A_BIT if bits else 1.0)
 
     def independence(self, a: str, b: str, given: Sequence[str] | str = ()) -> Independence:
-        """How far a and b are from independent given others; where rows were counted, the G test against chance."""
+        """Test the independence of a and b given others; for counted rows with the G test.
+
+        Parameters
+        ----------
+        a, b : str
+        given : str or sequence of str, optional
+
+        Returns
+        -------
+        Independence
+        """
         information = self.mutual_information(a, b, given)
         contexts = prod(len(self.values[g]) for g in _names(given))
         freedom = (len(self.values[a]) - 1) * (len(self.values[b]) - 1) * contexts
@@ -443,34 +585,59 @@ class JointDistribution(Readable, Drawable):
         return Independence(information, statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0)
 
     def argmax(self, given: str | Mapping[str, Any] | None = None) -> tuple[dict[str, Value], float]:
-        """The most probable combination of values, and its probability; of equals the first."""
+        """Return the most probable combination of values and its probability; ties go to the first.
+
+        Parameters
+        ----------
+        given : str or dict, optional
+
+        Returns
+        -------
+        values : dict
+        probability : float
+        """
         here = self if given is None else self.given(given)
         at = int(np.argmax(here.p))
         return {name: self.values[name][here.codes[name][at]] for name in self.variables}, float(here.p[at])
 
     def sample(self, n: int, random_state: Any = None) -> Table:
-        """n rows drawn from the distribution."""
-        drawn = draw(self.p[None], np.zeros(n, dtype=np.int64), np.random.default_rng(random_state))
+        """Draw rows from the distribution.
+
+        Parameters
+        ----------
+        n : int
+        random_state : int, optional
+
+        Returns
+        -------
+        Table
+        """
+        drawn = draw_columns(self.p[None], np.zeros(n, dtype=np.int64), np.random.default_rng(random_state))
         return Table({name: [self.values[name][i] for i in self.codes[name][drawn]] for name in self.variables})
 
     @property
     def n_parameters_(self) -> int:
-        """Free numbers of a full table over these variables: Π values − 1, whatever is listed."""
+        """Number of free parameters of a full table: Π values − 1."""
         return prod(len(listed) for listed in self.values.values()) - 1
 
     @property
     def n_cells(self) -> int:
-        """Combinations that are listed."""
+        """Number of listed combinations."""
         return len(self.p)
 
     def table(self) -> Table:
-        """The list itself."""
+        """Return the list of cells.
+
+        Returns
+        -------
+        Table
+        """
         columns: dict[str, Any] = {name: self.listed(name) for name in self.variables}
         return Table(columns | {"probability": self.p.tolist()})
 
     @property
     def sheet(self) -> Sheet:
-        """The variables, and the first cells of the list."""
+        """Variables and first cells, for display."""
         first = {name: [self.values[name][i] for i in self.codes[name][:ROWS]] for name in self.variables}
         grid = Grid(first | {"probability": self.p[:ROWS].tolist()}, more=max(self.n_cells - ROWS, 0))
         return Sheet(repr(self)[1:-1], (grid,))
@@ -486,13 +653,13 @@ class JointDistribution(Readable, Drawable):
         return {name: Domain(name, self.values[name], self.cuts.get(name)) for name in self.variables}
 
     def possible(self) -> JointDistribution:
-        """The same without cells of probability zero."""
+        """Return the distribution without cells of probability zero."""
         keep = self.p > 0
         codes = {name: column[keep] for name, column in self.codes.items()}
         return JointDistribution(self.values, codes, self.p[keep], self.n_rows, self.cuts)
 
     def listed(self, name: str) -> list[Value]:
-        """The value that a variable has in each cell."""
+        """Return the value of a variable in each cell."""
         return [self.values[name][i] for i in self.codes[name]]
 
     def _find(self, name: str) -> str:
@@ -514,21 +681,21 @@ class JointDistribution(Readable, Drawable):
             held &= self.codes[name] == known.index(value)
         return held
 
-    def _check_columns(self, question: Query) -> None:
+    def _check_columns(self, question: ProbabilityQuery) -> None:
         for column in question.columns:
             if column not in self.values:
-                raise unknown_column(question, column, self.variables)
+                raise unknown_column_error(question, column, self.variables)
 
-    def _holds(self, question: Query, statement: Statement) -> Bools:
+    def _holds(self, question: ProbabilityQuery, statement: Statement) -> Bools:
         self._check_columns(question)
 
-        def leaf(comparison: Comparison) -> Bools:
-            return holds(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
+        def leaf(comparison: ColumnComparison) -> Bools:
+            return values_where(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
         return evaluate(statement, leaf)
 
     def cell_numbers(self, names: Sequence[str]) -> tuple[Ints, int]:
-        """A number for each cell's values of some variables (equal where these are), and how many there can be."""
+        """Number the cells by their values of some variables; return the numbers and how many are possible."""
         size = prod(len(self.values[name]) for name in names)
         cell = np.zeros(self.n_cells, dtype=np.int64)
         if size < 2**62:
@@ -541,7 +708,7 @@ class JointDistribution(Readable, Drawable):
 
 
 def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:
-    """Names given one by one, or in lists."""
+    """Flatten names given one by one or in lists."""
     return [name for some in names for name in _names(some)]
 
 

@@ -1,4 +1,4 @@
-"""The junction tree: a network compiled once, then asked for all posteriors of many rows of evidence.
+"""Junction tree: a network compiled once for posteriors of many rows of evidence.
 
 The moral graph is made chordal by min-fill; its cliques hang in a tree in which all cliques that hold a variable are
 connected. Messages go up to the root and down again, and then every clique's table is proportional to
@@ -21,16 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.network.graph import Graph, Nodes, as_set, bits
+from bayeskit.network.graph import DirectedGraph, Nodes, as_set, bits
 from bayeskit.network.variable_elimination import (
     CELL,
     MEMORY_LIMIT,
     Elimination,
     check_cost,
-    least,
     min_fill,
+    perturbations,
     project,
-    shakes,
+    smallest_positive,
     table_size,
 )
 from bayeskit.tolerance import UNDERFLOW
@@ -42,18 +42,18 @@ HOPELESS = 4  # times the limit: other orders will not help
 
 @dataclass(frozen=True)
 class Cliques:
-    """The cliques of a chordal graph as a tree: members, parent and separator of each, parents first."""
+    """Cliques of a chordal graph as a tree: members, parent and separator of each, parents first."""
 
     members: list[Nodes]
     parents: list[int]
     separators: list[Nodes]
 
     def cells(self, cards: Sequence[int]) -> int:
-        """Cells of all tables together."""
+        """Return the number of cells of all tables."""
         return sum(table_size(nodes, cards) for nodes in self.members)
 
     def bytes_needed(self, cards: Sequence[int]) -> int:
-        """What compiling and asking will take: tables, the maps between them, and the kernel's own copy."""
+        """Return the bytes needed to compile and query the tree."""
         sizes = [table_size(nodes, cards) for nodes in self.members]
         smallest: dict[int, int] = {}
         for nodes, size in zip(self.members, sizes, strict=True):
@@ -64,7 +64,7 @@ class Cliques:
 
 
 def clique_tree(elimination: Elimination) -> Cliques:
-    """The maximal cliques met by an elimination, linked so that each variable's cliques are connected."""
+    """Return the maximal cliques of an elimination as a junction tree."""
     when = {v: i for i, v in enumerate(elimination.order)}
     inside: dict[int, int] = {}  # variable → the clique that holds it and all that was joined when it went
     members: list[Nodes] = []
@@ -101,8 +101,8 @@ def _parents_first(members: list[Nodes], parents: list[int]) -> Cliques:
     return Cliques(sets, up, [0, *(sets[k] & sets[up[k]] for k in range(1, len(sets)))])
 
 
-def cliques_of(graph: Graph, cards: Sequence[int], memory_limit: int) -> Cliques:
-    """The cliques that the whole network needs, without a single table: the smallest of a few orders.
+def find_cliques(graph: DirectedGraph, cards: Sequence[int], memory_limit: int) -> Cliques:
+    """Return the cliques of the whole network: the smallest of several elimination orders.
 
     More than one is tried where the first is neither small already nor hopelessly beyond the limit.
     """
@@ -111,7 +111,7 @@ def cliques_of(graph: Graph, cards: Sequence[int], memory_limit: int) -> Cliques
     best = clique_tree(min_fill(near, cards, every))
     cells = best.cells(cards)
     if cells > SMALL and best.bytes_needed(cards) < HOPELESS * memory_limit:
-        for shaken in shakes(len(graph), max(2, min(12, 2000 // len(graph)))):
+        for shaken in perturbations(len(graph), max(2, min(12, 2000 // len(graph)))):
             other = clique_tree(min_fill(near, cards, every, shaken))
             if other.cells(cards) < cells:
                 best, cells = other, other.cells(cards)
@@ -119,12 +119,12 @@ def cliques_of(graph: Graph, cards: Sequence[int], memory_limit: int) -> Cliques
 
 
 class JunctionTree:
-    """A compiled network; variables are 0..n-1, and tables[v] is P(v | parents) as (contexts, states)."""
+    """Compiled network; ``tables[v]`` is P(v | parents), shape (n_contexts, n_states)."""
 
     def __init__(
-        self, graph: Graph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int = MEMORY_LIMIT
+        self, graph: DirectedGraph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int = MEMORY_LIMIT
     ) -> None:
-        self.cliques = cliques_of(graph, cards, memory_limit)
+        self.cliques = find_cliques(graph, cards, memory_limit)
         check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
         self.cards = list(cards)
         shared = [list(bits(nodes)) for nodes in self.cliques.separators]
@@ -151,14 +151,14 @@ class JunctionTree:
         self._potentials, self._floors = self._products()
 
     def _products(self) -> tuple[Floats, Floats]:
-        """The conditional tables multiplied into the cliques; a floor of 0 where that may have lost digits."""
+        """Multiply the conditional tables into clique potentials; the floor is 0 where digits may be lost."""
         parts = [np.ones(size) for size in self.sizes]
         bound, exact = np.ones(len(parts)), []
         for (_, family), place, table in zip(self._families, self._place, self._tables, strict=True):
             parts[place] *= table.reshape(-1)[project(self.variables[place], family, self.cards)]
-            bound[place] *= least(table)
+            bound[place] *= smallest_positive(table)
         for part, below in zip(parts, bound, strict=True):
-            exact.append(least(part) if below > UNDERFLOW else 0.0)
+            exact.append(smallest_positive(part) if below > UNDERFLOW else 0.0)
         return np.concatenate(parts), np.array(exact)
 
     @cached_property
@@ -171,7 +171,7 @@ class JunctionTree:
     def propagate(
         self, observed: Sequence[int], likelihoods: Floats, queried: Sequence[int], n_threads: int = 1
     ) -> tuple[Floats, Floats]:
-        """Posteriors (rows, states of the queried variables, one after another), and log P(evidence) (rows,).
+        """Return posteriors, shape (n_rows, states of the queried variables), and log P(evidence), shape (n_rows,).
 
         ``likelihoods`` (rows, states of the observed variables, one after another) holds what was found.
         A row that is impossible has log evidence −inf and posteriors NaN.
@@ -189,7 +189,7 @@ class JunctionTree:
         return posteriors, log_evidence
 
     def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
-        """What `propagate` gives, as views (rows, states) by variable."""
+        """Split the posteriors of ``propagate`` into views of shape (n_rows, n_states) by variable."""
         ends = itertools.accumulate(self.cards[v] for v in queried)
         return [posteriors[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
 
@@ -203,12 +203,12 @@ class JunctionTree:
             return logspace.exp(logs - logspace.log_sum_exp(logs))
 
     def _by(self, table: Floats, i: int, onto: Sequence[int]) -> Floats:
-        """A clique's cells put together by the cells of some of its variables: (cells of onto, the others)."""
+        """Group the cells of a clique by some of its variables."""
         order = np.argsort(project(self.variables[i], onto, self.cards), kind="stable")
         return table[order].reshape(table_size(as_set(onto), self.cards), -1)
 
     def collect(self, likelihoods: dict[int, Floats], best: bool = False) -> tuple[list[Floats], list[Floats]]:
-        """Log tables with all messages sent up to the root, and those messages; ``best`` takes maxima for sums."""
+        """Send all messages up to the root, in log space; ``best`` takes maxima instead of sums."""
         tables = [part.copy() for part in self._log_potentials]
         for v, likelihood in likelihoods.items():
             i = self.homes[v]
@@ -224,7 +224,7 @@ class JunctionTree:
         return project(self.variables[self.cliques.parents[i]], list(bits(self.cliques.separators[i])), self.cards)
 
     def _in_logs(self, likelihoods: dict[int, Floats]) -> tuple[list[Floats], float]:
-        """All tables after messages up and down, in logarithms, and log P(evidence): slow, but nothing underflows."""
+        """Propagate in log space; return all log tables and log P(evidence)."""
         tables, messages = self.collect(likelihoods)
         log_evidence = float(logspace.log_sum_exp(tables[0]))
         for i in range(1, len(tables)):
@@ -236,7 +236,7 @@ class JunctionTree:
         return tables, log_evidence
 
     def most_probable(self, likelihoods: dict[int, Floats]) -> tuple[list[int], float]:
-        """The state of each variable in the most probable completion of the findings, and its log P(all, findings)."""
+        """Return the most probable state of each variable together, and log P(states, findings)."""
         tables, _ = self.collect(likelihoods, best=True)
         states = [-1] * len(self.cards)
         for i, table in enumerate(tables):
@@ -252,7 +252,7 @@ class JunctionTree:
             cell, states[v] = divmod(cell, self.cards[v])
 
     def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> Ints:
-        """States (n, variables) drawn from P(all | findings): the root first, then each table given its separator."""
+        """Draw states, shape (n, n_variables), from P(all | findings)."""
         tables, _ = self.collect(likelihoods)
         drawn = np.zeros((n, len(self.cards)), dtype=np.int64)
         for i, table in enumerate(tables):
@@ -267,16 +267,16 @@ class JunctionTree:
 
 
 def _draw(log_rows: Floats, at: Ints, rng: np.random.Generator) -> Ints:
-    """For each of ``at`` a column, drawn by the (not normalised) log probabilities of that row."""
+    """Draw a column for each of ``at`` from unnormalized log rows."""
     used, which = np.unique(at, return_inverse=True)
     top = log_rows[used].max(axis=1, keepdims=True)
-    return draw(logspace.exp(log_rows[used] - np.where(np.isneginf(top), 0.0, top)), which, rng)
+    return draw_columns(logspace.exp(log_rows[used] - np.where(np.isneginf(top), 0.0, top)), which, rng)
 
 
-def draw(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
-    """For each of ``which`` a column, drawn by the weights of that row.
+def draw_columns(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a column for each of ``which`` by the weights of that row.
 
-    >>> draw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 0]), np.random.default_rng(0)).tolist()
+    >>> draw_columns(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1, 0]), np.random.default_rng(0)).tolist()
     [1, 0, 1]
     """
     steps = np.cumsum(rows, axis=1)

@@ -1,4 +1,4 @@
-"""Tables from data: each child counted with its parents, kept as a tally with + and −, turned into probabilities.
+"""Learn tables from data: count each node with its parents and estimate probabilities.
 
 Formula: P(child ∣ parents) from counts
 """
@@ -20,7 +20,7 @@ from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
-from bayeskit.network.conditional_tables import parents_of
+from bayeskit.network.conditional_tables import read_parents
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.tally.contexts import Contexts
 from bayeskit.tally.plan import Plan
@@ -30,46 +30,46 @@ from bayeskit.typing import Counts, Floats
 
 @dataclass(frozen=True, eq=False)
 class NetworkTally:
-    """The tally of a network's data: the values of each column alone, and of each node given its parents."""
+    """Counts of a network: values of each column, and of each node given its parents."""
 
     tally: Tally
     parents: Mapping[str, tuple[str, ...]]
 
     @property
     def schema(self) -> Schema:
-        """What the columns mean."""
+        """Schema of the columns."""
         return self.tally.schema
 
     @property
     def states(self) -> Mapping[str, tuple[Value, ...]]:
-        """The values of each node, sorted."""
+        """Sorted values of each node."""
         return {node: tuple(self.tally.space.values[node]) for node in self.parents}
 
     @property
     def counts(self) -> Mapping[str, Counts]:
-        """Counts (parents…, states) of each node, over the rows that have all these cells."""
+        """Counts of each node, shape (*parents, n_states), over rows without missing cells."""
         contexts = self.tally.statistics[Contexts.kind]
         assert isinstance(contexts, Contexts)
         return {names[-1]: table[0] for names, table in contexts.tables.items()}
 
     @property
     def cuts(self) -> dict[str, tuple[float, ...]]:
-        """Cut points of the columns that have them."""
+        """Cut points by column."""
         roles = self.schema.columns.items()
         return {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
 
     @property
-    def shown_states(self) -> dict[str, tuple[Value, ...]]:
-        """States as a person reads them: intervals by their ends."""
+    def display_states(self) -> dict[str, tuple[Value, ...]]:
+        """States for display, intervals by their ends."""
         cuts = self.cuts
         return {n: tuple(labels(cuts[n])) if n in cuts else values for n, values in self.states.items()}
 
     def contexts(self, node: str) -> Counts:
-        """Rows counted in each context of a node, (contexts,)."""
+        """Return the number of rows in each context of a node, shape (n_contexts,)."""
         return self.counts[node].reshape(-1, len(self.states[node])).sum(axis=1)
 
     def estimate(self, smoothing: Any) -> dict[str, Floats]:
-        """P(node | parents) as arrays (contexts, states), by any smoothing; uniform where nothing was counted."""
+        """Estimate P(node | parents), shape (n_contexts, n_states); uniform for contexts without rows."""
         rule = as_smoothing(smoothing)
         tables, unseen = {}, []
         for node, counts in self.counts.items():
@@ -89,17 +89,17 @@ class NetworkTally:
             )
         return tables
 
-    def count_more(self, data: Any, weights: Any = None, memory_limit: int = MEMORY_LIMIT) -> NetworkTally:
-        """The same counted in other rows, with the same roles and cut points."""
+    def count_rows(self, data: Any, weights: Any = None, memory_limit: int = MEMORY_LIMIT) -> NetworkTally:
+        """Count other rows with the same roles and cut points."""
         return _collect(open_source(data, weights=weights), self.schema, self.parents, memory_limit)
 
     def __add__(self, other: NetworkTally) -> NetworkTally:
-        """All rows of both sides, states aligned by name."""
+        """Add the rows of both, aligning states by name."""
         self._check_same_edges(other)
         return NetworkTally(self.tally + other.tally, self.parents)
 
     def __sub__(self, other: NetworkTally) -> NetworkTally:
-        """The rows of this side without those of the other, which must all have been counted here."""
+        """Subtract rows that were counted here."""
         self._check_same_edges(other)
         left = NetworkTally(self.tally - other.tally, self.parents)
         if not any(table.any() for table in left.counts.values()):
@@ -107,7 +107,7 @@ class NetworkTally:
         return left.checked()
 
     def checked(self) -> NetworkTally:
-        """The same; a column without any value is refused."""
+        """Return the counts; raise an error for a column without values."""
         for node, values in self.states.items():
             if not values:
                 raise BayesError(
@@ -138,7 +138,7 @@ def count(
     weights: Any = None,
     memory_limit: int = MEMORY_LIMIT,
 ) -> NetworkTally:
-    """The tally of all columns of some data, each with its parents."""
+    """Count all columns of data, each with its parents."""
     source = open_source(data, weights=weights)
     schema = infer(source.kinds, roles=roles, domains=domains, named=source.named)
     plain = schema.measured()
@@ -153,7 +153,7 @@ def count(
                 raise SchemaMismatch(
                     f"the edge {edge} names {node!r}, which is no column: {nearest(node, schema.used)}"
                 )
-    parents = {node: tuple(above) for node, above in parents_of(edges, schema.used).items()}
+    parents = {node: tuple(above) for node, above in read_parents(edges, schema.used).items()}
     return _collect(source, replace(schema, target=NO_TARGET), parents, memory_limit)
 
 

@@ -1,4 +1,4 @@
-"""BayesianNetwork: a distribution as a graph of small tables, and exact answers to any question of it.
+"""BayesianNetwork: a directed graph of conditional probability tables with exact inference.
 
 Formula: P(x) = Π P(x_i ∣ parents)
 """
@@ -27,12 +27,18 @@ from bayeskit.nearest import nearest
 from bayeskit.network import answers as asking
 from bayeskit.network import learning, persistence
 from bayeskit.network.answers import Distribution
-from bayeskit.network.conditional_tables import normalised, parents_of, states_of, table_of, tables_cost
-from bayeskit.network.evidence import Pairs, Reader, contradiction, one_row
-from bayeskit.network.graph import Graph, as_set, bits
-from bayeskit.network.junction_tree import JunctionTree, cliques_of, draw
+from bayeskit.network.conditional_tables import (
+    check_table_size,
+    normalize_tables,
+    read_parents,
+    read_states,
+    read_table,
+)
+from bayeskit.network.evidence import EvidenceReader, Findings, contradiction_error, read_single_row
+from bayeskit.network.graph import DirectedGraph, as_set, bits
+from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliques
 from bayeskit.network.query import Domain, parse
-from bayeskit.network.variable_elimination import MEMORY_LIMIT, amount, eliminate
+from bayeskit.network.variable_elimination import MEMORY_LIMIT, eliminate, format_bytes
 from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
@@ -42,15 +48,15 @@ MOST = 80  # nodes of a network whose arcs are weighed
 LINES = 12  # of the table of a node
 
 
-class Explanation(NamedTuple):
-    """The most probable state of every node together, and ln P(all of them, evidence)."""
+class MostProbableExplanation(NamedTuple):
+    """Most probable state of every node together, and ln P(states, evidence)."""
 
     states: dict[str, Value]
     log_probability: float
 
 
-class Cost(NamedTuple):
-    """What a junction tree takes, known before it is built."""
+class JunctionTreeCost(NamedTuple):
+    """Size of a junction tree, known before it is built."""
 
     cliques: int
     largest: int
@@ -58,17 +64,32 @@ class Cost(NamedTuple):
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {amount(self.bytes)} in all"
+        return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {format_bytes(self.bytes)} in all"
 
 
 class BayesianNetwork(Readable, Drawable):
-    """P(x_1 … x_n) = Π P(x_i | parents of x_i), the graph given by its edges (parent, child).
+    """Bayesian network: P(x_1 … x_n) = Π P(x_i | parents of x_i), with exact inference.
 
-    ``tables`` has for each node {state: p}, and for a node with parents {context: {state: p}}, where the context is the
-    parent's state, or a tuple of states in the order of the edges; a number p is a boolean's {True: p, False: 1 − p}.
-    Arrays (parents…, states) are taken where ``states`` declares the states. Work that needs more than ``memory_limit``
-    bytes is refused before it starts.
+    Parameters
+    ----------
+    edges : iterable of (parent, child)
+    tables : dict
+        For each node ``{state: p}``, or ``{context: {state: p}}`` for a node with parents; the context is the parent's
+        state, or a tuple of states in the order of the edges. A number p stands for ``{True: p, False: 1 − p}``. Arrays
+        of shape (*parents, n_states) are accepted if ``states`` declares the states.
+    states : dict, optional
+        States of each node.
+    memory_limit : int
+        Work that needs more bytes raises an error before it starts.
 
+    Attributes
+    ----------
+    nodes : tuple of str
+    parents : dict
+    states : dict
+
+    Examples
+    --------
     >>> n = BayesianNetwork(
     ...     [("cold", "sneezes"), ("hay_fever", "sneezes")],
     ...     {"cold": 0.1, "hay_fever": 0.2,
@@ -87,16 +108,16 @@ class BayesianNetwork(Readable, Drawable):
         *,
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
-        parents = parents_of(edges, tables)
+        parents = read_parents(edges, tables)
         for node in states or {}:
             if node not in parents:
                 raise SchemaMismatch(f"states= names {node!r}, which is no node: {nearest(node, parents)}")
-        known = {n: states_of(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
+        known = {n: read_states(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
         cards, cost = {node: len(values) for node, values in known.items()}, 0
         for node in tables:
-            cost = tables_cost(node, parents[node], cards, cost, memory_limit)
-        arrays = {node: table_of(node, table, parents[node], known) for node, table in tables.items()}
-        self._set(parents, known, normalised(arrays, parents, known), {}, None, memory_limit)
+            cost = check_table_size(node, parents[node], cards, cost, memory_limit)
+        arrays = {node: read_table(node, table, parents[node], known) for node, table in tables.items()}
+        self._set(parents, known, normalize_tables(arrays, parents, known), {}, None, memory_limit)
 
     def _set(
         self,
@@ -114,10 +135,10 @@ class BayesianNetwork(Readable, Drawable):
         self.tally_ = counts
         self.memory_limit = memory_limit
         index = {node: i for i, node in enumerate(self.nodes)}
-        self._graph = Graph([[index[p] for p in self.parents[node]] for node in self.nodes])
+        self._graph = DirectedGraph([[index[p] for p in self.parents[node]] for node in self.nodes])
         self._cards = [len(self.states[node]) for node in self.nodes]
         self._tables = [tables[node] for node in self.nodes]
-        self._reader = Reader(self.nodes, self.states, self.cuts)
+        self._reader = EvidenceReader(self.nodes, self.states, self.cuts)
 
     @classmethod
     def of_arrays(
@@ -129,7 +150,7 @@ class BayesianNetwork(Readable, Drawable):
         counts: learning.NetworkTally | None = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> Self:
-        """A network of arrays (contexts, states) that are already known to be right."""
+        """Build a network from valid arrays of shape (n_contexts, n_states)."""
         self = cls.__new__(cls)
         self._set(parents, states, tables, cuts or {}, counts, memory_limit)
         return self
@@ -148,12 +169,29 @@ class BayesianNetwork(Readable, Drawable):
         sample_weight: Any = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> Self:
-        """A network with these edges whose tables are counted: P(v | context) = (n + a) / (N + Σa).
+        """Learn the tables of a network with given edges: P(v | context) = (n + a) / (N + Σa).
 
-        Every column takes part unless ``roles`` says "ignore"; numbers need cut points, ``roles={"age":
-        Numeric(cuts=(25, 50))}``, or "categorical". A row with a missing cell is left out of the tables that need the
-        cell, and of no other.
+        A row with a missing cell is skipped in the tables that need the cell.
 
+        Parameters
+        ----------
+        edges : iterable of (parent, child)
+        data : table
+        smoothing : float, str or smoothing, default=1.0
+        roles : dict, optional
+            "ignore" leaves a column out. Numbers need cut points, ``roles={"age": Numeric(cuts=(25, 50))}``, or
+            "categorical".
+        domains : dict, optional
+            Values of columns.
+        sample_weight : array-like of shape (n_rows,), optional
+        memory_limit : int
+
+        Returns
+        -------
+        BayesianNetwork
+
+        Examples
+        --------
         >>> rows = {"rain": ["y", "y", "n", "n"], "wet": ["y", "y", "y", "n"]}
         >>> n = BayesianNetwork.from_data([("rain", "wet")], rows, smoothing=0)
         >>> n.query("P(rain = y | wet = y)")
@@ -165,28 +203,59 @@ class BayesianNetwork(Readable, Drawable):
     @classmethod
     def _of_tally(cls, counts: learning.NetworkTally, smoothing: Any, memory_limit: int) -> Self:
         tables = counts.estimate(smoothing)
-        n = cls.of_arrays(counts.parents, counts.shown_states, tables, counts.cuts, counts, memory_limit)
+        n = cls.of_arrays(counts.parents, counts.display_states, tables, counts.cuts, counts, memory_limit)
         n.smoothing = smoothing
         return n
 
     smoothing: Any = None
 
     def learn(self, data: Any, sample_weight: Any = None) -> Self:
-        """A new network of the rows counted so far and these; new values may appear. This one stays as it is."""
+        """Return a new network that has also counted these rows.
+
+        Parameters
+        ----------
+        data : table
+            May have new values.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         old = self._counted("learn")
         return self._of_tally(
-            old + old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+            old + old.count_rows(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
         )
 
     def forget(self, data: Any, sample_weight: Any = None) -> Self:
-        """A new network without these rows, which must have been counted. This one stays as it is."""
+        """Return a new network without these rows, which must have been counted.
+
+        Parameters
+        ----------
+        data : table
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         old = self._counted("forget")
         return self._of_tally(
-            old - old.count_more(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
+            old - old.count_rows(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
         )
 
     def merge(self, other: BayesianNetwork) -> Self:
-        """A new network of the rows of both, with this one's smoothing; the edges must be the same."""
+        """Return a new network of the rows of both, with this one's smoothing.
+
+        Parameters
+        ----------
+        other : BayesianNetwork
+            With the same edges.
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         return self._of_tally(self._counted("merge") + other._counted("merge"), self.smoothing, self.memory_limit)
 
     def __add__(self, other: object) -> Self:
@@ -200,8 +269,16 @@ class BayesianNetwork(Readable, Drawable):
     # -- in a file -----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the network to a ``.bayes`` file for :func:`bayeskit.load`; a counted one goes on learning from there.
+        """Write the network to a ``.bayes`` file for :func:`bayeskit.load`.
 
+        A counted network keeps its counts, so it can learn and forget after loading.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Examples
+        --------
         >>> import tempfile
         >>> from bayeskit import load
         >>> n = BayesianNetwork([("cold", "sneezes")], {"cold": 0.1, "sneezes": {True: 0.9, False: 0.05}})
@@ -213,13 +290,13 @@ class BayesianNetwork(Readable, Drawable):
         persistence.save(self, path)
 
     def _to_saved(self) -> Saved:
-        """What a file holds of the network."""
+        """Return the content of a model file."""
         persistence.refuse_subclass(type(self), BayesianNetwork)
-        return persistence.of_network(self, BayesianNetwork.__name__)
+        return persistence.answer_from_network(self, BayesianNetwork.__name__)
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
-        """The network of what a file holds."""
+        """Restore the network from a file."""
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:
                 raise BadFile("a counted network holds counts and their smoothing, and nothing else")
@@ -233,13 +310,25 @@ class BayesianNetwork(Readable, Drawable):
     def posterior(
         self, evidence: Any = None, nodes: Sequence[str] | None = None, *, n_threads: int | None = None
     ) -> dict[str, Any]:
-        """P(node | evidence) for all nodes, or for some.
+        """Return P(node | evidence) of all nodes, or of some.
 
-        Of one row, {node: state} or {node: {state: likelihood}} (soft) or a list of such pairs, it is {node: {state:
-        p}}; of a frame with a column a node, {node: array (rows, states)}. A missing cell says nothing.
+        Parameters
+        ----------
+        evidence : dict, list of pairs, or table, optional
+            One row: ``{node: state}``, or ``{node: {state: likelihood}}`` for soft evidence. A table has a column per
+            node; missing cells are ignored.
+        nodes : sequence of str, optional
+        n_threads : int, optional
+
+        Returns
+        -------
+        dict
+            ``{node: {state: p}}`` for one row, ``{node: ndarray of shape (n_rows, n_states)}`` for a table.
         """
-        wanted = list(range(len(self.nodes))) if nodes is None else [self._reader.find(node) for node in _listed(nodes)]
-        findings = one_row(evidence)
+        wanted = (
+            list(range(len(self.nodes))) if nodes is None else [self._reader.find(node) for node in _as_list(nodes)]
+        )
+        findings = read_single_row(evidence)
         if findings is None:
             parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
             return {self.nodes[v]: np.concatenate([p[k] for p in parts]) for k, v in enumerate(wanted)}
@@ -258,44 +347,89 @@ class BayesianNetwork(Readable, Drawable):
         return {self.nodes[v]: {state: next(p) for state in self.states[self.nodes[v]]} for v in wanted}
 
     def query(self, text: str) -> float:
-        """P(event | condition) in the query language: ``n.query("P(wet | rain = y and not cold)")``."""
-        return asking.of_network(self, parse(text))
+        """Return P(event | condition) of a query such as ``"P(wet | rain = y and not cold)"``.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        float
+        """
+        return asking.answer_from_network(self, parse(text))
 
     def distribution(self, text: str) -> Distribution:
-        """The probability of each value of a node, in the query language: ``P(tub | dysp = yes or xray = yes)``.
+        """Return the distribution of a node, for a query such as ``"P(tub | dysp = yes or xray = yes)"``.
 
-        Of ``E(node | …)``, where its values are numbers, with its mean and standard deviation.
+        Parameters
+        ----------
+        text : str
+            ``E(node | …)`` checks that the values are numbers.
+
+        Returns
+        -------
+        Distribution
         """
-        return asking.distribution_of_network(self, parse(text))
+        return asking.distribution_from_network(self, parse(text))
 
     def log_evidence(self, evidence: Any = None, *, n_threads: int | None = None) -> Any:
-        """ln P(evidence): a number for one row, an array for a frame; −∞ where it is impossible."""
-        findings = one_row(evidence)
+        """Return ln P(evidence), −∞ if it is impossible.
+
+        Parameters
+        ----------
+        evidence : optional
+            As in :meth:`posterior`.
+        n_threads : int, optional
+
+        Returns
+        -------
+        float, or ndarray of shape (n_rows,) for a table
+        """
+        findings = read_single_row(evidence)
         if findings is None:
             rows, threads = self._reader.rows(evidence), thread_count(n_threads)
             return np.concatenate([self.tree.propagate(v, likelihoods, [], threads)[1] for _, v, likelihoods in rows])
         return self.joint_table([], self._reader.read(findings))[1]
 
     def joint_table(self, nodes: Sequence[int], likelihoods: Mapping[int, Floats]) -> tuple[Floats, float]:
-        """P(nodes, findings) as a table, and the log of what to multiply it by; nodes by number."""
+        """Return P(nodes, findings) as a table, and the log of its scale; nodes by number."""
         table, log_scale = eliminate(self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit)
         total = float(table.sum())
         return table / (total or 1.0), log_scale + float(logspace.log(total))
 
-    def most_probable(self, evidence: Any = None) -> Explanation:
-        """The most probable explanation: one state for every node, those that go best with the evidence together."""
+    def most_probable(self, evidence: Any = None) -> MostProbableExplanation:
+        """Return the most probable explanation: the most probable states of all nodes together.
+
+        Parameters
+        ----------
+        evidence : dict or list of pairs, optional
+
+        Returns
+        -------
+        MostProbableExplanation
+        """
         findings = self._one(evidence, "most_probable")
         states, log_probability = self.tree.most_probable(self._reader.read(findings))
         if log_probability == -np.inf:
             raise self._contradiction(findings)
-        return Explanation(
+        return MostProbableExplanation(
             {node: self.states[node][s] for node, s in zip(self.nodes, states, strict=True)}, log_probability
         )
 
     def predict_proba(self, data: Any, target: str, *, n_threads: int | None = None) -> Floats:
-        """P(target | the other cells of each row), (rows, states).
+        """Return P(target | the other cells of each row).
 
-        Any cell and any column may be missing; columns that are no nodes are passed over.
+        Parameters
+        ----------
+        data : table
+            Any cell or column may be missing; columns that are not nodes are ignored.
+        target : str
+        n_threads : int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_states)
         """
         v = self._reader.find(target)
         rows = list(self._reader.rows(data, ignore=[target]))
@@ -303,12 +437,33 @@ class BayesianNetwork(Readable, Drawable):
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
     def predict(self, data: Any, target: str) -> Array:
-        """The most probable state of the target in each row; of equals the first."""
+        """Return the most probable state of the target in each row; ties go to the first state.
+
+        Parameters
+        ----------
+        data : table
+        target : str
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         best = self.predict_proba(data, target).argmax(axis=1)
         return np.array(self.states[target])[best]
 
     def sample(self, n: int, evidence: Any = None, random_state: Any = None) -> Table:
-        """n rows drawn from the network, or from P(everything | evidence): exactly, without rejecting any."""
+        """Draw rows from the network, or exactly from P(everything | evidence).
+
+        Parameters
+        ----------
+        n : int
+        evidence : dict or list of pairs, optional
+        random_state : int, optional
+
+        Returns
+        -------
+        Table
+        """
         rng = np.random.default_rng(random_state)
         findings = self._one(evidence, "sample")
         likelihoods = self._reader.read(findings)
@@ -323,44 +478,91 @@ class BayesianNetwork(Readable, Drawable):
     # -- the graph -----------------------------------------------------------------------------------
 
     def d_separated(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
-        """Whether a and b are independent given some nodes, whatever the tables: every path is blocked."""
+        """Return True if a and b are independent given some nodes, whatever the tables.
+
+        Parameters
+        ----------
+        a, b : str
+        given : iterable of str, optional
+
+        Returns
+        -------
+        bool
+        """
         find = self._reader.find
-        return self._graph.d_separated(find(a), find(b), as_set(find(g) for g in _listed(given)))
+        return self._graph.d_separated(find(a), find(b), as_set(find(g) for g in _as_list(given)))
 
     def markov_blanket(self, node: str) -> list[str]:
-        """Parents, children and the children's other parents: what makes everything else irrelevant to the node."""
+        """Return the parents, the children and the children's other parents of a node.
+
+        Parameters
+        ----------
+        node : str
+
+        Returns
+        -------
+        list of str
+        """
         return [self.nodes[v] for v in bits(self._graph.markov_blanket(self._reader.find(node)))]
 
     @property
     def edges(self) -> list[tuple[str, str]]:
-        """(parent, child) for every arrow."""
+        """(parent, child) of every arrow."""
         return [(parent, child) for child in self.nodes for parent in self.parents[child]]
 
     @property
     def n_parameters_(self) -> int:
-        """Free numbers in all tables: Σ contexts · (states − 1)."""
+        """Number of free parameters: Σ contexts · (states − 1)."""
         return sum(prod(len(self.states[p]) for p in self.parents[n]) * (len(self.states[n]) - 1) for n in self.nodes)
 
     def table(self, node: str) -> ProbabilityTable:
-        """P(node | parents), a row a context."""
+        """Return P(node | parents), one row per context.
+
+        Parameters
+        ----------
+        node : str
+
+        Returns
+        -------
+        ProbabilityTable
+        """
         return _conditional_table(self, self.nodes[self._reader.find(node)])
 
     def array(self, node: str) -> Floats:
-        """P(node | parents) as an array (parents…, states)."""
+        """Return P(node | parents) as an array of shape (*parents, n_states).
+
+        Parameters
+        ----------
+        node : str
+
+        Returns
+        -------
+        ndarray
+        """
         shape = [len(self.states[p]) for p in (*self.parents[node], node)]
         return self._tables[self._reader.find(node)].reshape(shape).copy()
 
     def describe_structure(self) -> StructureDescription:
-        """The arcs with the bits that each carries, I(child; parent | the other parents), and the graph."""
+        """Return the arcs with their information I(child; parent | other parents) in bits, and the graph.
+
+        Returns
+        -------
+        StructureDescription
+        """
         return describe_network(self)
 
     def to_dot(self) -> str:
-        """The graph as Graphviz text: paste it into any viewer, or ``dot -Tsvg``."""
+        """Return the graph as Graphviz text.
+
+        Returns
+        -------
+        str
+        """
         return _dot(self)
 
     @property
     def sheet(self) -> Sheet:
-        """The factors, and the states and parents of each node."""
+        """Factorization, states and parents, for display."""
         return _sheet(self)
 
     def __repr__(self) -> str:
@@ -380,41 +582,46 @@ class BayesianNetwork(Readable, Drawable):
 
     # -- the compiled tree ---------------------------------------------------------------------------
 
-    def cost(self) -> Cost:
-        """What the junction tree will take: nothing is built to find out."""
-        cliques = cliques_of(self._graph, self._cards, self.memory_limit)
+    def cost(self) -> JunctionTreeCost:
+        """Return the size of the junction tree without building it.
+
+        Returns
+        -------
+        JunctionTreeCost
+        """
+        cliques = find_cliques(self._graph, self._cards, self.memory_limit)
         sizes = [prod(self._cards[v] for v in bits(nodes)) for nodes in cliques.members]
-        return Cost(len(sizes), max(sizes), sum(sizes), cliques.bytes_needed(self._cards))
+        return JunctionTreeCost(len(sizes), max(sizes), sum(sizes), cliques.bytes_needed(self._cards))
 
     @cached_property
     def tree(self) -> JunctionTree:
-        """The junction tree, compiled when it is first needed."""
+        """Junction tree, compiled on first use."""
         return JunctionTree(self._graph, self._cards, self._tables, self.memory_limit)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the junction tree is there."""
+        """True if the junction tree is compiled."""
         return "tree" in self.__dict__
 
     # -- inside --------------------------------------------------------------------------------------
 
     @cached_property
     def domains(self) -> dict[str, Domain]:
-        """What the query language knows of each node."""
+        """Domains of the nodes for the query language."""
         return {node: Domain(node, self.states[node], self.cuts.get(node)) for node in self.nodes}
 
     @property
-    def reader(self) -> Reader:
-        """Reads findings on this network's nodes."""
+    def reader(self) -> EvidenceReader:
+        """Reader of evidence on this network's nodes."""
         return self._reader
 
-    def _one(self, evidence: Any, what: str) -> Pairs:
-        findings = one_row(evidence)
+    def _one(self, evidence: Any, what: str) -> Findings:
+        findings = read_single_row(evidence)
         if findings is None:
             raise BayesError(f"{what} takes the evidence of one row: a mapping from node to state")
         return findings
 
-    def _eliminated(self, nodes: list[int], likelihoods: Mapping[int, Floats], findings: Pairs) -> Floats:
+    def _eliminated(self, nodes: list[int], likelihoods: Mapping[int, Floats], findings: Findings) -> Floats:
         table, _ = eliminate(
             self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit, with_evidence=False
         )
@@ -429,7 +636,7 @@ class BayesianNetwork(Readable, Drawable):
         if np.isneginf(log_evidence).any():
             row = int(np.argmin(log_evidence))
             parts = np.split(likelihoods[row], np.cumsum([self._cards[v] for v in observed])[:-1])
-            findings: Pairs = []
+            findings: Findings = []
             for v, p in zip(observed, parts, strict=True):
                 node, at = self.nodes[v], np.flatnonzero(p)
                 if len(at) == 1:
@@ -439,11 +646,11 @@ class BayesianNetwork(Readable, Drawable):
             raise self._contradiction(findings, f"row {start + row}: ")
         return self.tree.split(posteriors, wanted)
 
-    def _is_possible(self, findings: Pairs) -> bool:
+    def _is_possible(self, findings: Findings) -> bool:
         return bool(self.joint_table([], self._reader.read(findings))[1] > -np.inf)
 
-    def _contradiction(self, findings: Pairs, place: str = "") -> Exception:
-        return contradiction(findings, self._is_possible, place)
+    def _contradiction(self, findings: Findings, place: str = "") -> Exception:
+        return contradiction_error(findings, self._is_possible, place)
 
     def _forward(self, n: int, rng: np.random.Generator) -> Ints:
         drawn = np.zeros((n, len(self.nodes)), dtype=np.int64)
@@ -451,16 +658,16 @@ class BayesianNetwork(Readable, Drawable):
             context = np.zeros(n, dtype=np.int64)
             for parent in self._graph.parents[v]:
                 context = context * self._cards[parent] + drawn[:, parent]
-            drawn[:, v] = draw(self._tables[v], context, rng)
+            drawn[:, v] = draw_columns(self._tables[v], context, rng)
         return drawn
 
 
-def _listed(names: Iterable[str]) -> list[str]:
+def _as_list(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
 def describe_network(n: BayesianNetwork) -> StructureDescription:
-    """The arcs of a network, the strongest first, and its graph."""
+    """Describe the arcs of a network, strongest first, and its graph."""
     bits = arc_bits(n) if len(n.nodes) <= MOST else {}
     edges = sorted(n.edges, key=lambda edge: -bits.get(edge, 0.0))
     columns = {"parent": [a for a, _ in edges], "child": [b for _, b in edges]}
@@ -473,7 +680,7 @@ def describe_network(n: BayesianNetwork) -> StructureDescription:
 
 
 def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
-    """I(child; parent | the child's other parents) in bits of each arc, where its family is not too large."""
+    """Return I(child; parent | other parents) in bits of each arc whose family is not too large."""
     bits = {}
     at = {node: i for i, node in enumerate(n.nodes)}
     for child in n.nodes:
@@ -494,7 +701,7 @@ def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
 
 
 def _lines(n: BayesianNetwork, node: str) -> tuple[str, ...]:
-    """The table of a node in words: a line for each context."""
+    """Format the table of a node, one line per context."""
     table = n.table(node)
     lines = []
     for context, shares in list(zip(table.contexts, table.shares, strict=True))[:LINES]:
@@ -505,7 +712,7 @@ def _lines(n: BayesianNetwork, node: str) -> tuple[str, ...]:
 
 
 def _sheet(n: BayesianNetwork) -> Sheet:
-    """The factorisation, and the states and parents of each node."""
+    """Return the factorization and the states and parents of each node."""
     first = n.nodes[:ROWS]
     factors = [f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in first]
     more = len(n.nodes) - len(first)
@@ -518,10 +725,10 @@ def _sheet(n: BayesianNetwork) -> Sheet:
 
 
 def _conditional_table(n: BayesianNetwork, node: str) -> ProbabilityTable:
-    """P(node | parents), a row a context, a column a state; counts beside them where rows were counted."""
+    """Return P(node | parents), one row per context, with counts if rows were counted."""
     parents = n.parents[node]
     contexts = list(itertools.product(*(n.states[p] for p in parents)))
-    columns: dict[str, list[object]] = {p: [_plain(c[i]) for c in contexts] for i, p in enumerate(parents)}
+    columns: dict[str, list[object]] = {p: [_plain_number(c[i]) for c in contexts] for i, p in enumerate(parents)}
     if n.tally_ is not None:
         columns["count"] = n.tally_.contexts(node).tolist()
     given = f" | {', '.join(parents)}" if parents else ""
@@ -535,12 +742,12 @@ def _conditional_table(n: BayesianNetwork, node: str) -> ProbabilityTable:
     )
 
 
-def _plain(value: object) -> object:
+def _plain_number(value: object) -> object:
     return str(value) if isinstance(value, bool) else value
 
 
 def _dot(n: BayesianNetwork) -> str:
-    """The graph in the language of Graphviz."""
+    """Return the graph in Graphviz format."""
     lines = [f"  {_quoted(node)};" for node in n.nodes]
     lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in n.edges]
     return "\n".join(["digraph {", *lines, "}"])

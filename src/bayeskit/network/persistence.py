@@ -1,4 +1,4 @@
-"""Networks and joint distributions in a ``.bayes`` file: written tables as arrays, counted ones as their counts.
+"""Networks and joint distributions in model files; every value read is validated.
 
 Nothing of a file is taken on trust: names, states, cut points and every probability are looked at before a
 distribution is made of them. ``memory_limit`` is left out: it belongs to the machine.
@@ -18,7 +18,7 @@ from bayeskit.data.schema import NO_TARGET
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.estimate.cuts import labels
-from bayeskit.network.conditional_tables import MOST_PARENTS, parents_of
+from bayeskit.network.conditional_tables import MOST_PARENTS, read_parents
 from bayeskit.network.learning import NetworkTally
 from bayeskit.storage.model_file import Saved, State, to_bytes, write_model
 from bayeskit.tally.contexts import Contexts
@@ -35,15 +35,15 @@ Cuts = dict[str, tuple[float, ...]]
 
 
 def save(distribution: BayesianNetwork | JointDistribution, path: str | Path) -> None:
-    """Write a distribution as a whole, or not at all."""
+    """Write a distribution atomically."""
     write_model(path, to_bytes(distribution._to_saved()))
 
 
 # -- networks ----------------------------------------------------------------------------------------
 
 
-def of_network(network: BayesianNetwork, name: str) -> Saved:
-    """What a file holds of a network."""
+def answer_from_network(network: BayesianNetwork, name: str) -> Saved:
+    """Return the file content of a network."""
     if network.tally_ is not None:
         return Saved(name, {"smoothing": network.smoothing}, network.tally_.tally)
     listed = [[node, list(network.parents[node]), list(network.states[node])] for node in network.nodes]
@@ -53,7 +53,7 @@ def of_network(network: BayesianNetwork, name: str) -> Saved:
 
 
 def counted_network(tally: Tally) -> NetworkTally:
-    """The counts of a network from a file: a table for each column, and edges that run in no circle."""
+    """Restore the counts of a network from a file."""
     contexts = tally.statistics.get(Contexts.kind)
     if not isinstance(contexts, Contexts) or tally.statistics.keys() != {Contexts.kind, "families"}:
         raise BadFile("a network is made of counts of each node given its parents, and the file holds others")
@@ -61,17 +61,17 @@ def counted_network(tally: Tally) -> NetworkTally:
     once = len(parents) == len(contexts.tables) and {*parents} == {*tally.schema.used} == {*tally.families}
     if not once or tally.schema.target != NO_TARGET:
         raise BadFile("the counts of a network have one table for each column, and these have not")
-    parents_of([(above, node) for node, names in parents.items() for above in names], parents)  # may refuse
+    read_parents([(above, node) for node, names in parents.items() for above in names], parents)  # may refuse
     return NetworkTally(tally, parents).checked()
 
 
 def written_network(state: State) -> tuple[dict[str, tuple[str, ...]], Values, dict[str, Floats], Cuts]:
-    """(parents, states, tables (contexts, states), cut points) of a network from a file."""
+    """Read parents, states, tables and cut points of a network from a file."""
     state.holds(1, "nodes", "cuts")
     listed = _listed_values((node, states) for node, _, states in state.header["nodes"])
     nodes, sizes = list(listed), {node: len(states) for node, states in listed.items()}
     edges = [(above, node) for node, parents, _ in state.header["nodes"] for above in parents]
-    parents = {node: tuple(above) for node, above in parents_of(edges, nodes).items()}
+    parents = {node: tuple(above) for node, above in read_parents(edges, nodes).items()}
     if any(len(above) > MOST_PARENTS for above in parents.values()):
         raise BadFile(f"a node has more than {MOST_PARENTS} parents")
     shapes = {node: (prod(sizes[above] for above in parents[node]), sizes[node]) for node in nodes}
@@ -89,7 +89,7 @@ def written_network(state: State) -> tuple[dict[str, tuple[str, ...]], Values, d
 
 
 def of_joint(joint: JointDistribution, name: str) -> Saved:
-    """What a file holds of a joint distribution: the values of each variable, and of each cell their numbers."""
+    """Return the file content of a joint distribution."""
     most = max(len(listed) for listed in joint.values.values())
     codes = np.array([joint.codes[variable] for variable in joint.variables], dtype="u1" if most <= 256 else "u4")
     rows = joint.n_rows.item() if isinstance(joint.n_rows, np.generic) else joint.n_rows
@@ -99,7 +99,7 @@ def of_joint(joint: JointDistribution, name: str) -> Saved:
 
 
 def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | None, Cuts]:
-    """(values, codes of each cell, probabilities, rows, cut points) of a joint distribution from a file."""
+    """Read values, codes, probabilities, row count and cut points of a joint distribution from a file."""
     state.holds(2, "variables", "rows", "cuts")
     listed = _listed_values((name, values) for name, values in state.header["variables"])
     p = state.numbers(0, len(state.arrays[0]) if state.arrays[0].ndim == 1 else 1)
@@ -120,7 +120,7 @@ def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | N
 
 
 def refuse_subclass(kind: type, known: type) -> None:
-    """Refuse a class of one's own, which a file does not know."""
+    """Raise an error for a subclass, which cannot be saved."""
     if kind is not known:
         raise BayesError(f"{with_article(kind.__name__)} cannot be saved: save the {known.__name__} that it is made of")
 
@@ -130,7 +130,7 @@ def _listed_cuts(cuts: Mapping[str, Sequence[float]]) -> list[Any]:
 
 
 def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any]]:
-    """The values of each variable as the file lists them: how many they are is known before any of them is made."""
+    """Return the values of each variable as listed in the file."""
     listed: dict[str, Sequence[Any]] = {}
     for name, values in entries:
         if not isinstance(name, str) or name in listed or name != canonical(name):
@@ -144,7 +144,7 @@ def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any
 
 
 def _checked_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Value, ...]]:
-    """The values of each variable, each once; made when all arrays are known to fit them."""
+    """Check that the values of each variable are distinct."""
     made: dict[str, tuple[Value, ...]] = {}
     for name, values in listed.items():
         plain = [canonical(value) for value in values]
@@ -156,7 +156,7 @@ def _checked_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Valu
 
 
 def _checked_cuts(listed: Any, values: Values) -> Cuts:
-    """Cut points of some variables: rising, and their intervals are the values."""
+    """Check cut points: ascending, with their intervals as values."""
     cuts: Cuts = {}
     for name, points in listed:
         rising = all(type(x) in (int, float) and isfinite(x) for x in points) and all(

@@ -1,4 +1,4 @@
-"""The query language: ``P(event | condition)`` over columns and their values.
+"""Query language: ``P(event | condition)`` over columns and their values.
 
     query      = "P" "(" statement [ "|" statement ] ")"
                | "P" "(" name [ "|" statement ] ")"           of each value, where the column is not boolean
@@ -39,7 +39,6 @@ import numpy as np
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
-from bayeskit.remedy import Piece
 from bayeskit.typing import Array, Bools
 
 COMPARISONS = {
@@ -64,8 +63,8 @@ TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Token:
-    """A piece of the text: its content, its kind and where it begins."""
+class QueryToken:
+    """Token of a query: content, kind and position."""
 
     content: str
     kind: Literal["text", "sign", "word", "end"]
@@ -79,19 +78,21 @@ IS_MISSING = ("missing", "not missing")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """column op values; ``op`` is "in", "not in", "true" (the name alone), one of IS_MISSING or a comparison with one
-    value."""
+class ColumnComparison:
+    """Comparison ``column op values``.
+
+    ``op`` is "in", "not in", "true" (the name alone), one of IS_MISSING, or a comparison with one value.
+    """
 
     column: str
     op: str
-    values: tuple[Token, ...]
+    values: tuple[QueryToken, ...]
     at: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Junction:
-    """Several statements joined by "and" or by "or"."""
+    """Statements joined by "and" or "or"."""
 
     kind: Literal["and", "or"]
     parts: list[Statement]
@@ -99,17 +100,17 @@ class Junction:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Negation:
-    """What holds where a statement does not."""
+    """Negation of a statement."""
 
     part: Statement
 
 
-Statement = Comparison | Junction | Negation
+Statement = ColumnComparison | Junction | Negation
 
 
 @dataclass(frozen=True)
-class Query:
-    """A parsed question; ``condition`` is None where there is none."""
+class ProbabilityQuery:
+    """Parsed query; ``condition`` is None if there is none."""
 
     text: str
     event: Statement
@@ -118,35 +119,35 @@ class Query:
     asks: Literal["P", "E"] = "P"
 
     @property
-    def variable(self) -> Comparison | None:
-        """The column whose values or whose mean may be asked for: the name alone before the bar."""
-        return self.event if isinstance(self.event, Comparison) and self.event.op == "true" else None
+    def variable(self) -> ColumnComparison | None:
+        """Column whose values or mean are queried: a name alone before the bar."""
+        return self.event if isinstance(self.event, ColumnComparison) and self.event.op == "true" else None
 
     @property
     def columns(self) -> list[str]:
-        """The columns named, in order of appearance."""
+        """Columns named, in order of appearance."""
         sides = [self.event] if self.condition is None else [self.event, self.condition]
         return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
 
-    def error(self, at: int, *message: Piece) -> QueryError:
-        """An error that points at a character."""
-        return error(self.text, at, *message)
+    def error(self, at: int, message: str) -> QueryError:
+        """Build an error that points at a character."""
+        return error(self.text, at, message)
 
 
-def error(text: str, at: int, *message: Piece) -> QueryError:
-    """An error that shows the place; of a long text, the part around it."""
+def error(text: str, at: int, message: str) -> QueryError:
+    """Build an error that shows the position, with an excerpt of a long text."""
     first, last = max(0, at - 50), at + 30
     excerpt = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
     pointer = " " * (at - first + bool(first)) + "^"
-    return QueryError(*message, f", at character {at + 1}:\n    {excerpt}\n    {pointer}")
+    return QueryError(f"{message}, at character {at + 1}:\n    {excerpt}\n    {pointer}")
 
 
-def leaves(statement: Statement) -> Iterator[Comparison]:
-    """The comparisons of a statement, in order."""
+def leaves(statement: Statement) -> Iterator[ColumnComparison]:
+    """Yield the comparisons of a statement in order."""
     waiting = [statement]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Comparison):
+        if isinstance(one, ColumnComparison):
             yield one
         else:
             waiting.extend([one.part] if isinstance(one, Negation) else reversed(one.parts))
@@ -155,33 +156,33 @@ def leaves(statement: Statement) -> Iterator[Comparison]:
 # -- text → tree --------------------------------------------------------------------------------------
 
 
-def parse(text: str) -> Query:
-    """The question a text asks."""
+def parse(text: str) -> ProbabilityQuery:
+    """Parse a query."""
     if not isinstance(text, str):
         raise QueryError(f"a query is a text such as 'P(a = 1 | b = 2)', not {text!r}")
-    return _Parser(text).query()
+    return _QueryParser(text).query()
 
 
-def parse_statement(text: str) -> Query:
-    """A statement alone, such as ``"gender = female and not smokes"``, as the event of a question."""
-    parser = _Parser(text)
+def parse_statement(text: str) -> ProbabilityQuery:
+    """Parse a statement alone, such as ``"gender = female and not smokes"``, as the event of a query."""
+    parser = _QueryParser(text)
     event = parser.statement("the statement")
     if parser.now.kind != "end":
         raise error(text, parser.now.at, "'and' or 'or' is expected here, or the end")
-    return Query(text, event, None)
+    return ProbabilityQuery(text, event, None)
 
 
-class _Parser:
+class _QueryParser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = list(_tokens(text))
         self.i = 0
 
     @property
-    def now(self) -> Token:
+    def now(self) -> QueryToken:
         return self.tokens[self.i]
 
-    def take(self) -> Token:
+    def take(self) -> QueryToken:
         self.i += 1
         return self.tokens[self.i - 1]
 
@@ -190,7 +191,7 @@ class _Parser:
             raise error(self.text, self.now.at, what)
         self.i += 1
 
-    def query(self) -> Query:
+    def query(self) -> ProbabilityQuery:
         asks: Literal["P", "E"] = "E" if self.now.is_("e") else "P"
         self.expect(asks.lower(), "a query begins with P( … or E( …")
         self.expect("(", "'(' is expected here: a query is P(event), P(event | condition) or E(column | condition)")
@@ -203,26 +204,26 @@ class _Parser:
         self.expect(")", "')' is expected here, or 'and', 'or'")
         if self.now.kind != "end":
             raise error(self.text, self.now.at, "nothing can follow the closing parenthesis")
-        return Query(self.text, event, condition, condition_text, asks)
+        return ProbabilityQuery(self.text, event, condition, condition_text, asks)
 
-    def variable(self) -> Comparison:
-        """The column whose mean is asked for."""
+    def variable(self) -> ColumnComparison:
+        """Parse the column of E(…)."""
         name = self.name()
         if not self.now.is_("|", ")"):
             raise error(self.text, self.now.at, "'|' or ')' is expected here: E( takes the name of one column")
-        return Comparison(name.content, "true", (), name.at)
+        return ColumnComparison(name.content, "true", (), name.at)
 
-    def name(self) -> Token:
-        """The name of a column."""
+    def name(self) -> QueryToken:
+        """Parse the name of a column."""
         name = self.take()
         if name.kind in ("sign", "end") or name.is_("and", "or", "in"):
             raise error(self.text, name.at, "the name of a column is expected here")
         return name
 
     def statement(self, what: str) -> Statement:
-        """One side, by operator precedence with stacks of its own: depth costs no calls."""
+        """Parse one side by operator precedence, without recursion."""
         done: list[Statement] = []
-        waiting: list[Token] = []
+        waiting: list[QueryToken] = []
         if self.now.is_("|", ")") or self.now.kind == "end":
             raise error(self.text, self.now.at, f"{what} is empty")
         while True:
@@ -246,24 +247,24 @@ class _Parser:
             _reduce(done, waiting.pop())
         return done[0]
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> ColumnComparison:
         name = self.name()
         if self.now.kind == "sign" and self.now.content in COMPARISONS:
             op = COMPARISONS[self.take().content]
-            return Comparison(name.content, op, (self.value(),), name.at)
+            return ColumnComparison(name.content, op, (self.value(),), name.at)
         negated = self.now.is_("not") and self.tokens[self.i + 1].is_("in")
         if negated or self.now.is_("in"):
             self.i += 1 + negated
-            return Comparison(name.content, "not in" if negated else "in", self.values(), name.at)
+            return ColumnComparison(name.content, "not in" if negated else "in", self.values(), name.at)
         if self.now.is_("is"):
             self.i += 1
             negated = self.now.is_("not")
             self.i += negated
             self.expect("missing", "'missing' or 'not missing' is expected here; a value is compared with =")
-            return Comparison(name.content, "not missing" if negated else "missing", (), name.at)
-        return Comparison(name.content, "true", (), name.at)
+            return ColumnComparison(name.content, "not missing" if negated else "missing", (), name.at)
+        return ColumnComparison(name.content, "true", (), name.at)
 
-    def values(self) -> tuple[Token, ...]:
+    def values(self) -> tuple[QueryToken, ...]:
         self.expect("{", "'{' is expected here: in {a, b}")
         tokens = [self.value()]
         while self.now.is_(","):
@@ -272,14 +273,14 @@ class _Parser:
         self.expect("}", "',' or '}' is expected here")
         return tuple(tokens)
 
-    def value(self) -> Token:
+    def value(self) -> QueryToken:
         if self.now.kind in ("sign", "end"):
             hint = "; a value that is no plain word stands in quotes" if self.now.content in COMPARISONS else ""
             raise error(self.text, self.now.at, f"a value is expected here{hint}")
         return self.take()
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str) -> Iterator[QueryToken]:
     at, end = 0, len(text.rstrip())
     while at < end:
         match = TOKEN.match(text, at)
@@ -291,12 +292,12 @@ def _tokens(text: str) -> Iterator[Token]:
         begin, at = match.start(kind), match.end()
         if kind == "text":
             content = re.sub(r"\\(.)", r"\1", content[1:-1], flags=re.DOTALL)
-        yield Token(content, kind, begin)  # type: ignore[arg-type]
-    yield Token("", "end", end)
+        yield QueryToken(content, kind, begin)  # type: ignore[arg-type]
+    yield QueryToken("", "end", end)
 
 
-def _reduce(done: list[Statement], operator: Token) -> None:
-    """Apply an operator to the statements last read; chains of the same kind stay flat."""
+def _reduce(done: list[Statement], operator: QueryToken) -> None:
+    """Apply an operator to the last statements; chains of the same kind stay flat."""
     last = done.pop()
     word = operator.content.lower()
     if word == "not":
@@ -313,13 +314,13 @@ def _reduce(done: list[Statement], operator: Token) -> None:
 TRUE = ({True, False}, {"true", "false"}, {"yes", "no"})
 
 
-def evaluate(statement: Statement, leaf: Callable[[Comparison], Bools]) -> Bools:
-    """Where a statement holds, from where each comparison holds; without recursion, and with few arrays at a time."""
+def evaluate(statement: Statement, leaf: Callable[[ColumnComparison], Bools]) -> Bools:
+    """Evaluate a statement from the masks of its comparisons, without recursion."""
     work: list[Statement | str] = [statement]
     held: list[Bools] = []
     while work:
         one = work.pop()
-        if isinstance(one, Comparison):
+        if isinstance(one, ColumnComparison):
             held.append(leaf(one))
         elif isinstance(one, Negation):
             work += ["not", one.part]
@@ -336,7 +337,7 @@ def evaluate(statement: Statement, leaf: Callable[[Comparison], Bools]) -> Bools
 
 
 def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
-    """Statements that hold together exactly where this one (or its negation) does, as many as can be told apart."""
+    """Split a statement (or its negation) into conjuncts."""
     waiting, parts = [(statement, negated)], []
     while waiting:
         one, flip = waiting.pop()
@@ -350,24 +351,24 @@ def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
 
 
 class Domain:
-    """The values a column can have; ``cuts`` where they are the intervals between these."""
+    """Values of a column; ``cuts`` if they are intervals."""
 
     def __init__(self, name: str, values: Sequence[Value], cuts: tuple[float, ...] | None = None) -> None:
         self.name, self.values, self.cuts = name, tuple(values), cuts
 
     @cached_property
     def numeric(self) -> bool:
-        """Whether every value is a number, so that they have an order."""
+        """True if every value is a number."""
         return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in self.values)
 
     @cached_property
     def folded(self) -> list[Value]:
-        """The values in lower case, where they are texts."""
+        """Values in lower case."""
         return [value.casefold() if isinstance(value, str) else value for value in self.values]
 
     @cached_property
     def boolean(self) -> bool:
-        """Whether the values are true and false, so that the name alone is a statement."""
+        """True if the values are true and false, so that the name alone is a statement."""
         return any(set(self.folded) <= pair for pair in TRUE)
 
     @cached_property
@@ -379,8 +380,8 @@ class Domain:
         lower = {str(v).lower(): i for i, v in enumerate(self.values) if isinstance(v, bool)}
         return lower | {str(v): i for i, v in enumerate(self.values)}
 
-    def position(self, token: Token) -> int | None:
-        """Which value is meant: as a number where it is one and unquoted, else by its text; None where none is."""
+    def position(self, token: QueryToken) -> int | None:
+        """Return the index of the value meant by a token, None if there is none."""
         if token.kind == "word" and self._by_number:
             try:
                 return self._by_number[float(token.content)]
@@ -389,16 +390,18 @@ class Domain:
         return self._by_text.get(token.content)
 
 
-def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool = False) -> Bools:
-    """For which values of its column a comparison holds; ``so_far``: a value not among them may still come.
+def values_where(
+    query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain, *, so_far: bool = False
+) -> Bools:
+    """Return the mask of the values for which a comparison holds; ``so_far`` if more values may come.
 
     >>> from bayeskit.network.query import parse
     >>> question = parse("P(age >= 30)")
-    >>> holds(question, question.event, Domain("age", (25, 30, 35))).tolist()
+    >>> values_where(question, question.event, Domain("age", (25, 30, 35))).tolist()
     [False, True, True]
     """
     if comparison.op == "true":
-        return _is_true(query, comparison, domain)
+        return _boolean_mask(query, comparison, domain)
     if comparison.op in IS_MISSING:
         what = f"{comparison.column!r} is missing nowhere, for here every value is known: ask the data itself"
         raise query.error(comparison.at, what)
@@ -414,24 +417,24 @@ def holds(query: Query, comparison: Comparison, domain: Domain, *, so_far: bool 
         return ~mask if comparison.op in ("!=", "not in") else mask
     bound = number(query, comparison.values[0], comparison.op)
     if domain.cuts is not None:
-        return _beside_cut(query, comparison, domain, bound)
+        return _interval_mask(query, comparison, domain, bound)
     if not domain.numeric:
         raise query.error(
             comparison.at,
             f"{comparison.op} needs a column of numbers, and {comparison.column!r} has the values "
-            f"{_some(domain.values)}",
+            f"{_list_values(domain.values)}",
         )
     return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
 
 
 def compare(numbers: Array, op: str, bound: float) -> Bools:
-    """numbers op bound, cell by cell."""
+    """Compare numbers with a bound."""
     by = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
     return np.asarray(by[op](numbers, bound))
 
 
-def number(query: Query, token: Token, op: str) -> float:
-    """The number a value is; an error where it is none."""
+def number(query: ProbabilityQuery, token: QueryToken, op: str) -> float:
+    """Return the value as a number; raise an error if it is none."""
     try:
         bound = float(token.content)
     except ValueError:
@@ -441,54 +444,54 @@ def number(query: Query, token: Token, op: str) -> float:
     return bound
 
 
-def _is_true(query: Query, comparison: Comparison, domain: Domain) -> Bools:
+def _boolean_mask(query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain) -> Bools:
     if not domain.boolean:
         raise query.error(
             comparison.at,
             f"{comparison.column!r} alone is no statement, for it is not boolean: compare it with one of "
-            f"{_some(domain.values)}",
+            f"{_list_values(domain.values)}",
         )
     return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
 
 
-def _beside_cut(query: Query, comparison: Comparison, domain: Domain, bound: float) -> Bools:
+def _interval_mask(query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain, bound: float) -> Bools:
     cuts = domain.cuts or ()
     if comparison.op not in ("<=", ">") or bound not in cuts:
         raise query.error(
             comparison.at,
-            f"{comparison.column!r} is known by its intervals only: ask <= or > at one of {_some(cuts)}, "
-            f"or for one of {_some(domain.values)}",
+            f"{comparison.column!r} is known by its intervals only: ask <= or > at one of {_list_values(cuts)}, "
+            f"or for one of {_list_values(domain.values)}",
         )
     below = np.arange(len(domain.values)) <= cuts.index(bound)
     return below if comparison.op == "<=" else ~below
 
 
-def _some(values: Sequence[object]) -> str:
+def _list_values(values: Sequence[object]) -> str:
     return ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
 
 
-def unknown_column(query: Query, column: str, known: Sequence[str]) -> QueryError:
-    """The error for a name that is no column."""
+def unknown_column_error(query: ProbabilityQuery, column: str, known: Sequence[str]) -> QueryError:
+    """Build the error for an unknown column."""
     sides = [query.event] if query.condition is None else [query.event, query.condition]
     at = next(leaf.at for side in sides for leaf in leaves(side) if leaf.column == column)
     return query.error(at, f"there is no column {column!r} ({nearest(column, known)})")
 
 
-def check_numbers(query: Query, domain: Domain) -> None:
-    """Refuse the mean of what is no number."""
+def check_numbers(query: ProbabilityQuery, domain: Domain) -> None:
+    """Raise an error for the mean of a non-numeric column."""
     if domain.cuts is not None or not domain.numeric:
-        raise no_mean(query, _some(domain.values))
+        raise no_mean_error(query, _list_values(domain.values))
 
 
-def no_mean(query: Query, values: str) -> QueryError:
-    """The error for the mean of what is no number."""
+def no_mean_error(query: ProbabilityQuery, values: str) -> QueryError:
+    """Build the error for the mean of a non-numeric column."""
     name, at = query.event.column, query.event.at  # type: ignore[union-attr]
     return query.error(
         at, f"{name!r} has no mean, for it holds no numbers ({values}): ask P({name} | …) for its values"
     )
 
 
-def impossible(query: Query) -> QueryError:
-    """The error for a condition of probability zero."""
+def impossible_condition_error(query: ProbabilityQuery) -> QueryError:
+    """Build the error for a condition of probability zero."""
     condition = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
     return QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")

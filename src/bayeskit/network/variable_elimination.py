@@ -15,7 +15,8 @@ could still underflow in a product, the computation restarts with ``log=True`` a
 References: Kjærulff, "Triangulation of graphs: algorithms giving small total state space", 1990; Zhang and Poole,
 "Exploiting causal independence in Bayesian network inference", 1996.
 
-Formula: elimination order and its cost; variable elimination"""
+Formula: elimination order and its cost; variable elimination
+"""
 
 from __future__ import annotations
 
@@ -30,8 +31,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import TooLarge
-from bayeskit.network.graph import Graph, Nodes, as_set, bits, join, reach
-from bayeskit.remedy import Remedy
+from bayeskit.network.graph import DirectedGraph, Nodes, as_set, bits, join, reach
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
@@ -42,14 +42,14 @@ MEMORY_LIMIT = 4 << 30  # bytes: what tables may take unless another limit is gi
 
 @dataclass(frozen=True)
 class Elimination:
-    """Variables in the order they go, and for each the set it is joined with when it goes (itself included)."""
+    """Elimination order, and the clique that each variable forms when it is eliminated."""
 
     order: tuple[int, ...]
     cliques: tuple[Nodes, ...]
 
 
 def table_size(nodes: Nodes, cards: Sequence[int]) -> int:
-    """Cells of a table over these variables.
+    """Return the number of cells of a table over these variables.
 
     >>> table_size(0b101, [2, 9, 3])
     6
@@ -60,7 +60,7 @@ def table_size(nodes: Nodes, cards: Sequence[int]) -> int:
 def min_fill(
     near: Sequence[Nodes], cards: Sequence[int], gone: Nodes, shaken: Sequence[float] | None = None
 ) -> Elimination:
-    """Eliminate the variables of the set ``gone`` from a graph given by the neighbours of each.
+    """Find a min-fill elimination order of the variables ``gone`` in a graph given by neighbors.
 
     >>> chain = [0b010, 0b101, 0b010]                       # 0 – 1 – 2
     >>> min_fill(chain, [2, 2, 2], 0b111).cliques
@@ -117,38 +117,37 @@ def min_fill(
     return Elimination(tuple(order), tuple(cliques))
 
 
-def shakes(n: int, tries: int) -> Iterator[list[float]]:
-    """Numbers around one for n variables, as often as asked, always the same ones."""
+def perturbations(n: int, tries: int) -> Iterator[list[float]]:
+    """Yield fixed random weights around one for n variables."""
     generator = Random(0)
     for _ in range(tries):
         yield [0.75 + generator.random() / 2 for _ in range(n)]
 
 
 def check_cost(n_bytes: int, memory_limit: int, what: str) -> None:
-    """Refuse work whose tables would not fit, with the figure."""
+    """Raise an error if the tables would exceed the memory limit."""
     if n_bytes > memory_limit:
         raise TooLarge(
-            f"{what} would take {amount(n_bytes)}, more than the {amount(memory_limit)} allowed; nothing was started. ",
-            Remedy("memory_limit", clause="Raise {} (in bytes), ask", without="Ask"),
-            " of fewer variables, or give more findings.",
-            culprit=what,
+            f"{what} would take {format_bytes(n_bytes)}, more than the {format_bytes(memory_limit)} allowed; "
+            "nothing was started.",
+            hint="Raise memory_limit= (in bytes), ask for fewer variables, or give more evidence.",
         )
 
 
-def amount(n_bytes: int) -> str:
-    """Bytes in words.
+def format_bytes(n_bytes: int) -> str:
+    """Format a number of bytes.
 
-    >>> amount(512), amount(3 << 20), amount(10**25)
+    >>> format_bytes(512), format_bytes(3 << 20), format_bytes(10**25)
     ('512 bytes', '3.15 MB', '1e+25 bytes')
     """
     for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if unit <= n_bytes < 1000 * unit:
             return f"{n_bytes / unit:.3g} {name}"
-    return f"{n_bytes} bytes" if n_bytes < 1000 else f"{decimal(n_bytes)} bytes"
+    return f"{n_bytes} bytes" if n_bytes < 1000 else f"{format_integer(n_bytes)} bytes"
 
 
-def decimal(n: int) -> str:
-    """A whole number of any size as a.bce+nn."""
+def format_integer(n: int) -> str:
+    """Format an integer of any size as a.bce+nn."""
     digits = str(n) if n < 10**4000 else None
     if digits is None:
         return "more than 1e+4000"
@@ -157,37 +156,37 @@ def decimal(n: int) -> str:
 
 
 class Underflow(Exception):
-    """A product might lose cells: start again in logarithms."""
+    """Raised if a product may underflow: restart in log space."""
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A table with one axis a variable, the variables ascending; its true cells are table · e^log_scale."""
+class PotentialTable:
+    """Table with one axis per variable, in ascending order; the true cells are table · e^log_scale."""
 
     variables: tuple[int, ...]
     table: Floats
     log_scale: float = 0.0
 
     @classmethod
-    def of(cls, variables: Sequence[int], table: Floats, log: bool = False) -> Factor:
-        """A factor with its axes put in ascending order."""
+    def of(cls, variables: Sequence[int], table: Floats, log: bool = False) -> PotentialTable:
+        """Build with axes in ascending order."""
         order = np.argsort(variables)
         table = logspace.log(table) if log else table
         return cls(tuple(sorted(variables)), table.transpose(order))
 
-    def at(self, states: Mapping[int, int]) -> Factor:
-        """The part of the table where some variables have these values."""
+    def at(self, states: Mapping[int, int]) -> PotentialTable:
+        """Return the slice of the table at given values."""
         index = tuple(states.get(v, slice(None)) for v in self.variables)
-        return Factor(tuple(v for v in self.variables if v not in states), self.table[index], self.log_scale)
+        return PotentialTable(tuple(v for v in self.variables if v not in states), self.table[index], self.log_scale)
 
 
-def combine(factors: Sequence[Factor], keep: Sequence[int], log: bool = False) -> Factor:
-    """The product of factors, summed over every variable that is not kept."""
+def combine(factors: Sequence[PotentialTable], keep: Sequence[int], log: bool = False) -> PotentialTable:
+    """Multiply factors and sum over every variable that is not kept."""
     variables = sorted({v for factor in factors for v in factor.variables})
     if not log:
         smallest = 1.0
         for factor in factors:
-            smallest *= least(factor.table)
+            smallest *= smallest_positive(factor.table)
         if smallest < UNDERFLOW:
             raise Underflow
     product: Floats | float = 0.0 if log else 1.0
@@ -197,10 +196,12 @@ def combine(factors: Sequence[Factor], keep: Sequence[int], log: bool = False) -
             shape[variables.index(v)] = n
         spread = factor.table.reshape(shape)
         product = product + spread if log else product * spread
-    return _summed(np.asarray(product), variables, keep, sum(f.log_scale for f in factors), log)
+    return _sum_out_axes(np.asarray(product), variables, keep, sum(f.log_scale for f in factors), log)
 
 
-def _summed(product: Floats, variables: Sequence[int], keep: Sequence[int], log_scale: float, log: bool) -> Factor:
+def _sum_out_axes(
+    product: Floats, variables: Sequence[int], keep: Sequence[int], log_scale: float, log: bool
+) -> PotentialTable:
     axes = [i for i, v in enumerate(variables) if v in keep]
     lost = [i for i in range(len(variables)) if i not in axes]
     if log:
@@ -215,16 +216,16 @@ def _summed(product: Floats, variables: Sequence[int], keep: Sequence[int], log_
             product, log_scale = product - top, log_scale + top
     elif top > 0:
         product, log_scale = product / top, log_scale + float(logspace.log(top))
-    return Factor(tuple(variables[i] for i in axes), np.asarray(product), log_scale)
+    return PotentialTable(tuple(variables[i] for i in axes), np.asarray(product), log_scale)
 
 
-def least(table: Floats) -> float:
-    """The smallest positive cell; 1 where there is none."""
+def smallest_positive(table: Floats) -> float:
+    """Return the smallest positive cell, 1 if there is none."""
     return float(np.min(table, where=table > 0, initial=1.0))
 
 
 def project(variables: Sequence[int], onto: Sequence[int], cards: Sequence[int]) -> npt.NDArray[np.int32]:
-    """For each cell of a table over ``variables``, the last fastest, the cell of the table over ``onto`` it belongs to.
+    """Map each cell of a table over ``variables`` to the cell of the table over ``onto``.
 
     >>> project((0, 1), (1,), [2, 3]).tolist()
     [0, 1, 2, 0, 1, 2]
@@ -240,7 +241,7 @@ def project(variables: Sequence[int], onto: Sequence[int], cards: Sequence[int])
 
 
 def eliminate(
-    graph: Graph,
+    graph: DirectedGraph,
     cards: Sequence[int],
     tables: Sequence[Floats],
     keep: Sequence[int],
@@ -248,7 +249,7 @@ def eliminate(
     memory_limit: int = MEMORY_LIMIT,
     with_evidence: bool = True,
 ) -> tuple[Floats, float]:
-    """P(keep, findings) as a table over ``keep`` with its largest cell 1, and the log of what it was divided by.
+    """Return P(keep, findings) as a table with its largest cell 1, and the log of its scale.
 
     ``likelihoods`` holds one for each state of the variables something is known of. Without ``with_evidence`` the
     parts that bear neither on ``keep`` nor on whether the findings are possible are left out, and only proportions mean
@@ -257,25 +258,29 @@ def eliminate(
     hard = {v: int(np.argmax(p)) for v, p in likelihoods.items() if np.count_nonzero(p) == 1 and v not in keep}
     relevant = graph.ancestors(as_set(keep) | as_set(likelihoods))
     variables = [v for v in keep if cards[v] > 1]
-    near = _graph_of_factors(graph, cards, relevant, as_set(hard))
+    near = _interaction_graph(graph, cards, relevant, as_set(hard))
     part = as_set(v for v in bits(relevant) if cards[v] > 1 and v not in hard)
     if not with_evidence:
-        part &= reach(near, as_set(variables) | _may_contradict(graph, tables, relevant, likelihoods))
+        part &= reach(near, as_set(variables) | _find_possible_contradictions(graph, tables, relevant, likelihoods))
     gone = part & ~as_set(variables)
     elimination = min_fill(near, cards, gone)
     cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(variables), cards)
     check_cost(2 * CELL * cells, memory_limit, "the tables of this question")
     question = (graph, cards, tables, part, relevant, likelihoods, hard)
     try:
-        return _laid_out(
+        return _arrange_axes(
             _sum_out(_factors(*question, log=False), elimination.order, variables, False), keep, cards, False
         )
     except Underflow:
-        return _laid_out(_sum_out(_factors(*question, log=True), elimination.order, variables, True), keep, cards, True)
+        return _arrange_axes(
+            _sum_out(_factors(*question, log=True), elimination.order, variables, True), keep, cards, True
+        )
 
 
-def _may_contradict(graph: Graph, tables: Sequence[Floats], relevant: int, likelihoods: Mapping[int, Floats]) -> int:
-    """The variables of tables with a zero, whose findings could turn out impossible: they cannot be left out."""
+def _find_possible_contradictions(
+    graph: DirectedGraph, tables: Sequence[Floats], relevant: int, likelihoods: Mapping[int, Floats]
+) -> int:
+    """Return the variables of tables with zeros, whose findings could be impossible."""
     unsure = as_set(v for v, likelihood in likelihoods.items() if not np.any(likelihood > 0))
     for v in bits(relevant):
         if not np.all(tables[v] > 0):
@@ -283,7 +288,7 @@ def _may_contradict(graph: Graph, tables: Sequence[Floats], relevant: int, likel
     return unsure
 
 
-def _graph_of_factors(graph: Graph, cards: Sequence[int], relevant: int, hard: int) -> list[int]:
+def _interaction_graph(graph: DirectedGraph, cards: Sequence[int], relevant: int, hard: int) -> list[int]:
     near = [0] * len(graph)
     for v in bits(relevant):
         family = (u for u in (v, *graph.parents[v]) if cards[u] > 1)
@@ -292,7 +297,7 @@ def _graph_of_factors(graph: Graph, cards: Sequence[int], relevant: int, hard: i
 
 
 def _factors(
-    graph: Graph,
+    graph: DirectedGraph,
     cards: Sequence[int],
     tables: Sequence[Floats],
     part: int,
@@ -300,25 +305,25 @@ def _factors(
     likelihoods: Mapping[int, Floats],
     hard: Mapping[int, int],
     log: bool,
-) -> list[Factor]:
-    """The conditional tables and findings that bear on the question, at the values that are known."""
+) -> list[PotentialTable]:
+    """Return the conditional tables and likelihoods that bear on the query, sliced at known values."""
     factors = []
     for v in bits(relevant):
         family = [u for u in (*graph.parents[v], v) if cards[u] > 1]
         free = as_set(family) & ~as_set(hard)
         if free & part == free:
-            whole = Factor.of(family, tables[v].reshape([cards[u] for u in family]), log)
+            whole = PotentialTable.of(family, tables[v].reshape([cards[u] for u in family]), log)
             factors.append(whole.at(hard))
     for v, likelihood in likelihoods.items():
         soft = cards[v] > 1 and v not in hard
         if soft and part >> v & 1:
-            factors.append(Factor.of((v,), likelihood, log))
+            factors.append(PotentialTable.of((v,), likelihood, log))
         elif not soft:
-            factors.append(Factor.of((), np.asarray(likelihood.max()), log))
+            factors.append(PotentialTable.of((), np.asarray(likelihood.max()), log))
     return factors
 
 
-def _sum_out(factors: list[Factor], order: Sequence[int], keep: Sequence[int], log: bool) -> Factor:
+def _sum_out(factors: list[PotentialTable], order: Sequence[int], keep: Sequence[int], log: bool) -> PotentialTable:
     for v in order:
         joined = [factor for factor in factors if v in factor.variables]
         rest = {u for factor in joined for u in factor.variables} - {v}
@@ -327,8 +332,8 @@ def _sum_out(factors: list[Factor], order: Sequence[int], keep: Sequence[int], l
     return combine(factors, keep, log)
 
 
-def _laid_out(answer: Factor, keep: Sequence[int], cards: Sequence[int], log: bool) -> tuple[Floats, float]:
-    """The table with one axis for each of ``keep``, in that order."""
+def _arrange_axes(answer: PotentialTable, keep: Sequence[int], cards: Sequence[int], log: bool) -> tuple[Floats, float]:
+    """Return the table with one axis per kept variable, in that order."""
     table = np.asarray(logspace.exp(answer.table)) if log else answer.table
     missing = [v for v in keep if v not in answer.variables]
     axes = sorted([*answer.variables, *missing])

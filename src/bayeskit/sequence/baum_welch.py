@@ -1,8 +1,8 @@
-"""Baum–Welch: the states behind sequences without labels, or with some, by EM from several starts.
+"""Baum–Welch: expectation maximization for hidden Markov models, from several starts.
 
-Each round the sums are expected under what is believed, and what is believed is made of the sums: ln P(sequences) +
-ln P(parameters) rises from round to round. Labelled sequences count in every round as they are; a label at one position
-leaves only its state open there.
+The E-step computes expected statistics under the current parameters, the M-step the most probable parameters given the
+statistics. ln P(sequences) + ln P(parameters) never falls. The statistics of labeled sequences are added in every
+round; a label at a single step restricts the paths to its state there.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from typing import NamedTuple
 import numpy as np
 
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.symbols import Symbols
+from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.information import weighed_log_ratio
-from bayeskit.sequence.forward_backward import Impossible, Observed
-from bayeskit.sequence.parameters import HiddenBeliefs, StateFrame, StateSums
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations
+from bayeskit.sequence.parameters import HMMParameters, HMMStatistics, HMMStructure
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Floats, Ints
 
-Tell = Callable[[str, int, int], object]
-SAMPLE = 20_000  # rows by which a start is chosen
-LLOYD = 8  # rounds of nearest centres
+Report = Callable[[str, int, int], object]
+# Rows that the initial parameters of a start are computed from.
+START_ROWS = 20_000
+LLOYD_ROUNDS = 8
 
 
-class Training(NamedTuple):
-    """How Baum–Welch went: ln P(sequences) + ln P(parameters) in each round of the best start, ln P(sequences) in the
-    last, whether it arrived or was interrupted, and where each start ended."""
+class EMHistory(NamedTuple):
+    """History of an EM run.
+
+    ``log_posterior``: ln P(sequences) + ln P(parameters) in each round of the best start. ``log_likelihood``: ln
+    P(sequences) in the last round. ``ends``: the final log posterior of every start.
+    """
 
     log_posterior: tuple[float, ...]
     log_likelihood: float
@@ -41,49 +45,55 @@ class Training(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BaumWelch:
-    """What is learnt from: sequences whose states are hidden, and the sums of those that are labelled."""
+    """Baum–Welch on sequences with hidden states, together with the statistics of fully labeled sequences."""
 
-    frame: StateFrame
-    observed: Observed
-    counted: StateSums
+    structure: HMMStructure
+    observed: Observations
+    labeled: HMMStatistics
     max_rounds: int
     tol: float
     n_threads: int
 
-    def best(self, starts: int, seed: int | None, tell: Tell) -> tuple[StateSums, HiddenBeliefs, Training]:
-        """(Expected sums, beliefs, how it went) of the most probable end. An interruption ends it with what it has."""
-        found: tuple[StateSums, HiddenBeliefs, Training] | None = None
+    def fit(self, starts: int, seed: int | None, report: Report) -> tuple[HMMStatistics, HMMParameters, EMHistory]:
+        """Run EM from several starts; return the expected statistics, parameters and history of the best one.
+
+        An interruption stops the search and keeps the best result so far.
+        """
+        found: tuple[HMMStatistics, HMMParameters, EMHistory] | None = None
         ends: list[float] = []
         for i, child in enumerate(np.random.SeedSequence(seed).spawn(starts)):
             name = f"start {i + 1} of {starts}" if starts > 1 else "rounds"
-            begin = self.begin(np.random.default_rng(child), i)
-            climb = self.climb(begin, partial(self._tell, tell, name))
-            ends.append(climb[2].log_posterior[-1])
+            begin = self.initial_parameters(np.random.default_rng(child), i)
+            em = self.run(begin, partial(self._report, report, name))
+            ends.append(em[2].log_posterior[-1])
             if found is None or ends[-1] > found[2].log_posterior[-1]:
-                found = climb
-            if climb[2].interrupted:
+                found = em
+            if em[2].interrupted:
                 break
         assert found is not None
-        sums, beliefs, training = found
-        return sums, beliefs, training._replace(ends=tuple(ends))
+        sums, parameters, training = found
+        return sums, parameters, training._replace(ends=tuple(ends))
 
-    def _tell(self, tell: Tell, name: str, done: int) -> None:
-        tell(name, done, self.max_rounds)
+    def _report(self, report: Report, name: str, done: int) -> None:
+        report(name, done, self.max_rounds)
 
-    def climb(self, beliefs: HiddenBeliefs, tell: Callable[[int], object]) -> tuple[StateSums, HiddenBeliefs, Training]:
-        """Rounds from one start until the gain is below ``tol`` of the whole."""
-        sums, history, likelihood = self.frame.nothing(), list[float](), -np.inf
+    def run(
+        self, parameters: HMMParameters, report: Callable[[int], object]
+    ) -> tuple[HMMStatistics, HMMParameters, EMHistory]:
+        """Alternate E-step and M-step from one start until the relative gain is below ``tol``."""
+        sums, history, likelihood = self.structure.empty_statistics(), list[float](), -np.inf
         converged = interrupted = False
         try:
             for done in range(self.max_rounds):
-                expected, likelihood, value = self.expect(beliefs)
-                if history and not value > history[-1]:  # what is lost is rounding, or a variance held at its floor
+                expected, likelihood, value = self.e_step(parameters)
+                if history and not value > history[-1]:
+                    # A loss is rounding error, or a variance at its floor.
                     converged = value >= history[-1] - ROUNDING * abs(history[-1])
                     break
                 history.append(value)
                 sums = expected
-                beliefs = self.frame.believe(self.counted.plus(sums))
-                tell(done + 1)
+                parameters = self.m_step(sums)
+                report(done + 1)
                 if len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1]):
                     converged = True
                     break
@@ -91,97 +101,108 @@ class BaumWelch:
             if not history:
                 raise
             warnings.warn(
-                f"the fit was interrupted after {len(history)} rounds, and holds what it has reached",
+                f"the fit was interrupted after {len(history)} rounds; the model keeps the last parameters",
                 BayesWarning,
                 stacklevel=6,
             )
             interrupted = True
-        return sums, beliefs, Training(tuple(history), likelihood, converged, interrupted)
+        return sums, parameters, EMHistory(tuple(history), likelihood, converged, interrupted)
 
-    def expect(self, beliefs: HiddenBeliefs) -> tuple[StateSums, float, float]:
-        """(expected sums, ln P of the sequences, the same with that of the labelled ones and of the parameters)"""
-        counted = beliefs.lattice(self.frame.stays, self.n_threads).counted(self.observed)
+    def e_step(self, parameters: HMMParameters) -> tuple[HMMStatistics, float, float]:
+        """Return the expected statistics, ln P(sequences) and the log posterior under given parameters."""
+        counted = parameters.trellis(self.structure.stays, self.n_threads).expected_counts(self.observed)
         likelihood = float(counted.log_likelihoods.sum())
-        return StateSums.of(counted), likelihood, likelihood + self._labelled(beliefs) + beliefs.log_prior
+        log_posterior = likelihood + self._labeled_log_likelihood(parameters) + parameters.log_prior
+        return HMMStatistics.of(counted), likelihood, log_posterior
 
-    def _labelled(self, beliefs: HiddenBeliefs) -> float:
-        """ln P(labelled sequences, their states), but for what is the same whatever is believed."""
-        own = self.counted
-        total = weighed_log_ratio(own.starts, beliefs.start, 1.0).sum()
-        total += weighed_log_ratio(own.moves, beliefs.moves, 1.0).sum()
-        for emission, sums in zip(beliefs.emissions, own.emissions, strict=True):
-            total += emission.log_likelihood_of(sums)
+    def m_step(self, expected: HMMStatistics) -> HMMParameters:
+        """Return the most probable parameters given expected and labeled statistics."""
+        return self.structure.estimate(self.labeled.plus(expected))
+
+    def _labeled_log_likelihood(self, parameters: HMMParameters) -> float:
+        """Return ln P(labeled sequences, their states) up to a constant."""
+        own = self.labeled
+        total = weighed_log_ratio(own.starts, parameters.start, 1.0).sum()
+        total += weighed_log_ratio(own.moves, parameters.moves, 1.0).sum()
+        for emission, sums in zip(parameters.emissions, own.emissions, strict=True):
+            total += emission.statistics_log_likelihood(sums)
         return float(total)
 
-    # -- where to begin --------------------------------------------------------------------------------
-
-    def begin(self, rng: np.random.Generator, i: int) -> HiddenBeliefs:
-        """What a start believes: what labels say where there are some, else states by rows that are like each other."""
-        block, k = self.observed.block, self.frame.n_states
+    def initial_parameters(self, rng: np.random.Generator, i: int) -> HMMParameters:
+        """Return the initial parameters of a start: from labels if there are any, else from similar rows."""
+        block, k = self.observed.block, self.structure.n_states
         labels = self.observed.labels
         known = np.zeros(0, np.int64) if labels is None else np.flatnonzero(labels)
-        guided = bool(self.counted.starts.sum() or len(known))
-        n_rows = len(known) if guided else block.n_rows
-        rows = np.sort(rng.choice(n_rows, SAMPLE, replace=False)) if n_rows > SAMPLE else np.arange(n_rows)
-        rows = known[rows] if guided else rows
-        if guided:
+        has_labels = bool(self.labeled.starts.sum() or len(known))
+        n_rows = len(known) if has_labels else block.n_rows
+        rows = np.sort(rng.choice(n_rows, START_ROWS, replace=False)) if n_rows > START_ROWS else np.arange(n_rows)
+        rows = known[rows] if has_labels else rows
+        if has_labels:
             shares = np.zeros((len(rows), k))
             assert labels is not None or not len(rows)
             if labels is not None:
                 shares[np.arange(len(rows)), labels[rows].astype(np.int64) - 1] = 1.0
         else:
-            shares = self._by_position(rows, rng) if self._in_order() else self._by_likeness(rows, rng)
-        scale = 1.0 if guided else block.n_rows / max(len(rows), 1)
+            shares = (
+                self._assign_by_position(rows, rng)
+                if self._is_left_to_right()
+                else self._assign_by_similarity(rows, rng)
+            )
+        scale = 1.0 if has_labels else block.n_rows / max(len(rows), 1)
         part = block.take(rows)
         emissions = tuple(
-            tuple(scale * array for array in emission.of_block(part, shares, self.n_threads))
-            for emission in self.frame.emissions
+            tuple(scale * array for array in emission.statistics_of_rows(part, shares, self.n_threads))
+            for emission in self.structure.emissions
         )
         steady = 0.5 * np.eye(k) + 0.5 * rng.dirichlet(np.ones(k), k)
-        sums = StateSums(rng.dirichlet(np.ones(k)), steady * (k if guided else block.n_rows), emissions)
-        if guided:
-            sums = self.counted.plus(sums)
-            if i:  # other starts leave what labels say a little
+        sums = HMMStatistics(rng.dirichlet(np.ones(k)), steady * (k if has_labels else block.n_rows), emissions)
+        if has_labels:
+            sums = self.labeled.plus(sums)
+            if i:
+                # Other starts deviate slightly from the labels.
                 noise = rng.dirichlet(np.ones(k), k)
                 sums = sums._replace(moves=sums.moves + noise * (1 + sums.moves.sum() / k))
-        return self.frame.believe(sums)
+        return self.structure.estimate(sums)
 
-    def _in_order(self) -> bool:
-        """Whether states can only be left for later ones."""
-        held = self.frame.rules.fixed
+    def _is_left_to_right(self) -> bool:
+        """Return True if the transitions forbid going back to an earlier state."""
+        held = self.structure.rules.fixed
         below = np.tril_indices(len(held), -1)
         return len(held) > 1 and bool((held[below] == 0).all())
 
-    def _by_position(self, rows: Ints, rng: np.random.Generator) -> Floats:
-        """States by how far into its sequence a row is, and a little of all."""
-        k, starts = self.frame.n_states, self.observed.starts
+    def _assign_by_position(self, rows: Ints, rng: np.random.Generator) -> Floats:
+        """Assign rows to states by relative position in their sequence, with some noise."""
+        k, starts = self.structure.n_states, self.observed.starts
         of = np.searchsorted(starts, rows, side="right") - 1
         far = (rows - starts[of]) / np.maximum(np.diff(starts)[of], 1)
         shares = np.full((len(rows), k), 0.1 / k)
         shares[np.arange(len(rows)), np.minimum((far * k).astype(np.int64), k - 1)] += 0.9
         return shares * rng.uniform(0.5, 1.5, shares.shape)
 
-    def _by_likeness(self, rows: Ints, rng: np.random.Generator) -> Floats:
-        """Rows by the nearest of k that lie apart, where there are numbers; symbols by chance, a share for each."""
-        k, block = self.frame.n_states, self.observed.block
+    def _assign_by_similarity(self, rows: Ints, rng: np.random.Generator) -> Floats:
+        """Assign rows to the nearest of k centers for numbers, and at random for symbols."""
+        k, block = self.structure.n_states, self.observed.block
         shares = np.ones((len(rows), k))
         numbers = [
-            name for emission in self.frame.emissions if not isinstance(emission, Symbols) for name in emission.names
+            name
+            for emission in self.structure.emissions
+            if not isinstance(emission, CategoricalEmission)
+            for name in emission.names
         ]
         if numbers:
-            x = np.column_stack([_standard(block.floats[name][rows]) for name in numbers])
-            nearest = _nearest(x, k, rng)
+            x = np.column_stack([_standardize(block.floats[name][rows]) for name in numbers])
+            nearest = _assign_to_centers(x, k, rng)
             shares *= 0.1 / k
             shares[np.arange(len(rows)), nearest] += 0.9
-        for emission in self.frame.emissions:
-            if isinstance(emission, Symbols):
+        for emission in self.structure.emissions:
+            if isinstance(emission, CategoricalEmission):
                 chances = rng.dirichlet(np.ones(k), len(emission.values) + 2)
                 shares *= chances[block.codes[emission.name][rows]] + 0.05
         return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _standard(x: Floats) -> Floats:
-    """Less the mean, over the deviation; 0 where a number is missing."""
+def _standardize(x: Floats) -> Floats:
+    """Standardize a column; missing numbers become 0."""
     there = ~np.isnan(x)
     if not there.any():
         return np.zeros(len(x))
@@ -189,36 +210,34 @@ def _standard(x: Floats) -> Floats:
     return np.where(there, (x - x[there].mean()) / (deviation or 1.0), 0.0)
 
 
-def _nearest(x: Floats, k: int, rng: np.random.Generator) -> Ints:
-    """The nearest of k centres: first rows that lie apart, then, in a few rounds, the means of those nearest."""
+def _assign_to_centers(x: Floats, k: int, rng: np.random.Generator) -> Ints:
+    """Assign rows to the nearest of k centers: k-means++ initialization and a few Lloyd rounds."""
     if not len(x):
         return np.zeros(0, np.int64)
     centres = x[rng.integers(len(x))][None]
     while len(centres) < k:
-        away = _distances(x, centres).min(axis=1)
+        away = _squared_distances(x, centres).min(axis=1)
         total = away.sum()
         at = rng.choice(len(x), p=away / total) if total > 0 else rng.integers(len(x))
         centres = np.vstack([centres, x[at]])
-    nearest = _distances(x, centres).argmin(axis=1)
-    for _ in range(LLOYD):
+    nearest = _squared_distances(x, centres).argmin(axis=1)
+    for _ in range(LLOYD_ROUNDS):
         sizes = np.bincount(nearest, minlength=k)
         sums = np.zeros_like(centres)
         np.add.at(sums, nearest, x)
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
-        nearest = _distances(x, centres).argmin(axis=1)
+        nearest = _squared_distances(x, centres).argmin(axis=1)
     return np.asarray(nearest)
 
 
-def _distances(x: Floats, centres: Floats) -> Floats:
-    """Squared (rows, centres)."""
-    return np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres**2).sum(axis=1), 0.0)
+def _squared_distances(x: Floats, centres: Floats) -> Floats:
+    """Return squared distances, shape (n_rows, n_centers)."""
+    return np.asarray(np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres**2).sum(axis=1), 0.0))
 
 
-def refuse_impossible(problem: Impossible, name: str, step: int) -> BayesError:
-    """What is said of a sequence that no path of states can have."""
+def impossible_error(problem: ImpossibleSequence, name: str, step: int) -> BayesError:
+    """Build the error for a sequence that no path of states can produce."""
     return BayesError(
         f"{name} is impossible from step {step} on: no path of states has a probability above zero there. Smooth the "
         "estimates, or allow more transitions",
-        culprit=problem.sequence,
-        place=step,
     )

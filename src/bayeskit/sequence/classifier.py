@@ -1,4 +1,7 @@
-"""What was counted of the sequences of each class: a value with + and −, as a tally is one."""
+"""SequenceClassifier: Bayes' rule over one sequence model per class.
+
+Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class)
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from bayeskit.data.sequences import Sequences, label_values
 from bayeskit.data.sheet import Figure, Grid, Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
-from bayeskit.errors import BadFile, BayesError, NotLearnt, with_article
+from bayeskit.errors import BadFile, BayesError, NotLearnt, format_setting, with_article
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
@@ -29,10 +32,9 @@ from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import check_temperature, one_of, seed_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.base.ties import best_class, tie_seed
-from bayeskit.remedy import Remedy
-from bayeskit.sequence.explanation import explained
+from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
-from bayeskit.sequence.markov_chain import MarkovChain, SequencesLeftOut
+from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tally.space import Space, times
 from bayeskit.tally.tally import Tally
@@ -44,7 +46,7 @@ from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 @dataclass(frozen=True)
 class ClassTallies:
-    """The tally of each class's sequences, and how many these are or what they weigh; classes are sorted."""
+    """Tally of each class's sequences and the number (or weight) of its sequences; classes are sorted."""
 
     tallies: Mapping[Value, Tally]
     counts: Mapping[Value, Any]
@@ -53,7 +55,7 @@ class ClassTallies:
     def of(
         cls, sequences: Sequences, labels: Sequence[Value], count: Callable[[Value, Sequences], Tally]
     ) -> ClassTallies:
-        """Sequences with their classes; ``count(class, sequences)`` counts those of one."""
+        """Count sequences by class; ``count(class, sequences)`` counts those of one class."""
         weights = np.ones(len(labels), np.int64) if sequences.weights is None else sequences.weights
         tallies, counts = {}, {}
         for label in sort_values(dict.fromkeys(labels)):
@@ -63,13 +65,13 @@ class ClassTallies:
         return cls(tallies, counts)
 
     def __add__(self, other: ClassTallies) -> ClassTallies:
-        """The sequences of both sides."""
+        """Return the tallies of both sides together."""
         a, b = self.tallies, other.tallies
         both = {c: a[c] + b[c] if c in a and c in b else (a if c in a else b)[c] for c in sort_values({**a, **b})}
         return ClassTallies(both, {c: self.counts.get(c, 0) + other.counts.get(c, 0) for c in both})
 
     def __sub__(self, other: ClassTallies) -> ClassTallies:
-        """This side without the other, whose sequences must all have been counted here; classes may go."""
+        """Subtract tallies whose sequences were all counted here; classes may vanish."""
         gone = GONE * sum(self.counts.values())
         left = {c: self.counts.get(c, 0) - other.counts.get(c, 0) for c in {**self.counts, **other.counts}}
         for c, n in left.items():
@@ -77,7 +79,6 @@ class ClassTallies:
                 raise NotLearnt(
                     f"class {c!r} was learnt {times(self.counts.get(c, 0))} and cannot be forgotten "
                     f"{times(other.counts[c])}; nothing was changed",
-                    culprit=c,
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
@@ -86,18 +87,16 @@ class ClassTallies:
         return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
 
     def check(self) -> None:
-        """Refuse a class of which there is not one step."""
+        """Raise an error if all sequences of a class are empty."""
         empty = [c for c, tally in self.tallies.items() if not tally.n_rows]
         if empty:
             raise BayesError(
                 f"the sequences of class {empty[0]!r} are all empty, so there is nothing to believe of it",
-                culprit=empty[0],
             )
 
 
-def schema_of(model: Any, sequences: Sequences) -> Schema:
-    """What the columns of all sequences mean to a ``HiddenMarkovModel``, with the symbols that any of them shows: one
-    that a class never shows is improbable in it, not unknown to it."""
+def shared_schema(model: Any, sequences: Sequences) -> Schema:
+    """Infer the schema shared by the models of all classes, with the symbols that occur in any class."""
     if model.schema is not None:
         schema: Schema = model.schema
     else:
@@ -115,19 +114,17 @@ def schema_of(model: Any, sequences: Sequences) -> Schema:
     return schema.replace(symbols)
 
 
-def check_varies(label: Value, of_class: Sequences, all_of_them: Sequences, schema: Schema) -> None:
-    """Refuse a column of numbers that varies, but not within a class: the density there would have no width."""
+def check_columns_vary(label: Value, of_class: Sequences, all_of_them: Sequences, schema: Schema) -> None:
+    """Raise an error if a numeric column varies overall but not within a class: its density would be degenerate."""
     where = schema.locate(list(of_class.kinds), of_class.named)
     for name in schema.measured():
         if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
             continue
         raise BayesError(
             f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "
-            "compared with those of other classes: leave it out with ",
-            Remedy("roles", {name: "ignore"}),
-            " of the model, or take it as ",
-            Remedy("roles", {name: "categorical"}, short=True),
-            culprit=(label, name),
+            "compared with those of other classes",
+            hint=f"leave it out with {format_setting('roles', {name: 'ignore'})} of the model, or take it as "
+            f"{format_setting('roles', {name: 'categorical'})}",
         )
 
 
@@ -140,8 +137,8 @@ def _varies(sequences: Sequences, name: str) -> bool:
 ONLY_COUNTED = "its models are found by EM, and other sequences make other ones. Fit again, or with a MarkovChain"
 
 
-class ClassBeliefs(NamedTuple):
-    """What is believed of the classes before a sequence is seen."""
+class ClassPrior(NamedTuple):
+    """Log prior of the classes."""
 
     log_prior: Floats
 
@@ -152,22 +149,38 @@ def _is_counted(classifier: Any) -> bool:
 
 @dataclass(eq=False, repr=False)
 class SequenceClassifier(Composite, PredictsClasses):
-    """Classes of whole sequences: a model of each class says how likely the sequence is, and Bayes' rule the class.
+    """Classify whole sequences with one sequence model per class and Bayes' rule.
+
+    With Markov chains the classifier learns, forgets and merges exactly, and has closed-form leave-one-out scores. The
+    chains share the symbols seen in any class.
 
     Parameters
     ----------
-    model: a ``MarkovChain`` or a ``HiddenMarkovModel``, of which each class gets its own; None for a ``MarkovChain()``.
-        ``{class: model}`` gives classes different ones, such as more states to longer words.
-    prior: "empirical", "uniform", ``{class: probability}``, a list, or a smoothing.
-    undecidable: a sequence that no class can have made gets the priors ("prior"), "nan", or an "error".
-    ties, random_state: the first class of a tie, or "random": drawn by seed and content.
-    temperature: log scores are divided by it before they become probabilities.
-    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
-        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
+    model : MarkovChain, HiddenMarkovModel or dict, optional
+        Model of each class, by default ``MarkovChain()``. ``{class: model}`` gives classes different models.
+    prior : str, dict, list or smoothing, default="empirical"
+        "empirical", "uniform", ``{class: probability}``, a list, or a smoothing.
+    undecidable : {"prior", "nan", "error"}, default="prior"
+        Treatment of sequences that are impossible in every class.
+    ties : {"first", "random"}, default="first"
+        Choice among tied classes; "random" draws by seed and content.
+    random_state : int, optional
+    temperature : float, default=1.0
+        Log scores are divided by it before they become probabilities.
+    n_threads : int, optional
+    sequence, order : str, optional
+        For frames and files: the column with the sequence of a row, and the column that orders its rows.
 
-    Sequences come in any form that :meth:`bayeskit.Sequences.of` takes, labels one for each. With chains it learns,
-    forgets and merges exactly, and leaves one out in closed form; the symbols are those that any class has shown.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    models_ : dict
+        Fitted model of each class.
+    class_counts_ : ndarray of shape (n_classes,)
+        Number or weight of the sequences of each class.
 
+    Examples
+    --------
     >>> words = [list("abab"), list("baba"), list("aabb"), list("bbaa")]
     >>> turns = SequenceClassifier().fit(words, ["turns", "turns", "runs", "runs"])
     >>> turns.predict([list("ababab"), list("aaabbb")]).tolist()
@@ -199,8 +212,21 @@ class SequenceClassifier(Composite, PredictsClasses):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from sequences ``X`` with one class each, ``y``: values, or the name of a column that is the same in
-        all rows of a sequence."""
+        """Fit one model per class.
+
+        Parameters
+        ----------
+        X : sequences
+            In any form that :meth:`bayeskit.Sequences.of` takes.
+        y : array-like of shape (n_sequences,) or str
+            Class of each sequence, or a column that is constant within a sequence.
+        sample_weight : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        SequenceClassifier
+            The model itself.
+        """
         self._check_settings()
         sequences, labels = self._labelled(X, y, sample_weight)
         if not len(sequences):
@@ -217,7 +243,6 @@ class SequenceClassifier(Composite, PredictsClasses):
             if not part.n_rows:
                 raise BayesError(
                     f"the sequences of class {label!r} are all empty, so there is nothing to believe of it",
-                    culprit=label,
                 )
             try:
                 models[label] = self._unfitted(label, part, sequences).fit(part)
@@ -226,32 +251,50 @@ class SequenceClassifier(Composite, PredictsClasses):
         return self._become(models, counts, self._target_of(X, y))
 
     def _unfitted(self, label: Value, of_class: Sequences, all_of_them: Sequences) -> Any:
-        """The model of a class before it is fitted on its sequences, which knows the symbols that any class shows."""
+        """Return the unfitted model of a class, with the symbols of all classes."""
         model = clone(self._model_kind(label))
         if isinstance(model, HiddenMarkovModel):
-            schema = schema_of(model, all_of_them)
-            check_varies(label, of_class, all_of_them, schema)
+            schema = shared_schema(model, all_of_them)
+            check_columns_vary(label, of_class, all_of_them, schema)
             model.set_params(schema=schema)
         return model
 
     @available_if(_is_counted, ONLY_COUNTED)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more sequences; new symbols and classes may appear at any time. ``classes`` is not needed."""
+        """Learn more sequences, which may have new symbols and classes. Parameters are those of :meth:`fit`.
+
+        ``classes`` is accepted for scikit-learn and not needed.
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, sample_weight)
         self._check_settings()
-        return self._become_counted(self._class_tallies() + self._counted(X, y, sample_weight))
+        return self.become_tallies(self._class_tallies() + self._counted(X, y, sample_weight))
 
     @available_if(_is_counted, ONLY_COUNTED)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        """Remove sequences that were learned. Parameters are those of :meth:`fit`.
+
+        Raises
+        ------
+        BayesError
+            If the sequences cannot have been learned. The model stays unchanged.
+        """
         self._check_is_fitted()
         self._check_settings()
-        return self._become_counted(self._class_tallies() - self._counted(X, y, sample_weight))
+        return self.become_tallies(self._class_tallies() - self._counted(X, y, sample_weight))
 
     @available_if(_is_counted, ONLY_COUNTED)
     def merge(self, other: Any) -> Self:
-        """A new model of the sequences of both; settings are those of this one. Both sides stay as they are."""
+        """Return a new classifier of the sequences of both, with the settings of this one.
+
+        Parameters
+        ----------
+        other : SequenceClassifier
+
+        Returns
+        -------
+        SequenceClassifier
+        """
         self._check_is_fitted()
         if type(other) is not SequenceClassifier or not _is_counted(other):
             raise BayesError(
@@ -261,27 +304,28 @@ class SequenceClassifier(Composite, PredictsClasses):
         check_is_fitted(other, "sequences and classes")
         merged = clone(self)
         merged.target_ = self.target_
-        return merged._become_counted(self._class_tallies() + other._class_tallies())
+        return merged.become_tallies(self._class_tallies() + other._class_tallies())
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, SequenceClassifier) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
+        """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     def _class_tallies(self) -> ClassTallies:
-        """What was counted of each class."""
+        """Return the tallies of all classes."""
         counts = dict(zip(self.models_, self.class_counts_.tolist(), strict=True))
         return ClassTallies({label: model.tally_ for label, model in self.models_.items()}, counts)
 
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
-        """What more sequences hold."""
+        """Count more sequences."""
         sequences, labels = self._labelled(X, y, sample_weight)
-        return ClassTallies.of(sequences, labels, lambda label, of_class: self._model_kind(label)._counted(of_class))
+        count = lambda label, of_class: self._model_kind(label).count_transitions(of_class)  # noqa: E731
+        return ClassTallies.of(sequences, labels, count)
 
-    def _become_counted(self, counted: ClassTallies) -> Self:
-        """Become the classifier of these counts."""
+    def become_tallies(self, counted: ClassTallies) -> Self:
+        """Estimate the classifier from tallies."""
         counted.check()
         models = {c: clone(self._model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
         return self._become(models, np.array(list(counted.counts.values())), self.target_)
@@ -294,23 +338,51 @@ class SequenceClassifier(Composite, PredictsClasses):
             for chain in models.values():
                 symbols = union(symbols, chain.symbols_)
             for chain in models.values():
-                chain._among(symbols)
-        self.models_, self.class_counts_, self.params_ = models, counts, ClassBeliefs(np.asarray(log_prior))
+                chain.extend_symbols(symbols)
+        self.models_, self.class_counts_, self.params_ = models, counts, ClassPrior(np.asarray(log_prior))
         self.classes_, self.target_ = class_array(classes), target
         return self
 
     # -- saying --------------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """ln P(sequence, class) of each sequence (sequences, classes); −∞ where impossible."""
+        """Return ln P(sequence, class).
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+            −∞ where impossible.
+        """
         return self._scores(self._sequences(X))
 
     def score_samples(self, X: Any) -> Floats:
-        """ln P(sequence) of each."""
+        """Return ln P(sequence) of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
         return np.asarray(logspace.log_sum_exp(self.predict_joint_log_proba(X)))
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | sequence) (sequences, classes)."""
+        """Return P(class | sequence).
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+        """
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
         proba, evidence = logspace.normalise(self._tempered(scores), thread_count(self.n_threads))
         impossible.settle(proba, evidence, 0, logspace.exp(self.params_.log_prior))
@@ -318,7 +390,16 @@ class SequenceClassifier(Composite, PredictsClasses):
         return proba
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | sequence) (sequences, classes)."""
+        """Return ln P(class | sequence).
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_classes)
+        """
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
         log_proba, evidence = logspace.log_normalise(self._tempered(scores))
         impossible.settle(log_proba, evidence, 0, logspace.log_normalise(self.params_.log_prior[None])[0][0])
@@ -326,7 +407,16 @@ class SequenceClassifier(Composite, PredictsClasses):
         return log_proba
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each sequence; ties as the setting ``ties`` says."""
+        """Return the most probable class of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
         sequences, impossible = self._sequences(X), Impossible(self.undecidable)
         scores = self._scores(sequences)
         impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
@@ -334,7 +424,18 @@ class SequenceClassifier(Composite, PredictsClasses):
         return self.classes_[self._choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on sequences ``X`` with classes ``y``."""
+        """Return the accuracy on labeled sequences.
+
+        Parameters
+        ----------
+        X : sequences
+        y : array-like of shape (n_sequences,) or str
+        sample_weight : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        float
+        """
         self._check_is_fitted()
         sequences, labels = self._labelled(X, y, sample_weight)
         if not len(sequences):
@@ -345,10 +446,18 @@ class SequenceClassifier(Composite, PredictsClasses):
         return float(np.average(right, weights=sequences.weights))
 
     def explain(self, X: Any, against: Any = None) -> Explanations:
-        """Why each sequence is put in its class: evidence step by step that sums to the log posterior odds.
+        """Explain the class of each sequence by the log odds that every step adds.
 
-        The predicted class is compared with the runner-up, or with the class ``against``. What a step says is
-        ln P(step | those before it) under one class against the other.
+        Parameters
+        ----------
+        X : sequences
+        against : optional
+            Class to compare with, by default the runner-up.
+
+        Returns
+        -------
+        Explanations
+            The evidence of a step is the log ratio of P(step | steps before it) of the two classes.
         """
         sequences, classes = self._sequences(X), tuple(self.models_)
         if len(classes) < 2:
@@ -356,13 +465,22 @@ class SequenceClassifier(Composite, PredictsClasses):
         if not len(sequences):
             raise BayesError("there are no sequences to explain")
         rival = None if against is None else class_position(against, classes)
-        return explained(self, sequences, self._contents(sequences), rival)
+        return explain_sequences(self, sequences, self._contents(sequences), rival)
 
     @available_if(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
-        """Scores of the sequences that were learnt, each predicted by the model made without it, in closed form.
+        """Return leave-one-out scores of the training sequences, in closed form.
 
-        The symbols are held, and so is what smoothing was chosen.
+        Symbols and a chosen smoothing stay fixed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training data, as in :meth:`fit`.
+
+        Returns
+        -------
+        Evaluation
         """
         self._check_is_fitted()
         self._check_settings()
@@ -373,14 +491,27 @@ class SequenceClassifier(Composite, PredictsClasses):
             raise NotLearnt(f"{sequences.name(int(np.argmin(codes)))} has a class that was never learnt")
         whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
         block = self._contents(sequences, codes.astype(np.uint32))
-        left_out = SequencesLeftOut(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
+        left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
         choose = self._choose if self.ties == "random" else None
-        chosen = any(chain._smoothing_is_chosen for chain in self.models_.values())
-        held = ("smoothing",) * chosen
+        choose_n_states = any(chain.chooses_smoothing for chain in self.models_.values())
+        held = ("smoothing",) * choose_n_states
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], Array]:
-        """Draw (sequences, classes): classes by their prior, sequences of a length from the models of theirs."""
+        """Draw classes from the prior and sequences from their models.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of sequences.
+        length : int, default=10
+        random_state : int, optional
+
+        Returns
+        -------
+        sequences : list
+        classes : ndarray of shape (n,)
+        """
         self._check_is_fitted()
         seed = seed_of(random_state)
         rng = np.random.default_rng(seed)
@@ -392,7 +523,17 @@ class SequenceClassifier(Composite, PredictsClasses):
         return [drawn[i] for i in order.tolist()], np.asarray(self.classes_[codes[order]])
 
     def table(self, label: Any = None) -> Table:
-        """The class prior, or what was learnt of one class."""
+        """Return the class prior, or the table of one class's model.
+
+        Parameters
+        ----------
+        label : optional
+            A class.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         if label is not None:
             classes = tuple(self.models_)
@@ -404,7 +545,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     # -- inside --------------------------------------------------------------------------------------
 
     def _model_kind(self, label: Value | None = None) -> Any:
-        """The unfitted model of a class."""
+        """Return the unfitted model of a class."""
         if isinstance(self.model, Mapping):
             given = {canonical(c): model for c, model in self.model.items()}
             if label is None:
@@ -416,7 +557,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         return MarkovChain() if self.model is None else self.model
 
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
+        """Check the settings."""
         models = list(self.model.values()) if isinstance(self.model, Mapping) else [self._model_kind()]
         for model in models:
             if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
@@ -428,15 +569,15 @@ class SequenceClassifier(Composite, PredictsClasses):
         check_temperature(self.temperature)
 
     def _tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
+        """Divide log scores by the temperature."""
         return scores if self.temperature == 1 else scores / self.temperature
 
     def _choose(self, scores: Floats, block: Block) -> Ints:
-        """The class of each sequence by its scores; ties as the setting ``ties`` says."""
+        """Return the index of the best class of each sequence, resolving ties."""
         return best_class(scores, block, self.ties == "random", tie_seed(self))
 
     def _read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
-        """(sequences, labels) in the forms that ``fit`` takes."""
+        """Read sequences and labels in any form that ``fit`` takes."""
         sequences = self._read(X)
         if isinstance(y, str):
             return sequences.of_sequence(y)
@@ -450,7 +591,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         values = label_values(labels, len(sequences))
         if None in values:
             i = values.index(None)
-            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out", place=i)
+            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out")
         if len({isinstance(value, str) for value in values}) > 1:
             raise BayesError("labels are all strings or all numbers, not both")
         broken = [value for value in values if isinstance(value, float)]
@@ -477,14 +618,14 @@ class SequenceClassifier(Composite, PredictsClasses):
         return Sequences.read(X, sequence=self.sequence, order=self.order)
 
     def _scores(self, sequences: Sequences) -> Floats:
-        """ln P(sequence, class) (sequences, classes)."""
+        """Return ln P(sequence, class), shape (n_sequences, n_classes)."""
         scores = np.column_stack([model.log_likelihood(sequences) for model in self.models_.values()])
         scores = np.asarray(scores + self.params_.log_prior)
         refuse_no_numbers(scores, 0, self.classes_)
         return scores
 
     def _contents(self, sequences: Sequences, labels: Array | None = None) -> Block:
-        """The sequences as rows of a block: their content in one number, by which ties are drawn."""
+        """Return a block with one row per sequence and a hash of its content, by which ties are drawn."""
         codes = {"content": sequences.hashed()} if self.ties == "random" else {}
         return Block(len(sequences), 0, codes, {}, labels, None, sequences.weights)
 
@@ -506,21 +647,21 @@ class SequenceClassifier(Composite, PredictsClasses):
     # -- in a file -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
-        """The models, by the number of their class."""
+        """Return the model of each class, keyed by class index."""
         return {str(i): model for i, model in enumerate(self.models_.values())}
 
     @classmethod
     def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """One for each class."""
+        """Return one name per class."""
         classes = saved.state.header.get("classes") if saved.state is not None else None
         return tuple(map(str, range(len(classes)))) if isinstance(classes, list) else ()
 
     def _held_state(self) -> State:
-        """The classes, and how many sequences each has."""
+        """Return the classes and their sequence counts."""
         return State({"classes": list(self.models_), "target": self.target_}, [self.class_counts_])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore the model from a file."""
         state.holds(1, "classes", "target")
         classes, counts, target = state.header["classes"], state.arrays[0], state.header["target"]
         plain = [canonical(label) for label in classes]
@@ -542,7 +683,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         return self._become(models, counts, target)
 
     def _reads_by(self) -> Any:
-        """Itself: its sequences are no rows of a table."""
+        """Return None: sequences are not rows of a table."""
         return None
 
     def __sklearn_is_fitted__(self) -> bool:

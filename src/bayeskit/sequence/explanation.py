@@ -1,4 +1,4 @@
-"""Why a state at one step: what the past, the observation and the future say for it.
+"""Explanations of sequence models: evidence for a hidden state, and for the class of a sequence.
 
     ln P(a | rows) / P(b | rows) = ln P(a | past) / P(b | past)
                                  + ln P(row | a) / P(row | b)
@@ -25,14 +25,17 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, cell, chance, compared, times
-from bayeskit.sequence.forward_backward import Lattice, Observed
+from bayeskit.sequence.forward_backward import Observations, Trellis
 from bayeskit.typing import Floats
 
 
 @dataclass(frozen=True, repr=False)
 class StateExplanation(Readable, Drawable):
-    """The log odds of ``predicted`` against ``against`` at a step, as a sum: ``past`` (what went before, or the start),
-    ``observation`` (by column), ``future``."""
+    """Log odds of ``predicted`` against ``against`` at one step, as a sum of three parts.
+
+    ``past``: evidence of earlier steps, or of the start. ``observation``: evidence of this step, by column. ``future``:
+    evidence of later steps.
+    """
 
     step: int
     predicted: Any
@@ -45,12 +48,12 @@ class StateExplanation(Readable, Drawable):
 
     @property
     def log_odds(self) -> float:
-        """The sum."""
+        """Sum of all parts."""
         return self.past + sum(self.observation.values()) + self.future
 
     @property
     def sentences(self) -> list[str]:
-        """All of it in words."""
+        """Sentences that explain the decision."""
         head = f"{self.predicted} with probability {chance(self.probability)}"
         past = "the start" if self.step == 0 else "what went before"
         parts = [(past, self.past), *((f"{name} now", odds) for name, odds in self.observation.items())]
@@ -67,7 +70,7 @@ class StateExplanation(Readable, Drawable):
 
     @property
     def table(self) -> Table:
-        """Each part and the sum so far."""
+        """Table of the parts and their running sum."""
         names = ["past", *self.observation, "future"]
         odds = [self.past, *self.observation.values(), self.future]
         return Table(
@@ -76,40 +79,40 @@ class StateExplanation(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """All of it in words."""
+        """Sentences that explain the decision."""
         head, *rest = self.sentences
         return Sheet(f"step {self.step}: {head}", (Items(rest),))
 
 
 def explain_state(
-    lattice: Lattice, observed: Observed, step: int, names: Sequence[Any], state: int | None, against: int | None
+    trellis: Trellis, observed: Observations, step: int, names: Sequence[Any], state: int | None, against: int | None
 ) -> StateExplanation:
-    """Of the one sequence that was observed."""
-    stays = lattice.stays
-    for piece, found in lattice.posteriors(observed):
-        if piece.a <= step < piece.b:
-            posterior = found[step - piece.a]
-    log_past = stays.log_start(lattice.start)
-    for piece, filtered, _, _ in lattice.filtered(observed):
-        if piece.a <= step - 1 < piece.b:
+    """Explain the state at one step of a single observed sequence."""
+    stays = trellis.stays
+    for chunk, found in trellis.posteriors(observed):
+        if chunk.a <= step < chunk.b:
+            posterior = found[step - chunk.a]
+    log_past = stays.log_start(trellis.start)
+    for chunk, filtered, _, _ in trellis.forward(observed):
+        if chunk.a <= step - 1 < chunk.b:
             log_past = logspace.log_sum_exp(
-                filtered[step - 1 - piece.a][:, None] + stays.log_moves(lattice.moves), axis=0
+                filtered[step - 1 - chunk.a][:, None] + stays.log_moves(trellis.moves), axis=0
             )
-        if piece.a <= step < piece.b:
-            log_now = np.ascontiguousarray(filtered[step - piece.a])
-    past = _of_states(lattice, log_past)
+        if chunk.a <= step < chunk.b:
+            log_now = np.ascontiguousarray(filtered[step - chunk.a])
+    past = _of_states(trellis, log_past)
     order = np.argsort(-posterior, kind="stable")
     a = int(order[0]) if state is None else state
     b = against if against is not None else next((int(s) for s in order if s != a), a)
     row = observed.rows(step, step + 1)
     observation = {}
-    for emission in lattice.emissions:
-        scores = np.zeros((1, len(lattice.start)))
+    for emission in trellis.emissions:
+        scores = np.zeros((1, len(trellis.start)))
         emission.add_scores(row, scores, 1)
         observation[", ".join(emission.names)] = float(logspace.log_odds(scores[0, a], scores[0, b]))
-    ahead = lattice.future(observed, step, log_now)
+    ahead = trellis.backward(observed, step, log_now)
     weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # of the copies of a state, where it can be
-    future = _of_states(lattice, weights + ahead) - _of_states(lattice, weights)
+    future = _of_states(trellis, weights + ahead) - _of_states(trellis, weights)
     return StateExplanation(
         step,
         names[a],
@@ -122,14 +125,17 @@ def explain_state(
     )
 
 
-def _of_states(lattice: Lattice, log_copies: Floats) -> Floats:
-    """ln Σ over the copies of each state."""
-    own = lattice.stays.owner[None, :] == np.arange(len(lattice.start))[:, None]
+def _of_states(trellis: Trellis, log_copies: Floats) -> Floats:
+    """Return the log sum over the copies of each state."""
+    own = trellis.stays.owner[None, :] == np.arange(len(trellis.start))[:, None]
     return np.asarray(logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1))
 
 
-def explained(model: Any, sequences: Sequences, block: Block, against: int | None) -> Explanations:
-    """A record for each sequence, of a classifier with a model for each class."""
+def explain_sequences(model: Any, sequences: Sequences, block: Block, against: int | None) -> Explanations:
+    """Explain each sequence: the log odds that every step adds, given the steps before it.
+
+    ln P(a | x) / P(b | x) = ln P(a) / P(b) + Σ_t ln P(x_t | x_1 … x_{t−1}, a) / P(x_t | x_1 … x_{t−1}, b)
+    """
     classes, log_prior = tuple(model.models_), model.params_.log_prior
     terms = np.column_stack([one._log_terms(sequences) for one in model.models_.values()])  # (steps, classes)
     scores = np.column_stack([one.log_likelihood(sequences) for one in model.models_.values()]) + log_prior
@@ -162,7 +168,7 @@ def explained(model: Any, sequences: Sequences, block: Block, against: int | Non
 
 
 def _steps(sequences: Sequences) -> tuple[list[Value | None], list[State]]:
-    """What each step shows, in one value, and whether anything is there."""
+    """Return the value and the state (known or missing) of each step."""
     columns = {
         name: [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]
         for name, column in sequences.columns.items()

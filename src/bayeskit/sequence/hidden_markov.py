@@ -1,4 +1,4 @@
-"""HiddenMarkovModel: states that follow one another behind what is seen, by counting or by Baum–Welch.
+"""HiddenMarkovModel: hidden states learned by counting labels or by Baum–Welch.
 
 Formula: P(states, rows) = P(s_1) Π P(s_t ∣ s_{t−1}) · Π P(row_t ∣ s_t)
 """
@@ -18,26 +18,26 @@ from bayeskit.data.sequences import Sequences
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
-from bayeskit.estimate.emissions.emission import Emission, Scale, Sums
-from bayeskit.estimate.emissions.normals import scales_of, tally_scales
-from bayeskit.estimate.emissions.rates import CountShares, Rates, check_counts
-from bayeskit.estimate.state_moves import MOST_COPIES
+from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission, check_counts
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics
+from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
+from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
-from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.sequence.baum_welch import BaumWelch, Training, refuse_impossible
-from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
-from bayeskit.sequence.inference import AnswersOfStates
+from bayeskit.progress import Bar, check_progress
+from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
+from bayeskit.sequence.inference import HMMInference
 from bayeskit.sequence.parameters import (
-    HiddenBeliefs,
-    StateFrame,
+    HMMParameters,
+    HMMStatistics,
+    HMMStructure,
     StateLabels,
-    StateSums,
-    check_frame,
+    build_structure,
+    check_structure_settings,
     counting_plan,
-    state_frame,
-    states_of,
+    state_names,
 )
 from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
@@ -50,49 +50,83 @@ from bayeskit.typing import Floats
 UNSEEN = -2  # a label that is no state
 
 
-class Expected(NamedTuple):
-    """What sequences with hidden states are expected to add up to, measured from the scales of their columns."""
+class ExpectedStatistics(NamedTuple):
+    """Expected statistics of sequences with hidden states, centered by the scales of their columns."""
 
-    sums: StateSums
-    scales: Mapping[str, Scale]
-    training: Training
+    sums: HMMStatistics
+    scales: Mapping[str, ColumnScale]
+    training: EMHistory
 
 
 @dataclass(eq=False, repr=False)
-class HiddenMarkovModel(AnswersOfStates):
-    """Hidden states behind sequences of symbols, numbers, counts, or several columns at once.
+class HiddenMarkovModel(HMMInference):
+    """Hidden Markov model of symbols, numbers, counts, or several columns at once.
+
+    Sequences come in any form that :meth:`bayeskit.Sequences.of` takes; missing cells are marginalized. Fully labeled
+    sequences are counted, so the model learns, forgets and merges them exactly. Sequences with some or no labels are
+    learned by Baum–Welch, together with the counted ones.
 
     Parameters
     ----------
-    n_states: how many there are, where labels do not say it; or several numbers, such as ``range(1, 9)``, of which
-        ``choose_by`` chooses.
-    states: their names, in the order in which ``transitions`` and ``start`` list them.
-    smoothing: pseudo-count of every symbol in every state; a mapping gives some columns their own.
-    transition_smoothing, start_smoothing: the same of moves between states, and of first states.
-    numeric: what numbers are: "gaussian", "poisson" (counts), "multinomial" (counts whose total is given, all such
-        columns together); a mapping gives some columns their own.
-    covariance: of Gaussian columns: "diagonal", "spherical" (one variance a state), "full", or "tied" (one for all).
-    variance_floor, variance_weight, mean_weight: the normal–inverse-gamma prior of a state: as many rows of this share
-        of the column's variance, and as many at its mean.
-    start, transitions: None where they are free; probabilities that are fixed, 0 forbidding a move, names for moves
-        that have one probability, None for free ones; or "left-to-right" (stay or go to the next), "ordered" (to any
-        later one).
-    min_stay: the least steps that a state lasts, for all or by name.
-    roles, domains, schema: of the columns, as in ``NaiveBayes``.
-    unseen: a symbol never seen in training says nothing ("ignore"), is smoothed ("smooth") or refused ("error").
-    undecidable: a sequence that no path of states can have is refused ("error"), or answered by NaN ("nan").
-    n_starts, max_rounds, tol: Baum–Welch from so many starts, so many rounds at most, until a round gains less than
-        this share.
-    choose_by: "bic", "icl" or "held-out", where ``n_states`` names several numbers.
-    random_state: the same seed and the same sequences give the same model, for any number of threads.
-    sequence, order: of frames and files, the column that says to which sequence a row belongs, and the one by which
-        the rows of a sequence are ordered, as in :meth:`bayeskit.Sequences.of`.
-    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
+    n_states : int or sequence of int, optional
+        Number of states, if labels do not say it. ``choose_by`` selects among several, such as ``range(1, 9)``.
+    states : sequence, optional
+        Names of the states, in the order of ``transitions`` and ``start``.
+    smoothing : float or dict, default=1.0
+        Pseudo-count of every symbol in every state, or one per column.
+    transition_smoothing, start_smoothing : float, default=1.0
+        Pseudo-counts of transitions and of first states.
+    numeric : {"gaussian", "poisson", "multinomial"} or dict, default="gaussian"
+        Distribution of numeric columns: "poisson" for counts, "multinomial" for counts whose total is given (all such
+        columns together). A dict sets it by column.
+    covariance : {"diagonal", "spherical", "full", "tied"}, default="diagonal"
+        Covariance of the Gaussian columns.
+    variance_floor, variance_weight, mean_weight : float
+        Normal–inverse-gamma prior of a state: ``variance_weight`` rows with this share of the column's variance, and
+        ``mean_weight`` rows at its mean.
+    start, transitions : array-like or str, optional
+        Fixed probabilities (0 forbids a transition), names for tied ones, None for free ones; or "left-to-right" (stay
+        or go to the next state) or "ordered" (go to any later state).
+    min_stay : int or dict, default=1
+        Minimum number of steps in a state, for all or by name.
+    roles, domains, schema
+        Roles of the columns, as in ``NaiveBayes``.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        Treatment of symbols never seen in training.
+    undecidable : {"error", "nan"}, default="error"
+        Treatment of sequences that no path of states can produce.
+    n_starts : int, default=3
+        Number of Baum–Welch starts.
+    max_rounds : int, default=200
+        Maximum number of rounds of a start.
+    tol : float
+        Stop when a round gains less than this share of the log posterior.
+    choose_by : {"bic", "icl", "held-out"}, default="bic"
+        Criterion if ``n_states`` lists several numbers.
+    random_state : int, default=0
+        Seed. The result does not depend on the number of threads.
+    n_threads : int, optional
+        Number of threads, by default all cores.
+    progress : bool or callable, optional
+        True for a progress bar on stderr, or a function called as ``progress(stage, done, of)``.
+    memory_limit : int or str, optional
+        Refuse work that needs more memory.
+    sequence, order : str, optional
+        For frames and files: the column with the sequence of a row, and the column that orders its rows.
 
-    Sequences come in any form that :meth:`bayeskit.Sequences.of` takes. Missing cells are marginalised. Where every
-    position has a label the model is its counts: it learns, forgets and merges exactly. Sequences with some labels, or
-    none, are learnt by Baum–Welch, together with those that are counted.
+    Attributes
+    ----------
+    states_ : ndarray of shape (n_states,)
+        Names of the states.
+    start_ : ndarray of shape (n_states,)
+        Start probabilities.
+    transitions_ : ndarray of shape (n_states, n_states)
+        Transition matrix.
+    training_ : EMHistory or None
+        History of Baum–Welch.
 
+    Examples
+    --------
     >>> days = [["walk", "shop", "clean"], ["walk", "walk", "shop"], ["clean", "shop"]]
     >>> sky = [["sun", "rain", "rain"], ["sun", "sun", "sun"], ["rain", "rain"]]
     >>> model = HiddenMarkovModel(smoothing=0, transition_smoothing=0, start_smoothing=0).fit(days, sky)
@@ -140,98 +174,133 @@ class HiddenMarkovModel(AnswersOfStates):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
-        """Learn from sequences. ``y`` holds the states of the positions in the same form, missing where they are
-        hidden; without it all are."""
+        """Fit the model to sequences.
+
+        Parameters
+        ----------
+        X : sequences
+            In any form that :meth:`bayeskit.Sequences.of` takes.
+        y : sequences of states, optional
+            States of the steps in the same form, missing where they are hidden.
+        lengths : array-like of int, optional
+            Lengths of the sequences if ``X`` is a single array.
+
+        Returns
+        -------
+        HiddenMarkovModel
+            The model itself.
+        """
         self._check_settings()
         sequences = self._read(X, y, lengths)
         if not sequences.n_rows:
             raise BayesError("there are no steps to learn from: every sequence is empty")
-        several = numbers_of(self.n_states) if sequences.labels is None else None
+        several = candidate_numbers(self.n_states) if sequences.labels is None else None
         if several is not None:
-            return self._become_chosen(chosen(self, sequences, several, self.choose_by))
-        states = states_of(sequences, self.n_states, self.states)
+            return self._become_chosen(choose_n_states(self, sequences, several, self.choose_by))
+        states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            self._become(self._counted(labels.labelled), None)
+            self._become(self.count_labelled(labels.labelled), None)
         else:
             self._fit_hidden(labels, states)
-        StateLabels.of(sequences, self.tally_.classes).tell_forbidden(self.frame_.rules)
+        StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
 
     def _become_chosen(self, choice: Any) -> Self:
         model, table = choice
-        self._become(model.tally_, model.expected_)
+        self._become(model.tally_, model.expected_statistics_)
         self.selection_ = table
         return self
 
     def _fit_hidden(self, labels: StateLabels, states: tuple[Value, ...]) -> Self:
-        """Baum–Welch over the sequences that are not labelled throughout."""
+        """Run Baum–Welch on the sequences that are not fully labeled."""
         plain = replace(labels.sequences, labels=None)
         encoder = Encoder(self._schema_for(plain), grow=True, n_threads=self._threads())
         block = plain.block(encoder)
         schema = _with_domains(encoder, states)
         self._check_counts(schema, block)
-        scales = scales_of(block, schema.measured())
+        scales = column_scales(block, schema.measured())
         tally = Tally.empty(schema, self._plan(schema))
         if labels.whole.any() and labels.labelled.n_rows:
             tally = self._count(labels.labelled, schema, tally.plan)
-        frame = self._frame(tally, scales)
-        return self._become(tally, self._expect(tally, frame.of_tally(tally), scales, labels, None))
+        structure = self._structure(tally, scales)
+        return self._become(tally, self._expect(tally, structure.statistics_of_tally(tally), scales, labels, None))
 
     def _expect(
         self,
         tally: Tally,
-        base: StateSums,
-        scales: Mapping[str, Scale],
+        base: HMMStatistics,
+        scales: Mapping[str, ColumnScale],
         labels: StateLabels,
-        begin: HiddenBeliefs | None,
-    ) -> Expected:
-        """Baum–Welch over hidden sequences, with the sums of others; from its own starts, or from what is believed."""
+        begin: HMMParameters | None,
+    ) -> ExpectedStatistics:
+        """Run Baum–Welch with the statistics of other sequences, from its own starts or from given parameters."""
         plain = replace(labels.sequences, labels=None)
         block = plain.block(self._encoder(tally.schema, tally.space.values))
-        climb = BaumWelch(
-            self._frame(tally, scales), labels.observed(block), base, self.max_rounds, self.tol, self._threads()
+        em = BaumWelch(
+            self._structure(tally, scales), labels.observed(block), base, self.max_rounds, self.tol, self._threads()
         )
         with Bar(self.progress) as tell:
             try:
                 if begin is None:
-                    sums, _, training = climb.best(self.n_starts, seed_of(self.random_state), tell)
+                    sums, _, training = em.fit(self.n_starts, seed_of(self.random_state), tell)
                 else:
-                    sums, _, training = climb.climb(begin, lambda done: tell("rounds", done, self.max_rounds))
-            except Impossible as problem:
-                step = problem.row - int(climb.observed.starts[problem.sequence]) + 1
+                    sums, _, training = em.run(begin, lambda done: tell("rounds", done, self.max_rounds))
+            except ImpossibleSequence as problem:
+                step = problem.row - int(em.observed.starts[problem.sequence]) + 1
                 name = labels.sequences.name(int(labels.hidden[problem.sequence]))
-                raise refuse_impossible(problem, name, step) from None
-        return Expected(sums, scales, training)
+                raise impossible_error(problem, name, step) from None
+        return ExpectedStatistics(sums, scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
-        """Learn more sequences. Labelled ones are counted; for others Baum–Welch goes on from what is believed, while
-        what was expected of the sequences before is held."""
+        """Learn more sequences.
+
+        Labeled sequences are counted. For others Baum–Welch continues from the current parameters; the expected
+        statistics of earlier sequences stay as they are. Parameters are those of :meth:`fit`.
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, lengths)
         self._check_settings()
         sequences = self._read(X, y, lengths)
-        fixed = self.expected_ is not None or sequences.labels is None
-        states = self.tally_.classes if fixed else states_of(sequences, None, self.states)
+        fixed = self.expected_statistics_ is not None or sequences.labels is None
+        states = self.tally_.classes if fixed else state_names(sequences, None, self.states)
         labels = StateLabels.of(sequences, states)
-        tally, expected = self.tally_, self.expected_
+        tally, expected = self.tally_, self.expected_statistics_
         if labels.labelled.n_rows:
             own = labels.labelled
-            tally = tally + (self._counted(own) if expected is None else self._count(own, tally.schema, tally.plan))
+            tally = tally + (
+                self.count_labelled(own) if expected is None else self._count(own, tally.schema, tally.plan)
+            )
         if not labels.whole.all():
             scales = self._scales(tally) if expected is None else expected.scales
-            frame = self._frame(tally, scales)
+            structure = self._structure(tally, scales)
             labels = StateLabels.of(sequences, tally.classes)
-            base = frame.of_tally(tally)
+            base = structure.statistics_of_tally(tally)
             held = base if expected is None else base.plus(expected.sums)
-            more = self._expect(tally, held, scales, labels, frame.believe(held))
+            more = self._expect(tally, held, scales, labels, structure.estimate(held))
             expected = more if expected is None else more._replace(sums=expected.sums.plus(more.sums))
         self._become(tally, expected)
-        StateLabels.of(sequences, tally.classes).tell_forbidden(self.frame_.rules)
+        StateLabels.of(sequences, tally.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
 
     def forget(self, X: Any, y: Any, lengths: Any = None) -> Self:
-        """Unlearn labelled sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        """Remove labeled sequences that were learned.
+
+        Parameters
+        ----------
+        X, y, lengths
+            As in :meth:`fit`; every step needs a state.
+
+        Returns
+        -------
+        HiddenMarkovModel
+            The model itself.
+
+        Raises
+        ------
+        BayesError
+            If the sequences cannot have been learned. The model stays unchanged.
+        """
         self._check_is_fitted()
         self._check_settings()
         sequences = self._read(X, y, lengths)
@@ -243,19 +312,29 @@ class HiddenMarkovModel(AnswersOfStates):
             raise BayesError(f"{name} has positions without a state: what was expected of it cannot be forgotten")
         tally = self.tally_
         left = tally - self._count(labels.labelled, tally.schema, tally.plan)
-        if not left.n_rows and self.expected_ is None:
+        if not left.n_rows and self.expected_statistics_ is None:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
-        return self._become(left, self.expected_)
+        return self._become(left, self.expected_statistics_)
 
     def merge(self, other: Any) -> Self:
-        """A new model of the labelled sequences of both, with the settings of this one; both sides stay as they are."""
+        """Return a new model of the labeled sequences of both models, with the settings of this one.
+
+        Parameters
+        ----------
+        other : HiddenMarkovModel
+            A model of labeled sequences.
+
+        Returns
+        -------
+        HiddenMarkovModel
+        """
         self._check_is_fitted()
         if type(other) is not HiddenMarkovModel:
             raise BayesError(
                 f"a HiddenMarkovModel merges with another one, not with {with_article(type(other).__name__)}"
             )
         check_is_fitted(other, "sequences")
-        if self.expected_ is not None or other.expected_ is not None:
+        if self.expected_statistics_ is not None or other.expected_statistics_ is not None:
             raise BayesError(
                 "states that were found by Baum–Welch are not those of another fit: only models of labelled sequences "
                 "are merged"
@@ -266,14 +345,14 @@ class HiddenMarkovModel(AnswersOfStates):
         return self.merge(other) if isinstance(other, HiddenMarkovModel) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
+        """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     # -- reading -------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
-        check_frame(self)
+        """Check the settings."""
+        check_structure_settings(self)
         one_of("undecidable", self.undecidable, ("error", "nan"))
         one_of("choose_by", self.choose_by, CRITERIA)
         check_progress(self.progress)
@@ -281,13 +360,13 @@ class HiddenMarkovModel(AnswersOfStates):
         for name in ("n_starts", "max_rounds"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more", culprit=number)
+                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more")
         if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
-            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1", culprit=self.tol)
-        numbers_of(self.n_states)
+            raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1")
+        candidate_numbers(self.n_states)
 
     def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
-        """The sequences, with the states of their positions where these are given."""
+        """Read sequences, and the states of their steps if given."""
         return Sequences.read(X, lengths, y, self.sequence, self.order)
 
     def _schema_for(self, sequences: Sequences) -> Schema:
@@ -301,8 +380,8 @@ class HiddenMarkovModel(AnswersOfStates):
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
         return schema
 
-    def _counted(self, sequences: Sequences) -> Tally:
-        """The counts of sequences that are labelled throughout."""
+    def count_labelled(self, sequences: Sequences) -> Tally:
+        """Count fully labeled sequences."""
         schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
         return self._count(sequences, schema, self._plan(schema))
 
@@ -321,42 +400,62 @@ class HiddenMarkovModel(AnswersOfStates):
         return Encoder(schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
 
     def _columns(self, schema: Schema) -> tuple[Emission, ...]:
-        """What is emitted, before anything is known of it."""
+        """Return the emissions before they are estimated."""
         alone = clone(self).set_params(states=None, start=None, transitions=None, min_stay=1)
-        return state_frame(alone, schema, (0,), {}, dict.fromkeys(schema.measured(), Scale(0.0, 0.0))).emissions
+        return build_structure(
+            alone, schema, (0,), {}, dict.fromkeys(schema.measured(), ColumnScale(0.0, 0.0))
+        ).emissions
 
     def _plan(self, schema: Schema) -> Plan:
         return counting_plan(self._columns(schema))
 
     def _check_counts(self, schema: Schema, block: Any) -> None:
         for emission in self._columns(schema):
-            if isinstance(emission, (Rates, CountShares)):
+            if isinstance(emission, (PoissonEmission, MultinomialEmission)):
                 check_counts(block, emission.names)
 
     # -- becoming ------------------------------------------------------------------------------------
 
-    def _scales(self, tally: Tally) -> dict[str, Scale]:
-        return tally_scales(tally, tally.schema.measured())
+    def _scales(self, tally: Tally) -> dict[str, ColumnScale]:
+        return tally_column_scales(tally, tally.schema.measured())
 
-    def _frame(self, tally: Tally, scales: Mapping[str, Scale]) -> StateFrame:
-        return state_frame(self, tally.schema, tally.classes, tally.space.values, scales)
+    def _structure(self, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
+        return build_structure(self, tally.schema, tally.classes, tally.space.values, scales)
 
-    def _become(self, tally: Tally, expected: Expected | None) -> Self:
+    def _become(self, tally: Tally, expected: ExpectedStatistics | None) -> Self:
         scales = self._scales(tally) if expected is None else expected.scales
-        frame = self._frame(tally, scales)
-        sums = frame.of_tally(tally)
-        beliefs = frame.believe(sums if expected is None else sums.plus(expected.sums))
-        self.tally_, self.expected_, self.frame_, self.beliefs_ = tally, expected, frame, beliefs
-        self.lattice_: Lattice = beliefs.lattice(frame.stays, self._threads())
+        structure = self._structure(tally, scales)
+        sums = structure.statistics_of_tally(tally)
+        parameters = structure.estimate(sums if expected is None else sums.plus(expected.sums))
+        self.tally_, self.expected_statistics_, self.structure_, self.parameters_ = (
+            tally,
+            expected,
+            structure,
+            parameters,
+        )
+        self.trellis_: Trellis = parameters.trellis(structure.stays, self._threads())
         return self
 
     @classmethod
     def from_tables(cls, start: Any, transitions: Any, emissions: Any) -> Self:
-        """The model of probabilities that are known.
+        """Build a model from known probabilities.
 
-        ``start`` is ``{state: P}``, ``transitions`` ``{state: {state: P}}``. ``emissions`` of one column are ``{state:
-        {symbol: P}}``, or ``{state: (mean, variance)}`` of numbers; of several columns, ``{column: …}`` of these.
+        Parameters
+        ----------
+        start : dict
+            ``{state: probability}``.
+        transitions : dict
+            ``{state: {state: probability}}``.
+        emissions : dict
+            For one column ``{state: {symbol: probability}}``, or ``{state: (mean, variance)}`` for numbers; for several
+            columns ``{column: …}`` of these.
 
+        Returns
+        -------
+        HiddenMarkovModel
+
+        Examples
+        --------
         >>> weather = HiddenMarkovModel.from_tables(
         ...     {"rain": 0.5, "dry": 0.5},
         ...     {"rain": {"rain": 0.7, "dry": 0.3}, "dry": {"rain": 0.3, "dry": 0.7}},
@@ -364,29 +463,29 @@ class HiddenMarkovModel(AnswersOfStates):
         >>> weather.states_.tolist(), weather.filter([["umbrella", "umbrella"]])[0].round(6).tolist()
         (['dry', 'rain'], [[0.181818, 0.818182], [0.116643, 0.883357]])
         """
-        given = given_tables(start, transitions, emissions)
+        given = read_probability_tables(start, transitions, emissions)
         model = cls(smoothing=0.0, transition_smoothing=0.0, start_smoothing=0.0, variance_weight=0.0)
         tally = Tally.empty(given.schema, model._plan(given.schema))
-        return model._become(tally, Expected(given.sums, given.scales, Training((), 0.0, True)))
+        return model._become(tally, ExpectedStatistics(given.sums, given.scales, EMHistory((), 0.0, True)))
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn from the counts of labelled sequences alone."""
+        """Fit from the tally of labeled sequences."""
         self._check_settings()
         return self._become(tally, None)
 
     @property
-    def training_(self) -> Training | None:
-        """How Baum–Welch went; None where all sequences were labelled throughout, and counted."""
+    def training_(self) -> EMHistory | None:
+        """History of Baum–Welch, None if all sequences were labeled."""
         self._check_is_fitted()
-        return None if self.expected_ is None else self.expected_.training
+        return None if self.expected_statistics_ is None else self.expected_statistics_.training
 
-    def observed(self, sequences: Sequences) -> Observed:
-        """Sequences as the kernels read them."""
+    def observed(self, sequences: Sequences) -> Observations:
+        """Encode sequences as the kernels read them."""
         block = replace(sequences, labels=None).block(self._encoder(self.tally_.schema, self.tally_.space.values))
-        for emission in self.frame_.emissions:
-            if isinstance(emission, (Rates, CountShares)):
+        for emission in self.structure_.emissions:
+            if isinstance(emission, (PoissonEmission, MultinomialEmission)):
                 check_counts(block, emission.names)
-        return Observed(block, sequences.starts)
+        return Observations(block, sequences.starts)
 
     def _threads(self) -> int:
         return thread_count(self.n_threads)
@@ -394,10 +493,10 @@ class HiddenMarkovModel(AnswersOfStates):
     # -- files ---------------------------------------------------------------------------------------
 
     def _held_state(self) -> State | None:
-        """What was expected of sequences whose states are hidden."""
-        if self.expected_ is None:
+        """Return the expected statistics of sequences with hidden states."""
+        if self.expected_statistics_ is None:
             return None
-        sums, scales, training = self.expected_
+        sums, scales, training = self.expected_statistics_
         header = {
             "scales": {name: [scale.mean, scale.variance] for name, scale in scales.items()},
             "training": [list(part) if isinstance(part, tuple) else part for part in training],
@@ -405,36 +504,38 @@ class HiddenMarkovModel(AnswersOfStates):
         return State(header, sums.arrays())
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
-        """The model of a file."""
+        """Restore the model from a file."""
         self._check_settings()
         if state is None:
             return self._become(tally, None)
         if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured()}:
             raise BadFile("what the model holds beside its counts is not what such a model holds")
-        scales = {name: Scale(*map(float, pair)) for name, pair in state.header["scales"].items()}
+        scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}
         if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
             raise BadFile("the scale of a column is no number")
-        shapes = self._frame(tally, scales).shapes()
+        shapes = self._structure(tally, scales).shapes()
         if len(shapes) != len(state.arrays):
             raise BadFile("what the model holds beside its counts does not fit its columns")
-        sums = self._frame(tally, scales).of_arrays([state.numbers(i, *shape) for i, shape in enumerate(shapes)])
+        sums = self._structure(tally, scales).statistics_from_arrays(
+            [state.numbers(i, *shape) for i, shape in enumerate(shapes)]
+        )
         if any((array < 0).any() for array in (sums.starts, sums.moves)):
             raise BadFile("expected counts are negative")
         rounds, likelihood, converged, interrupted, ends = state.header["training"]
-        training = Training(
+        training = EMHistory(
             tuple(map(float, rounds)), float(likelihood), bool(converged), bool(interrupted), tuple(map(float, ends))
         )
-        return self._become(tally, Expected(sums, scales, training))
+        return self._become(tally, ExpectedStatistics(sums, scales, training))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "beliefs_" in vars(self)
+        return "parameters_" in vars(self)
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self, "sequences")
 
 
 def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
-    """The schema with the values that were read, sorted: from now on they are all there are."""
+    """Return the schema with the observed values as domains."""
     roles = {
         name: replace(role, domain=tuple(sort_values(encoder.vocabularies[name].values)))
         for name, role in encoder.schema.columns.items()
@@ -448,27 +549,34 @@ CRITERIA = ("bic", "icl", "held-out")
 FOLDS = 5
 
 
-def numbers_of(setting: Any) -> list[int] | None:
-    """Several numbers of states to choose from; None where there is one, or none is given."""
+def candidate_numbers(setting: Any) -> list[int] | None:
+    """Return the candidate numbers of states, None if there is only one or none is given."""
     if setting is None:
         return None
     if isinstance(setting, (int, np.integer)) and not isinstance(setting, bool):
         if setting < 1:
-            raise BayesError(f"n_states={setting!r}: there is at least one state", culprit=setting)
+            raise BayesError(f"n_states={setting!r}: there is at least one state")
         if setting > MOST_COPIES:
-            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked", culprit=setting)
+            raise TooLarge(f"n_states={setting:,}: more than {MOST_COPIES:,} states are not walked")
         return None
     try:
         numbers = sorted({int(number) for number in setting if not isinstance(number, bool) and int(number) == number})
     except (TypeError, ValueError):
         numbers = []
     if not numbers or not 1 <= numbers[0] <= numbers[-1] <= MOST_COPIES:
-        raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from", culprit=setting)
+        raise BayesError(f"n_states={setting!r}: give a whole number, or several to choose from")
     return numbers
 
 
-def chosen(model: Any, sequences: Sequences, numbers: list[int], choose_by: str) -> tuple[Any, Table]:
-    """(The model with the best number of states, what speaks for each)."""
+def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose_by: str) -> tuple[Any, Table]:
+    """Fit every candidate number of states; return the best model and a table of the criteria.
+
+        BIC = −2 ln P(rows) + p ln n          ICL = −2 ln P(rows, best path) + p ln n
+
+    with p free parameters and n rows; lower is better. "held-out" is the cross-validated ln P per row.
+
+    Formula: BIC and ICL of hidden states
+    """
     if choose_by == "held-out" and len(sequences) < 2:
         raise BayesError('one sequence cannot be held out from itself: choose_by="bic" or "icl", or give several')
     fits: list[Any] = []
@@ -494,7 +602,7 @@ def chosen(model: Any, sequences: Sequences, numbers: list[int], choose_by: str)
 
 
 def _held_out(model: Any, sequences: Sequences) -> float:
-    """ln P a row of sequences that a model with as many states has not learnt."""
+    """Return the cross-validated ln P per row."""
     n = min(FOLDS, len(sequences))
     fold = np.random.default_rng(seed_of(model.random_state)).permutation(len(sequences)) % n
     total = 0.0
@@ -506,28 +614,31 @@ def _held_out(model: Any, sequences: Sequences) -> float:
     return total / sequences.n_rows
 
 
-class GivenTables(NamedTuple):
-    """What the tables say: a schema, sums of which the probabilities are the estimate, and scales."""
+class ProbabilityTables(NamedTuple):
+    """Schema, statistics and column scales that reproduce given probabilities."""
 
     schema: Schema
-    sums: StateSums
-    scales: dict[str, Scale]
+    sums: HMMStatistics
+    scales: dict[str, ColumnScale]
 
 
-def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
-    """From ``{state: P}``, ``{state: {state: P}}``, and for one column ``{state: {symbol: P}}`` or ``{state: (mean,
-    variance)}``, or ``{column: …}`` of these."""
+def read_probability_tables(start: Any, transitions: Any, emissions: Any) -> ProbabilityTables:
+    """Read start, transition and emission tables.
+
+    They are ``{state: P}``, ``{state: {state: P}}`` and, for one column, ``{state: {symbol: P}}`` or ``{state: (mean,
+    variance)}``; for several columns ``{column: …}`` of these.
+    """
     states = tuple(sort_values([_named(state) for state in start]))
     alone = {*emissions} == {*start}
     columns: Mapping[str, Any] = {"x0": emissions} if alone else emissions
     first = _table({"": start}, [""], states, "start")[0]
     moves = _table(transitions, states, states, "transitions")
     roles: dict[str, Role] = {}
-    symbols: list[Sums] = []
+    symbols: list[Statistics] = []
     means, spreads = [], []
     for name, of in columns.items():
         if {*of} != {*start}:
-            raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there", culprit=name)
+            raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there")
         if all(isinstance(cell, Mapping) for cell in of.values()):
             values = tuple(sort_values(dict.fromkeys(_named(v) for cell in of.values() for v in cell)))
             roles[name] = Categorical(values)
@@ -536,11 +647,11 @@ def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
         roles[name] = Numeric()
         pairs = np.array([of[state] for state in states], dtype=np.float64)
         if pairs.shape != (len(states), 2) or not np.isfinite(pairs).all() or (pairs[:, 1] <= 0).any():
-            raise BayesError(f"column {name!r}: a state has a mean and a variance above 0", culprit=name)
+            raise BayesError(f"column {name!r}: a state has a mean and a variance above 0")
         means.append(pairs[:, 0])
         spreads.append(pairs[:, 1])
     scales = {
-        name: Scale(float(mean.mean()), float(spread.mean() + mean.var()))
+        name: ColumnScale(float(mean.mean()), float(spread.mean() + mean.var()))
         for name, mean, spread in zip(
             [n for n, r in roles.items() if isinstance(r, Numeric)], means, spreads, strict=True
         )
@@ -550,7 +661,9 @@ def given_tables(start: Any, transitions: Any, emissions: Any) -> GivenTables:
         mean, spread = np.column_stack(means), np.column_stack(spreads)
         away = mean - np.array([scale.mean for scale in scales.values()])
         sums.append((np.ones_like(away), away, spread + away**2))
-    return GivenTables(Schema(roles, Target("state", states), not alone), StateSums(first, moves, tuple(sums)), scales)
+    return ProbabilityTables(
+        Schema(roles, Target("state", states), not alone), HMMStatistics(first, moves, tuple(sums)), scales
+    )
 
 
 def _named(value: Any) -> Value:
@@ -561,15 +674,15 @@ def _named(value: Any) -> Value:
 
 
 def _table(given: Any, rows: Any, columns: tuple[Value, ...], what: str) -> Floats:
-    """Rows of probabilities that sum to one."""
+    """Read a table of probabilities and check that its rows sum to one."""
     table = np.zeros((len(rows), len(columns)))
     for i, row in enumerate(rows):
         own = {_named(key): float(p) for key, p in given[row].items()}
         unknown = [key for key in own if key not in columns]
         if unknown:
-            raise BayesError(f"{what} names {unknown[0]!r}, which is not there", culprit=unknown[0])
+            raise BayesError(f"{what} names {unknown[0]!r}, which is not there")
         table[i] = [own.get(column, 0.0) for column in columns]
         if (table[i] < 0).any() or abs(table[i].sum() - 1) > SLACK:
             of = f" of {row!r}" if row else ""
-            raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1", culprit=row)
+            raise BayesError(f"{what}{of}: the probabilities sum to {table[i].sum():g}, not to 1")
     return np.asarray(table / table.sum(axis=1, keepdims=True))

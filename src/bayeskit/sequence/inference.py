@@ -1,4 +1,4 @@
-"""What a fitted model of hidden states answers: likelihoods, states, paths, what comes next, and draws."""
+"""Inference with a fitted hidden Markov model: likelihoods, posteriors, Viterbi paths, forecasts and draws."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bayeskit.data.sheet import Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.symbols import Symbols
-from bayeskit.estimate.state_moves import long_run
+from bayeskit.estimate.emissions.categorical import CategoricalEmission
+from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.settings import seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.nearest import did_you_mean
-from bayeskit.sequence.baum_welch import refuse_impossible
+from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
-from bayeskit.sequence.forward_backward import Impossible, Lattice, Observed
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.online import OnlineFilter
-from bayeskit.sequence.parameters import HiddenBeliefs, StateFrame
+from bayeskit.sequence.parameters import HMMParameters, HMMStructure
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -34,7 +34,7 @@ FAINT = float(logspace.log(UNDERFLOW))
 
 
 class StatePath(NamedTuple):
-    """States of a sequence: ``log_joint`` is ln P(states, sequence), ``probability`` P(states | sequence)."""
+    """Path of states: ``log_joint`` is ln P(states, sequence), ``probability`` is P(states | sequence)."""
 
     states: list[Value]
     log_joint: float
@@ -42,7 +42,7 @@ class StatePath(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """P(state | sequence) of some steps (steps, states): from which step of which sequence, both from 0."""
+    """P(state | sequence), shape (n_steps, n_states), from ``step`` of a ``sequence`` on, both counted from 0."""
 
     sequence: int
     step: int
@@ -50,20 +50,23 @@ class Posteriors(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """What is expected after the end of each sequence: ``states`` (sequences, steps, states), and of each column its
-    symbols, or mean and variance, (sequences, steps) each."""
+    """Forecast after the end of each sequence.
+
+    ``states``: shape (n_sequences, n_steps, n_states). ``columns``: probabilities of symbols, or mean and variance, of
+    each column, shape (n_sequences, n_steps) each.
+    """
 
     states: Floats
     columns: dict[str, dict[str, Floats]]
 
 
-class AnswersOfStates(Stored):
-    """A model has ``lattice_``, ``beliefs_`` and ``frame_``, and reads sequences."""
+class HMMInference(Stored):
+    """Inference methods of a model that has ``trellis_``, ``parameters_`` and ``structure_``."""
 
     if TYPE_CHECKING:
-        lattice_: Lattice
-        beliefs_: HiddenBeliefs
-        frame_: StateFrame
+        trellis_: Trellis
+        parameters_: HMMParameters
+        structure_: HMMStructure
         n_states: Any
         undecidable: str
         random_state: Any
@@ -71,7 +74,7 @@ class AnswersOfStates(Stored):
 
         def _check_settings(self) -> None: ...
         def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
-        def observed(self, sequences: Sequences) -> Observed: ...
+        def observed(self, sequences: Sequences) -> Observations: ...
 
     # -- what it is ------------------------------------------------------------------------------------
 
@@ -88,60 +91,97 @@ class AnswersOfStates(Stored):
 
     @property
     def schema_(self) -> Schema:
-        """What the columns mean."""
+        """Schema of the columns."""
         self._check_is_fitted()
         return self.tally_.schema
 
     @property
     def start_(self) -> Floats:
-        """P(first state)."""
+        """Start probabilities, shape (n_states,)."""
         self._check_is_fitted()
-        return self.beliefs_.start
+        return self.parameters_.start
 
     @property
     def transitions_(self) -> Floats:
-        """P(next state | state) (states, states)."""
+        """Transition matrix, shape (n_states, n_states)."""
         self._check_is_fitted()
-        return self.beliefs_.moves
+        return self.parameters_.moves
 
     def table(self, what: str = "transitions") -> Table:
-        """``"start"``, ``"transitions"``, or what each state says of a column."""
+        """Return a table of the parameters.
+
+        Parameters
+        ----------
+        what : str, default="transitions"
+            "start", "transitions", or a column, for its emission in each state.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         names = [str(state) for state in self.states_.tolist()]
         if what == "start":
             return Table({"state": names, "P(first)": self.start_.tolist()})
         if what == "transitions":
             return Table({"from": names, **{name: self.transitions_[:, j].tolist() for j, name in enumerate(names)}})
-        for emission in self.beliefs_.emissions:
+        for emission in self.parameters_.emissions:
             if what in emission.names:
                 return Table({"state": names, **emission.table(what)})
         known = ["start", "transitions", *self.schema_.used]
-        raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}", culprit=what)
+        raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}")
 
     def n_parameters(self) -> int:
-        """Free parameters of start, transitions and emissions."""
+        """Return the number of free parameters."""
         self._check_is_fitted()
-        return self.frame_.n_parameters(self.beliefs_)
+        return self.structure_.n_parameters(self.parameters_)
 
     def expected_time(self) -> Table:
-        """How long a visit to each state lasts on average, and its share of the steps in the long run."""
+        """Return the mean length of a visit to each state, and the share of steps in the long run.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
-        stay, least = np.diagonal(self.transitions_), self.frame_.stays.least
+        stay, least = np.diagonal(self.transitions_), self.structure_.stays.least
         with np.errstate(divide="ignore"):
             visit = least + np.where(stay < 1, stay / (1 - stay), np.inf)
-        copies = logspace.exp(self.frame_.stays.log_moves(self.transitions_))
-        share = self.frame_.stays.summed(long_run(copies))
+        copies = logspace.exp(self.structure_.stays.log_moves(self.transitions_))
+        share = self.structure_.stays.summed(stationary_distribution(copies))
         names = [str(state) for state in self.states_.tolist()]
         return Table({"state": names, "steps of a visit": visit.tolist(), "share in the long run": share.tolist()})
 
     # -- likelihoods -----------------------------------------------------------------------------------
 
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
-        """ln P(sequence) of each; 0 of an empty one, −∞ of one that no path of states can have."""
-        return self.lattice_.log_likelihoods(self.observed(self._sequences(X, lengths)))
+        """Return ln P(sequence) of each sequence (forward algorithm).
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            0 for an empty sequence, −∞ for an impossible one.
+        """
+        return self.trellis_.log_likelihoods(self.observed(self._sequences(X, lengths)))
 
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
-        """ln P of all sequences together; with the states of their positions, the share that ``predict`` finds."""
+        """Return ln P of all sequences or, given their states, the accuracy of :meth:`predict`.
+
+        Parameters
+        ----------
+        X : sequences
+        y : sequences of states, optional
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        float
+        """
         self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
@@ -161,52 +201,85 @@ class AnswersOfStates(Stored):
         return float(np.mean(known))
 
     def _log_terms(self, sequences: Sequences) -> Floats:
-        """ln P(row | those before it) of each step: they sum to ``log_likelihood``; −∞ where it is impossible."""
+        """Return ln P(row | rows before it) of each step; their sum is ``log_likelihood``."""
         terms, observed = np.zeros(sequences.n_rows), self.observed(sequences)
-        log_moves = self.frame_.stays.log_moves(self.transitions_)
-        moves, first = logspace.exp(log_moves), self.frame_.stays.log_start(self.start_)
+        log_moves = self.structure_.stays.log_moves(self.transitions_)
+        moves, first = logspace.exp(log_moves), self.structure_.stays.log_start(self.start_)
         carried: Floats | None = None
-        for piece, filtered, _, _ in self.lattice_.filtered(observed):
-            scores = self.lattice_.scores(observed.rows(piece.a, piece.b))[:, self.frame_.stays.owner]
+        for chunk, filtered, _, _ in self.trellis_.forward(observed):
+            scores = self.trellis_.scores(observed.rows(chunk.a, chunk.b))[:, self.structure_.stays.owner]
             past = np.vstack([filtered[:1] if carried is None else carried[None], filtered[:-1]])
             before = logspace.log(logspace.exp(past) @ moves)
             for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # a state that has faded
                 before[t] = logspace.log_sum_exp(past[t][:, None] + log_moves, axis=0)
-            begins = piece.starts[:-1][np.diff(piece.starts) > 0]
+            begins = chunk.starts[:-1][np.diff(chunk.starts) > 0]
             begins = begins if carried is None else begins[begins > 0]
             before[begins] = first
-            terms[piece.a : piece.b] = logspace.log_sum_exp(np.where(np.isnan(before), -np.inf, before) + scores)
-            goes_on = piece.b < int(sequences.starts[piece.first + len(piece.starts) - 1])
+            terms[chunk.a : chunk.b] = logspace.log_sum_exp(np.where(np.isnan(before), -np.inf, before) + scores)
+            goes_on = chunk.b < int(sequences.starts[chunk.first + len(chunk.starts) - 1])
             carried = filtered[-1] if goes_on else None
         return terms
 
     # -- states ----------------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> list[list[Any]]:
-        """The states of each sequence, together the most probable ones (Viterbi)."""
+        """Return the most probable path of states of each sequence (Viterbi).
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of list
+            The state of every step.
+        """
         sequences = self._sequences(X, lengths)
-        path, scores = self.lattice_.best(self.observed(sequences))
+        path, scores = self.trellis_.viterbi(self.observed(sequences))
         return self._named(sequences, path, np.isneginf(scores))
 
     def decode(self, X: Any, lengths: Any = None) -> list[StatePath]:
-        """The most probable path of each sequence, with its probability."""
+        """Return the most probable path of each sequence (Viterbi) with its probability.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of StatePath
+        """
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
-        path, scores = self.lattice_.best(observed)
-        evidence = self.lattice_.log_likelihoods(observed)
+        path, scores = self.trellis_.viterbi(observed)
+        evidence = self.trellis_.log_likelihoods(observed)
         states = self._named(sequences, path, np.isneginf(scores))
         return [_path(path, score, whole) for path, score, whole in zip(states, scores, evidence, strict=True)]
 
     def best_paths(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[StatePath]]:
-        """The k most probable paths of each sequence, the best first; fewer where there are fewer."""
+        """Return the k most probable paths of each sequence, best first.
+
+        Parameters
+        ----------
+        X : sequences
+        k : int, default=5
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of list of StatePath
+            Fewer than k paths if no more are possible.
+        """
         whole_number("k", k, 1)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         longest = int(sequences.lengths.max(initial=0))
-        need = 4.0 * longest * len(self.frame_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
+        need = 4.0 * longest * len(self.structure_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
         check_memory(Need(f"the {k} best paths of {longest:,} steps", need, ("Ask for fewer.",)), self.memory_limit)
-        paths, scores = self.lattice_.k_best(observed, int(k))
-        evidence = self.lattice_.log_likelihoods(observed)
+        paths, scores = self.trellis_.k_best_viterbi(observed, int(k))
+        evidence = self.trellis_.log_likelihoods(observed)
         named = [self._named(sequences, path, np.isneginf(scores[:, 0])) for path in paths]
         return [
             [
@@ -218,53 +291,115 @@ class AnswersOfStates(Stored):
         ]
 
     def predict_codes(self, X: Any, lengths: Any = None) -> list[Array]:
-        """The states that ``predict`` gives, as their places in ``states_``: a byte a step, for very long sequences."""
+        """Return the Viterbi path as positions in ``states_``, one byte per step, for very long sequences.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of ndarray of shape (n_steps,)
+        """
         sequences = self._sequences(X, lengths)
-        path, scores = self.lattice_.best(self.observed(sequences))
+        path, scores = self.trellis_.viterbi(self.observed(sequences))
         for i in np.flatnonzero(np.isneginf(scores))[:1].tolist():
             raise BayesError(f"{sequences.name(i)} is impossible: it has no path of states")
         return [path[a:b] for a, b in pairwise(sequences.starts.tolist())]
 
     def path_scores(self, X: Any, lengths: Any = None) -> Floats:
-        """ln P(best path, sequence) of each."""
-        return self.lattice_.best(self.observed(self._sequences(X, lengths)))[1]
+        """Return ln P(best path, sequence) of each sequence."""
+        return self.trellis_.viterbi(self.observed(self._sequences(X, lengths)))[1]
 
     def predict_proba(self, X: Any, lengths: Any = None) -> list[Floats]:
-        """P(state | sequence) of every step (steps, states), a matrix for each sequence (smoothing)."""
+        """Return the posterior P(state | sequence) of every step (forward–backward).
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of ndarray of shape (n_steps, n_states)
+        """
         sequences = self._sequences(X, lengths)
-        return self._cut(sequences, self._smoothed(sequences))
+        return self._cut(sequences, self._forward_backward(sequences))
 
     def decode_steps(self, X: Any, lengths: Any = None) -> list[list[Any]]:
-        """The most probable state of every step by itself (posterior decoding); together they may be impossible."""
+        """Return the most probable state of every step by itself (posterior decoding).
+
+        The states of a sequence may be impossible together.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of list
+        """
         sequences = self._sequences(X, lengths)
-        posteriors = self._smoothed(sequences)
+        posteriors = self._forward_backward(sequences)
         lost = np.concatenate([[0], np.cumsum(np.isnan(posteriors).any(axis=1))])[sequences.starts]
         gone = np.diff(lost) > 0
         return self._named(sequences, np.nan_to_num(posteriors).argmax(axis=1), gone)
 
     def posterior_blocks(self, X: Any, lengths: Any = None) -> Iterator[Posteriors]:
-        """P(state | sequence) a few thousand steps at a time, in order: for sequences too long to hold it all."""
+        """Yield P(state | sequence) a few thousand steps at a time, for sequences too long to hold at once.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Yields
+        ------
+        Posteriors
+        """
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
-        for piece, posteriors in self.lattice_.posteriors(observed):
-            for i, (a, b) in enumerate(pairwise(piece.starts.tolist())):
-                first = piece.a + a - int(sequences.starts[piece.first + i])
-                self._refuse(sequences, piece.first + i, bool(b > a and np.isnan(posteriors[a]).any()), observed)
-                yield Posteriors(piece.first + i, first, posteriors[a:b])
+        for chunk, posteriors in self.trellis_.posteriors(observed):
+            for i, (a, b) in enumerate(pairwise(chunk.starts.tolist())):
+                first = chunk.a + a - int(sequences.starts[chunk.first + i])
+                self._refuse(sequences, chunk.first + i, bool(b > a and np.isnan(posteriors[a]).any()), observed)
+                yield Posteriors(chunk.first + i, first, posteriors[a:b])
 
     def filter(self, X: Any, lengths: Any = None) -> list[Floats]:
-        """P(state | the sequence up to this step) of every step (steps, states), a matrix for each sequence."""
+        """Return P(state | the sequence up to this step) of every step.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of ndarray of shape (n_steps, n_states)
+        """
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         filtered_shares = np.zeros((sequences.n_rows, len(self.start_)))
-        for piece, filtered, _, impossible in self.lattice_.filtered(observed):
+        for chunk, filtered, _, impossible in self.trellis_.forward(observed):
             for i in np.flatnonzero(impossible >= 0).tolist():
-                self._refuse(sequences, piece.first + i, True, observed)
-            filtered_shares[piece.a : piece.b] = self.frame_.stays.summed(logspace.exp(filtered))
+                self._refuse(sequences, chunk.first + i, True, observed)
+            filtered_shares[chunk.a : chunk.b] = self.structure_.stays.summed(logspace.exp(filtered))
         return self._cut(sequences, filtered_shares)
 
     def time_in_states(self, X: Any, lengths: Any = None) -> Floats:
-        """How many steps of each sequence are expected in each state (sequences, states)."""
+        """Return the expected number of steps of each sequence in each state.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_states)
+        """
         sequences = self._sequences(X, lengths)
         total = np.zeros((len(sequences), len(self.start_)))
         for part in self.posterior_blocks(sequences):
@@ -272,48 +407,77 @@ class AnswersOfStates(Stored):
         return total
 
     def online(self) -> OnlineFilter:
-        """A filter that takes one observation at a time."""
+        """Return a filter that takes one observation at a time.
+
+        Returns
+        -------
+        OnlineFilter
+        """
         self._check_is_fitted()
-        return OnlineFilter(self.lattice_, self.schema_, self.states_)
+        return OnlineFilter(self.trellis_, self.schema_, self.states_)
 
     def explain(
         self, X: Any, step: int, sequence: int = 0, state: Any = None, against: Any = None, lengths: Any = None
     ) -> StateExplanation:
-        """Why this state at a step (from 0) of a sequence: what the past, the observation and the future say for it,
-        which sums to the log odds. The most probable state is compared with the next, or with those given."""
+        """Explain the state of one step by the evidence of past, observation and future.
+
+        Parameters
+        ----------
+        X : sequences
+        step : int
+            Step of the sequence, from 0.
+        sequence : int, default=0
+        state, against : optional
+            States to compare, by default the two most probable ones.
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        StateExplanation
+            Parts that sum to the log odds.
+        """
         whole_number("step", step, 0)
         whole_number("sequence", sequence, 0)
         sequences = self._sequences(X, lengths)
         if not 0 <= sequence < len(sequences):
-            raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0", culprit=sequence)
+            raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0")
         part = sequences.take([sequence])
         if not 0 <= step < part.n_rows:
-            raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0", culprit=step)
+            raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0")
         observed = self.observed(part)
-        self._refuse(part, 0, bool(np.isneginf(self.lattice_.log_likelihoods(observed)[0])), observed)
+        self._refuse(part, 0, bool(np.isneginf(self.trellis_.log_likelihoods(observed)[0])), observed)
         names = self.states_.tolist()
-        return explain_state(self.lattice_, observed, step, names, self._code(state, names), self._code(against, names))
+        return explain_state(self.trellis_, observed, step, names, self._code(state, names), self._code(against, names))
 
     def _code(self, state: Any, names: list[Any]) -> int | None:
         if state is None:
             return None
         if state not in names:
-            raise BayesError(
-                f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})", culprit=state
-            )
+            raise BayesError(f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
         return names.index(state)
 
     # -- what comes next -------------------------------------------------------------------------------
 
     def forecast(self, X: Any, steps: int = 1, lengths: Any = None) -> Forecast:
-        """States and columns of the next steps after each sequence."""
+        """Return the distribution of states and columns in the next steps after each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+        steps : int, default=1
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        Forecast
+        """
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
-        likelihoods, last = self.lattice_.ends(observed)
+        likelihoods, last = self.trellis_.final_forward(observed)
         for i in np.flatnonzero(np.isneginf(likelihoods)).tolist():
             self._refuse(sequences, i, True, observed)
-        stays = self.frame_.stays
+        stays = self.structure_.stays
         moves, ahead, now = logspace.exp(stays.log_moves(self.transitions_)), [], logspace.exp(last)
         empty = sequences.lengths == 0
         for step in range(int(steps)):
@@ -323,17 +487,28 @@ class AnswersOfStates(Stored):
         flat = states.reshape(-1, states.shape[2])
         columns = {
             name: {key: part.reshape(states.shape[:2]) for key, part in emission.forecast(name, flat).items()}
-            for emission in self.beliefs_.emissions
+            for emission in self.parameters_.emissions
             for name in emission.names
         }
         return Forecast(states, columns)
 
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
-        """P(the symbol that many steps after the end) of each sequence (sequences, symbols), of a model of one column
-        of symbols."""
+        """Return the distribution of the symbol ``steps`` after the end of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+            Of a model with one column of symbols.
+        lengths : array-like of int, optional
+        steps : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_symbols)
+        """
         self._check_is_fitted()
-        emissions = self.beliefs_.emissions
-        if len(emissions) != 1 or not isinstance(emissions[0], Symbols):
+        emissions = self.parameters_.emissions
+        if len(emissions) != 1 or not isinstance(emissions[0], CategoricalEmission):
             raise BayesError("predict_next is of one column of symbols: forecast says what is expected of several")
         columns = self.forecast(X, steps, lengths).columns[emissions[0].name]
         return np.stack([part[:, -1] for part in columns.values()], axis=1)
@@ -341,8 +516,22 @@ class AnswersOfStates(Stored):
     # -- draws -----------------------------------------------------------------------------------------
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None, states: bool = False) -> Any:
-        """Sequences of a length drawn from the model: a list of cells for one column, of records for several; with
-        ``states`` also the states behind them, as (sequences, states)."""
+        """Draw sequences from the model.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of sequences.
+        length : int, default=10
+        random_state : int, optional
+        states : bool, default=False
+            Return the hidden states as well.
+
+        Returns
+        -------
+        list of list, or (sequences, states)
+            Cells for one column, records for several.
+        """
         self._check_is_fitted()
         self._check_settings()
         whole_number("n", n, 0)
@@ -353,14 +542,14 @@ class AnswersOfStates(Stored):
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
-        stays = self.frame_.stays
+        stays = self.structure_.stays
         path, _, _ = kernels.draw_states(
             np.zeros((1, len(stays.owner))), np.zeros(n * length, np.uint8), None, None, None, starts,
             stays.log_start(self.start_), stays.log_moves(self.transitions_), None, -1, rng.random(n * length + 1), 1,
         )  # fmt: skip
         codes = stays.owner[path]
         cells: dict[str, list[Any]] = {}
-        for emission in self.beliefs_.emissions:
+        for emission in self.parameters_.emissions:
             cells |= {name: column.to_pylist() for name, column in emission.sample(codes, rng).items()}
         used = [name for name in self.schema_.used if name in cells]
         rows = (
@@ -373,14 +562,28 @@ class AnswersOfStates(Stored):
         return (drawn, [names[a:b] for a, b in pairwise(starts.tolist())]) if states else drawn
 
     def sample_paths(self, X: Any, n: int = 1, random_state: Any = None, lengths: Any = None) -> list[list[list[Any]]]:
-        """For each sequence n paths of states, drawn from P(path | sequence)."""
+        """Draw paths of states from P(path | sequence).
+
+        Parameters
+        ----------
+        X : sequences
+        n : int, default=1
+            Number of paths per sequence.
+        random_state : int, optional
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        list of list of list
+            n paths for each sequence.
+        """
         whole_number("n", n, 0)
         sequences = self._sequences(X, lengths)
         observed = self.observed(sequences)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         try:
-            draws = [self.lattice_.drawn(observed, rng) for _ in range(n)]
-        except Impossible as problem:
+            draws = [self.trellis_.sample_paths(observed, rng) for _ in range(n)]
+        except ImpossibleSequence as problem:
             self._refuse(sequences, problem.sequence, True, observed)
             raise BayesError(f"{sequences.name(problem.sequence)} is impossible, so no path can be drawn") from None
         named = [self._named(sequences, path, np.zeros(len(sequences), bool)) for path in draws]
@@ -393,24 +596,24 @@ class AnswersOfStates(Stored):
         self._check_settings()
         return self._read(X, None, lengths)
 
-    def _smoothed(self, sequences: Sequences) -> Floats:
+    def _forward_backward(self, sequences: Sequences) -> Floats:
         observed = self.observed(sequences)
         answers = np.zeros((sequences.n_rows, len(self.start_)))
-        for piece, part in self.lattice_.posteriors(observed):
-            answers[piece.a : piece.b] = part
+        for chunk, part in self.trellis_.posteriors(observed):
+            answers[chunk.a : chunk.b] = part
         for i in np.flatnonzero(np.isnan(answers).any(axis=1))[:1].tolist():
             self._refuse(sequences, int(np.searchsorted(sequences.starts, i, side="right")) - 1, True, observed)
         return answers
 
-    def _refuse(self, sequences: Sequences, i: int, impossible: bool, observed: Observed) -> None:
-        """Refuse a sequence that is impossible, unless NaN was asked for."""
+    def _refuse(self, sequences: Sequences, i: int, impossible: bool, observed: Observations) -> None:
+        """Raise an error for an impossible sequence unless ``undecidable="nan"``."""
         if not impossible or self.undecidable == "nan":
             return
         row = next(
-            int(first[at]) for piece, _, _, first in self.lattice_.filtered(observed)
-            for at in [i - piece.first] if 0 <= at < len(first) and first[at] >= 0
+            int(first[at]) for chunk, _, _, first in self.trellis_.forward(observed)
+            for at in [i - chunk.first] if 0 <= at < len(first) and first[at] >= 0
         )  # fmt: skip
-        raise refuse_impossible(Impossible(i, row), sequences.name(i), row - int(sequences.starts[i]) + 1)
+        raise impossible_error(ImpossibleSequence(i, row), sequences.name(i), row - int(sequences.starts[i]) + 1)
 
     def _named(self, sequences: Sequences, path: Any, impossible: Bools) -> list[list[Any]]:
         if impossible.any():

@@ -1,4 +1,4 @@
-"""MarkovChain: each symbol depends on the k before it; counts that come and go.
+"""MarkovChain: each symbol depends on the k before it.
 
 Formula: P(x_1 … x_T) = Π P(x_t ∣ x_{t−k} … x_{t−1})
 """
@@ -19,10 +19,10 @@ from bayeskit.data.sheet import Sheet
 from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
-from bayeskit.estimate.markov import Level, MarkovTable
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
+from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
@@ -41,19 +41,36 @@ SEVERAL = 8  # of what is listed
 
 @dataclass(eq=False, repr=False)
 class MarkovChain(Stored):
-    """A chain of symbols of which each depends on the ``order`` before it, learnt by counting.
+    """Markov chain of symbols, each depending on the ``order`` before it, learned by counting.
+
+    A missing step is skipped, and so are the steps whose context contains it. The length of sequences is not modeled;
+    an empty sequence has probability 1.
 
     Parameters
     ----------
-    order: how many symbols are looked back at, from 1 on.
-    smoothing: what is added to the counts: a number (1 is Laplace), "auto", "back-off" (each context held to the
-        shorter one, which is best for orders above 1) or a smoothing such as ``Lidstone(0.5)``.
-    symbols: all that there can be; by default those that were seen.
-    unseen: a symbol that was never seen is left out as a missing one is ("ignore"), or refused ("error").
+    order : int, default=1
+        Number of symbols in the context.
+    smoothing : float, str or smoothing, default=1.0
+        Pseudo-count (1 is Laplace), "auto", "back-off" (interpolate with shorter contexts, best for orders above 1), or
+        a smoothing such as ``Lidstone(0.5)``.
+    symbols : sequence, optional
+        All possible symbols, by default those seen.
+    unseen : {"ignore", "error"}, default="ignore"
+        Skip symbols never seen, or raise an error.
+    n_threads : int, optional
+    memory_limit : int or str, optional
 
-    A step that is missing is left out, and so are those steps of whose context it is part. An empty sequence has
-    probability 1: how long sequences are is not modelled.
+    Attributes
+    ----------
+    symbols_ : tuple
+        Sorted symbols.
+    start_ : ndarray of shape (n_symbols,)
+        Start probabilities.
+    transitions_ : ndarray of shape (n_symbols, n_symbols)
+        Transition matrix of a chain of order 1.
 
+    Examples
+    --------
     >>> chain = MarkovChain(smoothing=0).fit([["sun", "sun", "rain"], ["rain", "rain", "sun", "sun"]])
     >>> print(chain.table())
     after   rain   sun
@@ -81,34 +98,73 @@ class MarkovChain(Stored):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from sequences of symbols, in any form that :meth:`bayeskit.Sequences.of` takes."""
+        """Count the transitions of sequences.
+
+        Parameters
+        ----------
+        X : sequences
+            In any form that :meth:`bayeskit.Sequences.of` takes.
+        lengths : array-like of int, optional
+            Lengths of the sequences if ``X`` is a single array.
+        sample_weight : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        MarkovChain
+            The model itself.
+        """
         self._check_settings()
-        return self.fit_tally(self._counted(self._read(X, lengths, sample_weight)))
+        return self.fit_tally(self.count_transitions(self._read(X, lengths, sample_weight)))
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn from counts alone."""
+        """Fit from a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+
+        Returns
+        -------
+        MarkovChain
+            The model itself.
+        """
         self._check_settings()
         refuse_no_counts(tally)
         return self._become(tally, ())
 
     def partial_fit(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more sequences; new symbols may appear at any time."""
+        """Learn more sequences, which may have new symbols. Parameters are those of :meth:`fit`."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
         self._check_settings()
-        return self.fit_tally(self.tally_ + self._counted(self._read(X, lengths, sample_weight)))
+        return self.fit_tally(self.tally_ + self.count_transitions(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn sequences that were learnt; those that cannot have been are refused, and nothing changes."""
+        """Remove sequences that were learned. Parameters are those of :meth:`fit`.
+
+        Raises
+        ------
+        BayesError
+            If the sequences cannot have been learned. The model stays unchanged.
+        """
         self._check_is_fitted()
         self._check_settings()
-        left = self.tally_ - self._counted(self._read(X, lengths, sample_weight))
+        left = self.tally_ - self.count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
 
     def merge(self, other: Any) -> Self:
-        """A new chain of the sequences of both; both sides stay as they are. They need one order."""
+        """Return a new chain of the sequences of both chains, which must have the same order.
+
+        Parameters
+        ----------
+        other : MarkovChain
+
+        Returns
+        -------
+        MarkovChain
+        """
         self._check_is_fitted()
         if type(other) is not MarkovChain:
             raise BayesError(f"a MarkovChain merges with another one, not with {with_article(type(other).__name__)}")
@@ -119,35 +175,68 @@ class MarkovChain(Stored):
         return self.merge(other) if isinstance(other, MarkovChain) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
+        """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     # -- asking --------------------------------------------------------------------------------------
 
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
-        """ln P(sequence) of each; 0 of an empty one, −∞ of one that cannot be."""
+        """Return ln P(sequence) of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            0 for an empty sequence, −∞ for an impossible one.
+        """
         sequences = self._sequences(X, lengths)
-        return summed(self._log_terms(sequences), sequences.starts)
+        return sum_by_sequence(self._log_terms(sequences), sequences.starts)
 
     def score(self, X: Any, lengths: Any = None) -> float:
-        """ln P of all sequences together."""
+        """Return ln P of all sequences together.
+
+        Parameters
+        ----------
+        X : sequences
+        lengths : array-like of int, optional
+
+        Returns
+        -------
+        float
+        """
         return float(self.log_likelihood(X, lengths).sum())
 
     def _log_terms(self, sequences: Sequences) -> Floats:
-        """ln P(symbol | those before it) of each step, 0 where it is left out: they sum to ``log_likelihood``."""
+        """Return ln P(symbol | symbols before it) of each step, 0 for skipped steps."""
         terms = np.zeros(sequences.n_rows)
         runs, here = runs_of(self._codes(sequences), sequences.starts, self.order)
-        terms[here] = logspace.log(self._believed.probabilities(runs))
+        terms[here] = logspace.log(self.transition_table.probabilities(runs))
         return terms
 
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
-        """P(the symbol that many steps after the end) of each sequence (sequences, symbols), in the order of
-        ``symbols_``. Missing symbols at the end, and a start that is not known, are refused."""
+        """Return the distribution of the symbol ``steps`` after the end of each sequence.
+
+        Parameters
+        ----------
+        X : sequences
+            Their last ``order`` symbols must be known.
+        lengths : array-like of int, optional
+        steps : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_symbols)
+            In the order of ``symbols_``.
+        """
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
-        p: Floats = self._believed.following(contexts)
+        p: Floats = self.transition_table.next_probabilities(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
             n = len(self.symbols_)
@@ -159,13 +248,25 @@ class MarkovChain(Stored):
             keyed, inverse = np.unique(np.column_stack([of, contexts]), axis=0, return_inverse=True)
             weights = np.bincount(inverse.ravel(), weights, minlength=len(keyed)).astype(np.float64)
             of, contexts = keyed[:, 0], keyed[:, 1:]
-            p = self._believed.following(contexts)
+            p = self.transition_table.next_probabilities(contexts)
         ahead = np.zeros((len(sequences), len(self.symbols_)))
         np.add.at(ahead, of, weights[:, None] * p)
         return ahead
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> list[list[Value]]:
-        """Draw sequences of a length: how long sequences are is not modelled."""
+        """Draw sequences of a given length.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of sequences.
+        length : int, default=10
+        random_state : int, optional
+
+        Returns
+        -------
+        list of list
+        """
         self._check_is_fitted()
         self._check_settings()
         whole_number("n", n, 0)
@@ -177,37 +278,42 @@ class MarkovChain(Stored):
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
             seen, inverse = np.unique(contexts, axis=0, return_inverse=True)
-            drawn[:, step] = draw_slots(self._believed.following(seen)[inverse.ravel()], rng)
+            drawn[:, step] = draw_slots(self.transition_table.next_probabilities(seen)[inverse.ravel()], rng)
             contexts = np.column_stack([contexts[:, 1:], drawn[:, step]])
         return [[self.symbols_[code] for code in row] for row in drawn.tolist()]
 
     def table(self) -> Table:
-        """P(next symbol) after every context that was seen, the start first."""
+        """Return P(next symbol) after every context seen, the start first.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
-        level = self._believed.levels[-1].counted
+        level = self.transition_table.levels[-1].counted
         contexts = np.unique(level.runs[:, :-1], axis=0)
         names = [self._context_name(row) for row in contexts.tolist()]
-        p = self._believed.following(contexts)
+        p = self.transition_table.next_probabilities(contexts)
         return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
 
     @property
     def start_(self) -> Floats:
-        """P(first symbol) in the order of ``symbols_``."""
+        """Start probabilities, shape (n_symbols,)."""
         self._check_is_fitted()
-        return self._believed.following(np.full((1, self.order), -1))[0]
+        return np.asarray(self.transition_table.next_probabilities(np.full((1, self.order), -1))[0])
 
     @property
     def transitions_(self) -> Floats:
-        """P(next symbol | symbol) (symbols, symbols); of order 1 alone."""
+        """Transition matrix, shape (n_symbols, n_symbols), of a chain of order 1."""
         self._check_is_fitted()
         if self.order != 1:
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
-        return self._believed.following(np.arange(len(self.symbols_))[:, None])
+        return self.transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
 
     # -- inside --------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
+        """Check the settings."""
         whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
         one_of("unseen", self.unseen, ("ignore", "error"))
@@ -217,7 +323,7 @@ class MarkovChain(Stored):
         return None if self.symbols is None else as_classes(self.symbols, "symbol")
 
     def _read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
-        """The sequences, which have one column of symbols."""
+        """Read sequences of one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
         learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
         if sequences.named and learnt in sequences.columns:
@@ -229,8 +335,8 @@ class MarkovChain(Stored):
             )
         return sequences
 
-    def _counted(self, sequences: Sequences) -> Tally:
-        """The counts of sequences."""
+    def count_transitions(self, sequences: Sequences) -> Tally:
+        """Count the transitions of sequences."""
         declared = self._declared()
         vocabulary = Vocabulary(declared or ())
         path = self._coded(sequences, vocabulary, grow=declared is None)
@@ -246,7 +352,7 @@ class MarkovChain(Stored):
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
     def _codes(self, sequences: Sequences) -> Ints:
-        """Which symbol each step is, in the order of ``symbols_``; negative where it is missing or unknown."""
+        """Encode each step by its position in ``symbols_``; negative if missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
             raise self._unknown(sequences, path, "not seen in training")
@@ -262,7 +368,6 @@ class MarkovChain(Stored):
             raise BayesError(
                 f"a step is {broken[0]!r}: symbols are strings, whole numbers or booleans. Cut numbers into intervals "
                 "first, or take a HiddenMarkovModel, which takes them as they are.",
-                culprit=broken[0],
             )
         return path
 
@@ -274,10 +379,10 @@ class MarkovChain(Stored):
         known = self._declared() if why.startswith("outside") else self.symbols_
         listed = ", ".join(map(str, (known or ())[:SEVERAL])) + (", …" if len(known or ()) > SEVERAL else "")
         where = f"step {step} of {sequences.name(i - 1)}"
-        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})", culprit=cell, place=(i, step))
+        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})")
 
     def _contexts(self, sequences: Sequences) -> Ints:
-        """The last symbols of each sequence (sequences, order), after as many marks as it is short of them."""
+        """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
         path, ends = self._codes(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
         at = ends[:, None] - back
@@ -289,7 +394,6 @@ class MarkovChain(Stored):
             raise BayesError(
                 f"{sequences.name(i)} has a missing or unknown symbol among its last {self.order}, so what follows is "
                 "not known",
-                place=f"sequence {i + 1}",
             )
         return contexts
 
@@ -303,8 +407,13 @@ class MarkovChain(Stored):
         return self._read(X, lengths)
 
     @property
-    def _smoothing_is_chosen(self) -> bool:
-        """Whether what is added to the counts was chosen by them."""
+    def transition_table(self) -> TransitionTable:
+        """Estimated transition probabilities."""
+        return self._transition_table
+
+    @property
+    def chooses_smoothing(self) -> bool:
+        """True if the smoothing was chosen from the counts."""
         smoothing = as_smoothing(self.smoothing)
         return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
 
@@ -317,8 +426,8 @@ class MarkovChain(Stored):
         settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(head, (*settings, "", self.table().grid))
 
-    def _among(self, symbols: Sequence[Value]) -> Self:
-        """The same counts among more symbols: those that other chains have seen."""
+    def extend_symbols(self, symbols: Sequence[Value]) -> Self:
+        """Extend the symbols by those that other chains have seen."""
         return self._become(self.tally_, symbols)
 
     def _become(self, tally: Tally, others: Sequence[Value]) -> Self:
@@ -328,12 +437,12 @@ class MarkovChain(Stored):
         if counted.order != self.order:
             raise BayesError(f"these are counts of order {counted.order}, and the chain has order {self.order}")
         smoothing = as_smoothing(self.smoothing)
-        self._believed = MarkovTable.of(counted, tally.classes, symbols, smoothing, self.memory_limit)
+        self._transition_table = TransitionTable.of(counted, tally.classes, symbols, smoothing, self.memory_limit)
         self.tally_, self.symbols_ = tally, symbols
         return self
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
-        """The fitted model of a file."""
+        """Restore the model from a file."""
         return self.fit_tally(tally)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -343,10 +452,10 @@ class MarkovChain(Stored):
         check_is_fitted(self, "sequences")
 
 
-def summed(terms: Floats, starts: Ints) -> Floats:
-    """The sum over the steps of each sequence; 0 of an empty one, −∞ where a step is impossible.
+def sum_by_sequence(terms: Floats, starts: Ints) -> Floats:
+    """Sum terms by sequence: 0 for an empty one, −∞ if a step is impossible.
 
-    >>> summed(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()
+    >>> sum_by_sequence(np.array([1.0, 2.0, -np.inf]), np.array([0, 2, 2, 3])).tolist()
     [3.0, 0.0, -inf]
     """
     lengths = np.diff(starts)
@@ -362,8 +471,11 @@ def _column_name(sequences: Sequences) -> str:
 
 
 @dataclass(frozen=True)
-class SequencesLeftOut:
-    """Scores of sequences without themselves: what :func:`bayeskit.evaluate.leave_one_out.leave_one_out` asks for."""
+class LeaveOneOutChains:
+    """Closed-form leave-one-out scores of sequences under the chains of all classes.
+
+    Each sequence's own runs are subtracted from the counts of its class; symbols and a chosen smoothing stay fixed.
+    """
 
     sequences: Sequences
     chains: Sequence[MarkovChain]  # one a class, over the same symbols
@@ -372,11 +484,11 @@ class SequencesLeftOut:
     prior: Any
 
     def log_prior(self, label: int, unit: float) -> Floats:
-        """ln P(class) without ``unit`` sequences of a class."""
+        """Return ln P(class) after removing ``unit`` sequences of a class."""
         return log_prior_without(self.prior, self.classes, self.class_counts, label, unit)
 
     def scores(self, block: Block) -> Floats:
-        """ln P(sequence, class) (sequences, classes), each without itself."""
+        """Return ln P(sequence, class), shape (n_sequences, n_classes), each sequence left out."""
         assert block.labels is not None
         labels = block.labels.astype(np.int64)
         units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
@@ -390,12 +502,12 @@ class SequencesLeftOut:
         return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
 
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
-        """ln P of the sequences of a class by its chain, the counts of each taken away from it."""
+        """Return ln P of a class's sequences, each with its own counts removed."""
         sequences = self.sequences.take(of_class)
         runs, here = runs_of(chain._codes(sequences), sequences.starts, chain.order)
         of = np.searchsorted(sequences.starts, here, side="right") - 1
         counts = []
-        for level in chain._believed.levels:
+        for level in chain.transition_table.levels:
             n, total = level.counts(runs)
             own_n, own_total = _own_counts(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
@@ -406,18 +518,18 @@ class SequencesLeftOut:
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
         terms = np.zeros(sequences.n_rows)
-        terms[here] = logspace.log(chain._believed.estimated(counts, runs[:, -1]))
-        return summed(terms, sequences.starts)
+        terms[here] = logspace.log(chain.transition_table.estimate(counts, runs[:, -1]))
+        return sum_by_sequence(terms, sequences.starts)
 
 
-def _own_counts(level: Level, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
-    """How often each run, and its context, stands in its own sequence."""
+def _own_counts(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
+    """Count each run and its context within its own sequence."""
     ends, n = level.ends(runs), level.counted.n_classes
-    return _times(of, run_keys(ends, n)), _times(of, run_keys(ends[:, :-1], n))
+    return _count_repeats(of, run_keys(ends, n)), _count_repeats(of, run_keys(ends[:, :-1], n))
 
 
-def _times(of: Ints, keys: Ints) -> Floats:
-    """How often each key occurs among those of the same sequence."""
+def _count_repeats(of: Ints, keys: Ints) -> Floats:
+    """Count how often each key occurs within its sequence."""
     order = np.lexsort((keys, of))
     if not len(order):
         return np.zeros(0)

@@ -1,4 +1,4 @@
-"""A filter that takes one observation at a time: what is believed of the state now, given all so far."""
+"""Online filtering: P(state | observations so far), one observation at a time."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from bayeskit.data.numbers import LARGEST
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.normals import Normals
-from bayeskit.estimate.emissions.rates import CountShares, Rates
-from bayeskit.estimate.emissions.symbols import Symbols
+from bayeskit.estimate.emissions.categorical import CategoricalEmission
+from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
+from bayeskit.estimate.emissions.gaussian import GaussianEmission
 from bayeskit.models.base.settings import whole_number
-from bayeskit.sequence.forward_backward import Lattice
+from bayeskit.sequence.forward_backward import Trellis
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Floats
 
-FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/support/state_loops.hpp
+FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/simd/hidden_markov_loops.hpp
 LOG_FAINT = float(logspace.log(FAINT))
 MOST_ROWS = 100_000  # symbols whose likelihoods are kept
 
 
 class OnlineFilter:
-    """P(state | observations so far), some microseconds an observation.
+    """Filter that takes one observation at a time, in microseconds.
 
     >>> from bayeskit import HiddenMarkovModel
     >>> model = HiddenMarkovModel(n_states=2, n_starts=1).fit([["a", "a", "b", "b", "a", "a", "b", "b"]])
@@ -37,27 +37,33 @@ class OnlineFilter:
     True
     """
 
-    def __init__(self, lattice: Lattice, schema: Schema, states: Array) -> None:
+    def __init__(self, trellis: Trellis, schema: Schema, states: Array) -> None:
         self.states = states
-        self._lattice, self._names, self._measured = lattice, schema.used, frozenset(schema.measured())
-        stays = lattice.stays
-        self._moves: Floats = logspace.exp(stays.log_moves(lattice.moves))
-        self._log_moves = stays.log_moves(lattice.moves)
-        self._first: Floats = logspace.exp(stays.log_start(lattice.start))
+        self._lattice, self._names, self._measured = trellis, schema.used, frozenset(schema.measured())
+        stays = trellis.stays
+        self._moves: Floats = logspace.exp(stays.log_moves(trellis.moves))
+        self._log_moves = stays.log_moves(trellis.moves)
+        self._first: Floats = logspace.exp(stays.log_start(trellis.start))
         self._hard = bool((self._moves < LEAST_MOVE).any())  # else others lead to the states that have faded
         self._owner = None if stays.plain else stays.owner
-        counted = [emission.names for emission in lattice.emissions if isinstance(emission, (Rates, CountShares))]
+        counted = [
+            emission.names
+            for emission in trellis.emissions
+            if isinstance(emission, (PoissonEmission, MultinomialEmission))
+        ]
         self._counts = frozenset(name for names in counted for name in names)
-        only = lattice.emissions[0] if len(lattice.emissions) == 1 else None
-        self._rows: dict[Any, tuple[Floats, Floats, float]] | None = {} if isinstance(only, Symbols) else None
+        only = trellis.emissions[0] if len(trellis.emissions) == 1 else None
+        self._rows: dict[Any, tuple[Floats, Floats, float]] | None = (
+            {} if isinstance(only, CategoricalEmission) else None
+        )
         self._normals: kernels.NormalRow | None = None
-        if isinstance(only, Normals) and len(only.used):
+        if isinstance(only, GaussianEmission) and len(only.used):
             tables = (np.ascontiguousarray(table[stays.owner]) for table in only.normal_form)
             self._normals, self._varying = kernels.NormalRow(*tables), [only.names[j] for j in only.used]
         self.restart()
 
     def restart(self) -> None:
-        """Begin another sequence."""
+        """Start a new sequence."""
         self._belief: Floats | None = None
         self._log_belief: Floats | None = None
         self._faded = False
@@ -91,7 +97,7 @@ class OnlineFilter:
         self.n_steps += 1
 
     def _fades(self, belief: Floats, expected: Floats, logs: Floats) -> bool:
-        """Whether a state that is possible can no longer be told from one that is not."""
+        """Return True if a possible state underflows to zero."""
         return bool(((belief < FAINT) & (expected > 0) & (logs > -np.inf)).any())
 
     @property
@@ -101,13 +107,13 @@ class OnlineFilter:
 
     @property
     def probabilities(self) -> Floats:
-        """P(state) now; before any observation that of the first one."""
+        """Current state probabilities, shape (n_states,); the start probabilities before any observation."""
         if self._belief is None:
             return self._lattice.start.copy()
         return self._belief if self._owner is None else self._lattice.stays.summed(self._belief)
 
     def forecast(self, steps: int = 1) -> Floats:
-        """P(state) so many steps from now."""
+        """Return the state probabilities after ``steps`` more steps, shape (n_states,)."""
         whole_number("steps", steps, 1)
         stays = self._lattice.stays
         now = self._first if self._belief is None else self._belief @ self._moves
@@ -116,7 +122,7 @@ class OnlineFilter:
         return stays.summed(now)
 
     def _in_logarithms(self, logs: Floats) -> None:
-        """The same step where numbers fade."""
+        """Update in log space, where probabilities underflow."""
         if self._belief is None:
             before = self._lattice.stays.log_start(self._lattice.start)
         else:
@@ -132,7 +138,7 @@ class OnlineFilter:
         self._log_likelihood += total
 
     def _likelihood(self, observation: Any) -> tuple[Floats, Floats, float]:
-        """(e^(log − top), log, top) of each copy of a state."""
+        """Return (exp(log − top), log, top) of the emission of each copy of a state."""
         if self._normals is not None:
             return self._of_numbers(observation, self._normals)
         if self._rows is None or isinstance(observation, Mapping):
@@ -148,7 +154,7 @@ class OnlineFilter:
         return row
 
     def _of_numbers(self, observation: Any, normals: kernels.NormalRow) -> tuple[Floats, Floats, float]:
-        """Floats as they are; whatever else stands there is read as a record."""
+        """Score an observation of numbers; anything but floats is read as a record."""
         if isinstance(observation, dict):
             cells: list[Any] = [observation.get(name) for name in self._varying]
         elif len(self._names) == 1:
@@ -164,7 +170,7 @@ class OnlineFilter:
         return likelihood, logs, top
 
     def _record(self, observation: Any) -> dict[str, Any]:
-        """An observation as plain cells, by column; numbers are floats, NaN where they are missing."""
+        """Read an observation as cells by column; missing numbers are NaN."""
         if not isinstance(observation, Mapping):
             if len(self._names) != 1:
                 raise self._no_record()
@@ -185,16 +191,16 @@ class OnlineFilter:
             what = "no count (a whole number from 0)"
         else:
             return float(cell)
-        raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}", culprit=(name, cell))
+        raise BayesError(f"column {name!r} is {cell!r} at step {self.n_steps + 1}, {what}")
 
     def _no_record(self) -> BayesError:
         return BayesError(f"an observation is a mapping from column to cell ({', '.join(self._names)})")
 
     def _scored(self, record: Mapping[str, Any]) -> tuple[Floats, Floats, float]:
         emissions = self._lattice.emissions
-        logs = emissions[0].one_row(record)
+        logs = emissions[0].score_record(record)
         for emission in emissions[1:]:
-            logs = logs + emission.one_row(record)
+            logs = logs + emission.score_record(record)
         logs = logs if self._owner is None else logs[self._owner]
         top = float(logs.max())
         top = top if top > -np.inf else 0.0

@@ -1,4 +1,4 @@
-"""What is believed of hidden states, and the sums it is made of: counted from labels, expected without them."""
+"""Structure, statistics and parameters of a hidden Markov model."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from bayeskit.data.schema import Schema, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.emission import Emission, Scale, Sums, add
-from bayeskit.estimate.emissions.joint_normals import JointNormals
-from bayeskit.estimate.emissions.normals import Normals, SpreadPrior
-from bayeskit.estimate.emissions.rates import CountShares, Rates
-from bayeskit.estimate.emissions.symbols import Symbols
+from bayeskit.estimate.emissions.categorical import CategoricalEmission
+from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics, add_statistics
+from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior
+from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussianEmission
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.estimate.state_moves import MoveRules, Stays, stays_of
+from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
 from bayeskit.models.base.settings import one_of
-from bayeskit.sequence.forward_backward import Counted, Lattice, Observed
+from bayeskit.sequence.forward_backward import ExpectedCounts, Observations, Trellis
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
 from bayeskit.typing import Bools, Floats, Ints
 
 
-class StateSums(NamedTuple):
-    """Starts (states), free moves (states, states), and the sums of each emission."""
+class HMMStatistics(NamedTuple):
+    """Sufficient statistics: starts (n_states,), free transitions (n_states, n_states) and those of each emission."""
 
     starts: Floats
     moves: Floats
-    emissions: tuple[Sums, ...]
+    emissions: tuple[Statistics, ...]
 
-    def plus(self, other: StateSums) -> StateSums:
-        """Both sides together."""
-        emissions = tuple(add(a, b) for a, b in zip(self.emissions, other.emissions, strict=True))
-        return StateSums(self.starts + other.starts, self.moves + other.moves, emissions)
+    def plus(self, other: HMMStatistics) -> HMMStatistics:
+        """Return the sum of both sides."""
+        emissions = tuple(add_statistics(a, b) for a, b in zip(self.emissions, other.emissions, strict=True))
+        return HMMStatistics(self.starts + other.starts, self.moves + other.moves, emissions)
 
     @classmethod
-    def of(cls, counted: Counted) -> StateSums:
-        """Those that a lattice expects."""
+    def of(cls, counted: ExpectedCounts) -> HMMStatistics:
+        """Convert the expected counts of a trellis."""
         return cls(counted.starts, counted.moves, counted.emissions)
 
     def arrays(self) -> list[Floats]:
-        """All of them, one after the other."""
+        """Return all arrays in a list."""
         return [self.starts, self.moves, *(array for sums in self.emissions for array in sums)]
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenBeliefs:
-    """Start, moves and emissions, and the logarithm of their prior density."""
+class HMMParameters:
+    """Start and transition probabilities, emissions, and the log prior density of all parameters."""
 
     start: Floats
     moves: Floats
     emissions: tuple[Emission, ...]
     log_prior: float
 
-    def lattice(self, stays: Stays, n_threads: int) -> Lattice:
-        """Sequences over these states."""
-        return Lattice(self.start, self.moves, self.emissions, stays, n_threads)
+    def trellis(self, stays: MinimumStays, n_threads: int) -> Trellis:
+        """Return the trellis of these parameters."""
+        return Trellis(self.start, self.moves, self.emissions, stays, n_threads)
 
 
 def counting_plan(emissions: Sequence[Emission]) -> Plan:
-    """What is to be counted of labelled sequences."""
+    """Return the plan for counting labeled sequences."""
     asked: dict[str, list[str]] = {}
     for emission in emissions:
         for request in emission.requests():
@@ -75,36 +75,36 @@ def counting_plan(emissions: Sequence[Emission]) -> Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class StateFrame:
-    """The states, what they may do, and the columns that they emit, before anything is believed."""
+class HMMStructure:
+    """States, transition rules and emissions before anything is estimated."""
 
-    rules: MoveRules
-    stays: Stays
+    rules: TransitionRules
+    stays: MinimumStays
     emissions: tuple[Emission, ...]
     smoothing: float  # of moves
     start_smoothing: float
 
     @property
     def n_states(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         return len(self.stays.least)
 
-    def of_tally(self, tally: Tally) -> StateSums:
-        """The sums of labelled sequences."""
+    def statistics_of_tally(self, tally: Tally) -> HMMStatistics:
+        """Return the statistics of labeled sequences."""
         counted = tally.statistics[Transitions.kind]
         assert isinstance(counted, Transitions)
         starts, moves = counted.starts().astype(np.float64), counted.moves().astype(np.float64)
         free = self.stays.free_moves(moves, starts)
-        return StateSums(starts, free, tuple(emission.of_tally(tally) for emission in self.emissions))
+        return HMMStatistics(starts, free, tuple(emission.statistics_of_tally(tally) for emission in self.emissions))
 
-    def nothing(self) -> StateSums:
-        """No sums."""
+    def empty_statistics(self) -> HMMStatistics:
+        """Return statistics of zero."""
         k = self.n_states
         emissions = tuple(tuple(np.zeros(s) for s in emission.shapes(k)) for emission in self.emissions)
-        return StateSums(np.zeros(k), np.zeros((k, k)), emissions)
+        return HMMStatistics(np.zeros(k), np.zeros((k, k)), emissions)
 
-    def of_arrays(self, arrays: Sequence[Floats]) -> StateSums:
-        """The sums of :meth:`StateSums.arrays`."""
+    def statistics_from_arrays(self, arrays: Sequence[Floats]) -> HMMStatistics:
+        """Rebuild statistics from :meth:`HMMStatistics.arrays`."""
         k = self.n_states
         starts, moves, *rest = arrays
         emissions, at = [], 0
@@ -112,32 +112,32 @@ class StateFrame:
             n = len(emission.shapes(k))
             emissions.append(tuple(rest[at : at + n]))
             at += n
-        return StateSums(starts, moves, tuple(emissions))
+        return HMMStatistics(starts, moves, tuple(emissions))
 
     def shapes(self) -> list[tuple[int, ...]]:
-        """Of the arrays of sums."""
+        """Return the shapes of all arrays of the statistics."""
         k = self.n_states
         return [(k,), (k, k), *(shape for emission in self.emissions for shape in emission.shapes(k))]
 
-    def believe(self, sums: StateSums) -> HiddenBeliefs:
-        """The most probable parameters under their priors."""
+    def estimate(self, sums: HMMStatistics) -> HMMParameters:
+        """Return the maximum a posteriori parameters (the M-step)."""
         start = self.rules.start(sums.starts, self.start_smoothing)
         moves = self.rules.moves(sums.moves, self.smoothing)
-        emissions = tuple(e.believe(s) for e, s in zip(self.emissions, sums.emissions, strict=True))
+        emissions = tuple(e.estimate(s) for e, s in zip(self.emissions, sums.emissions, strict=True))
         log_prior = self.rules.log_prior(start, moves, self.smoothing, self.start_smoothing)
-        return HiddenBeliefs(start, moves, emissions, log_prior + sum(e.log_prior() for e in emissions))
+        return HMMParameters(start, moves, emissions, log_prior + sum(e.log_prior() for e in emissions))
 
-    def n_parameters(self, beliefs: HiddenBeliefs) -> int:
-        """Free ones of all."""
-        return self.rules.n_parameters() + sum(emission.n_parameters() for emission in beliefs.emissions)
+    def n_parameters(self, parameters: HMMParameters) -> int:
+        """Return the number of free parameters."""
+        return self.rules.n_parameters() + sum(emission.n_parameters() for emission in parameters.emissions)
 
 
 NUMERIC = ("gaussian", "poisson", "multinomial")
 COVARIANCE = ("diagonal", "spherical", "full", "tied")
 
 
-class FrameSettings(Protocol):
-    """What a model was told of its states."""
+class StructureSettings(Protocol):
+    """Settings of a model that describe its states."""
 
     states: Any
     smoothing: Any
@@ -154,8 +154,8 @@ class FrameSettings(Protocol):
     unseen: str
 
 
-def check_frame(settings: FrameSettings) -> None:
-    """Refuse settings that mean nothing."""
+def check_structure_settings(settings: StructureSettings) -> None:
+    """Check the settings of states and emissions."""
     one_of("covariance", settings.covariance, COVARIANCE)
     one_of("unseen", settings.unseen, ("ignore", "smooth", "error"))
     for kind in settings.numeric.values() if isinstance(settings.numeric, Mapping) else [settings.numeric]:
@@ -168,46 +168,48 @@ def check_frame(settings: FrameSettings) -> None:
     ]
     for name, amount in named:
         if not is_number(amount) or not 0 <= amount < np.inf:
-            raise BayesError(f"{name}={amount!r}: give a number, 0 or more", culprit=amount)
+            raise BayesError(f"{name}={amount!r}: give a number, 0 or more")
 
 
-def state_frame(
-    settings: FrameSettings,
+def build_structure(
+    settings: StructureSettings,
     schema: Schema,
     states: Sequence[Value],
     values: Mapping[str, Sequence[Value]],
-    scales: Mapping[str, Scale],
-) -> StateFrame:
-    """The frame of columns with these roles, symbols and scales."""
+    scales: Mapping[str, ColumnScale],
+) -> HMMStructure:
+    """Build the structure for columns with given roles, symbols and scales."""
     names = {
         kind: [n for n in schema.measured() if _setting(settings.numeric, n, schema, "gaussian") == kind]
         for kind in NUMERIC
     }
     emissions: list[Emission] = [
-        Symbols((name,), tuple(values.get(name, ())), _setting(settings.smoothing, name, schema, 1.0), settings.unseen)
+        CategoricalEmission(
+            (name,), tuple(values.get(name, ())), _setting(settings.smoothing, name, schema, 1.0), settings.unseen
+        )
         for name in schema.coded()
     ]
-    prior = SpreadPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
+    prior = GaussianPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
     if columns := tuple(names["gaussian"]):
         if settings.covariance in ("full", "tied"):
-            emissions.append(JointNormals(columns, scales, prior, settings.covariance == "tied"))
+            emissions.append(MultivariateGaussianEmission(columns, scales, prior, settings.covariance == "tied"))
         else:
-            emissions.append(Normals(columns, scales, prior, settings.covariance == "spherical"))
+            emissions.append(GaussianEmission(columns, scales, prior, settings.covariance == "spherical"))
     if columns := tuple(names["poisson"]):
-        emissions.append(Rates(columns, scales))
+        emissions.append(PoissonEmission(columns, scales))
     if columns := tuple(names["multinomial"]):
         total = sum(scales[name].mean for name in columns)
-        emissions.append(CountShares(columns, _setting(settings.smoothing, columns[0], schema, 1.0), total))
-    stays = stays_of(settings.min_stay, states)
+        emissions.append(MultinomialEmission(columns, _setting(settings.smoothing, columns[0], schema, 1.0), total))
+    stays = read_minimum_stays(settings.min_stay, states)
     order = _order(settings.states, states)
-    rules = MoveRules.of(settings.start, settings.transitions, order)
+    rules = TransitionRules.of(settings.start, settings.transitions, order)
     back = [order.index(state) for state in states]
-    rules = MoveRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
-    return StateFrame(rules, stays, tuple(emissions), settings.transition_smoothing, settings.start_smoothing)
+    rules = TransitionRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
+    return HMMStructure(rules, stays, tuple(emissions), settings.transition_smoothing, settings.start_smoothing)
 
 
 def _order(declared: Any, states: Sequence[Value]) -> list[Value]:
-    """The states as the settings list them: that is the order of left to right, and of rows of transitions."""
+    """Return the states in declared order, which is the order of left-to-right and of transition rows."""
     if declared is None:
         return list(states)
     listed = [state for state in declared if state in states]
@@ -215,7 +217,7 @@ def _order(declared: Any, states: Sequence[Value]) -> list[Value]:
 
 
 def _setting(setting: Any, name: str, schema: Schema, default: Any) -> Any:
-    """A setting that columns may have for themselves."""
+    """Return a setting that may differ by column."""
     if not isinstance(setting, Mapping):
         return setting
     return {schema.find(key): value for key, value in setting.items()}.get(name, default)
@@ -227,7 +229,7 @@ SEVERAL = 8  # of what is listed
 
 @dataclass(frozen=True, eq=False)
 class StateLabels:
-    """The code of each position's state, −1 where it is hidden, None where all are.
+    """Known states of steps: codes, −1 where hidden, None if all are hidden.
 
     ``whole`` marks the sequences without a hidden one.
     """
@@ -238,7 +240,7 @@ class StateLabels:
 
     @classmethod
     def of(cls, sequences: Sequences, states: Sequence[Value]) -> StateLabels:
-        """The labels of sequences; one that names no state is refused."""
+        """Read the labels of sequences; raise an error for a label that is not a state."""
         if sequences.labels is None:
             return cls(sequences, None, sequences.lengths == 0)
         codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
@@ -249,17 +251,16 @@ class StateLabels:
 
     @property
     def labelled(self) -> Sequences:
-        """The sequences that are labelled throughout, but for empty ones."""
+        """Non-empty sequences whose steps are all labeled."""
         return self.sequences.take(self.whole & (self.sequences.lengths > 0))
 
     @property
     def hidden(self) -> Ints:
-        """The numbers of the others."""
+        """Indices of the sequences with hidden states."""
         return np.flatnonzero(~self.whole)
 
-    def tell_forbidden(self, rules: MoveRules) -> None:
-        """Say where labelled sequences begin or go where it is forbidden: such moves have probability 0, and count
-        for nothing."""
+    def warn_forbidden_transitions(self, rules: TransitionRules) -> None:
+        """Warn about labeled transitions that are forbidden; they have probability 0 and are not counted."""
         if self.codes is None:
             return
         lengths, starts = self.sequences.lengths, self.sequences.starts
@@ -276,20 +277,20 @@ class StateLabels:
                 stacklevel=4,
             )
 
-    def observed(self, block: Block) -> Observed:
-        """The others, with what is known of them, of the block of all."""
+    def observed(self, block: Block) -> Observations:
+        """Return the observations of the sequences with hidden states."""
         which = ~self.whole
         starts = np.concatenate([[0], np.cumsum(self.sequences.lengths[which])])
         if self.codes is None:  # those that are whole are empty
-            return Observed(block, starts)
+            return Observations(block, starts)
         rows = np.repeat(which, self.sequences.lengths)
         known = self.codes[rows] + 1
         codes = known.astype(np.uint8 if known.max(initial=0) < 256 else np.uint16) if known.any() else None
-        return Observed(block if which.all() else block.take(rows), starts, codes)
+        return Observations(block if which.all() else block.take(rows), starts, codes)
 
 
-def states_of(sequences: Sequences, n_states: Any, declared: Any) -> tuple[Value, ...]:
-    """The names of the states: as declared, as labels show them, or numbers; sorted."""
+def state_names(sequences: Sequences, n_states: Any, declared: Any) -> tuple[Value, ...]:
+    """Return the sorted names of the states: declared, found in the labels, or numbers."""
     given = int(n_states) if isinstance(n_states, (int, np.integer)) else None
     if declared is not None:
         states = tuple(as_classes(declared, "state"))
@@ -323,6 +324,4 @@ def _no_state(sequences: Sequences, at: int, states: Sequence[Value]) -> BayesEr
     listed = ", ".join(map(str, states[:SEVERAL])) + (", …" if len(states) > SEVERAL else "")
     return BayesError(
         f"step {step} of {sequences.name(i - 1)} is labelled {label!r}, which is no state ({listed})",
-        culprit=label,
-        place=(i, step),
     )

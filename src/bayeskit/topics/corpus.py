@@ -24,29 +24,29 @@ STEP = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
 
-def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A 64-bit mixer: neighbouring numbers lead to unrelated ones (Steele, Lea and Flood 2014)."""
+def mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix 64-bit integers: neighbors map to unrelated numbers (Steele, Lea and Flood 2014)."""
     x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def stream(seed: int, n: int) -> npt.NDArray[np.uint64]:
-    """The first n numbers of a seed.
+def random_stream(seed: int, n: int) -> npt.NDArray[np.uint64]:
+    """Return the first n pseudo-random 64-bit numbers of a seed, independent of library versions.
 
-    >>> stream(7, 2).tolist() == stream(7, 3)[:2].tolist()
+    >>> random_stream(7, 2).tolist() == random_stream(7, 3)[:2].tolist()
     True
     """
-    return mixed(np.uint64(seed & MASK) + np.uint64(STEP) * np.arange(1, n + 1, dtype=np.uint64))
+    return mix_bits(np.uint64(seed & MASK) + np.uint64(STEP) * np.arange(1, n + 1, dtype=np.uint64))
 
 
-def below(limit: int, numbers: npt.NDArray[np.uint64]) -> Ints:
-    """Whole numbers from 0 on, below a limit of 32 bits at most."""
+def integers_below(limit: int, numbers: npt.NDArray[np.uint64]) -> Ints:
+    """Map random numbers to integers in [0, limit) for limits of at most 32 bits."""
     return ((numbers >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32)).astype(np.int64)
 
 
 def digest(*parts: npt.NDArray[np.generic] | int) -> int:
-    """64 bits that stand for arrays and numbers: other contents, other bits."""
+    """Return a 64-bit hash of arrays and numbers."""
     hashed = hashlib.blake2b(digest_size=8)
     for part in parts:
         hashed.update(part.to_bytes(8, "little") if isinstance(part, int) else np.ascontiguousarray(part).tobytes())
@@ -57,31 +57,31 @@ NUMBERS = ("integer", "float", "boolean")
 
 
 class CountMatrix(NamedTuple):
-    """Counts (documents, words), sparse or an array, and the names of the words where they have some."""
+    """Counts of shape (n_documents, n_words), sparse or dense, and the names of the words if known."""
 
     counts: Any
     names: list[str] | None
 
 
-def form_of(X: Any) -> CountMatrix | Any:
-    """Counts, where ``X`` holds some; else the texts, in a form that :class:`Documents` takes.
+def read_form(X: Any) -> CountMatrix | Any:
+    """Return the counts in ``X``, or the texts in a form that :class:`Documents` takes.
 
-    >>> form_of({"text": ["a vote", "a law"]}).tolist()
+    >>> read_form({"text": ["a vote", "a law"]}).tolist()
     ['a vote', 'a law']
-    >>> form_of({"vote": [1, 0], "law": [0, 2]}).names
+    >>> read_form({"vote": [1, 0], "law": [0, 2]}).names
     ['vote', 'law']
     """
     X = collected(X)
     if hasattr(X, "tocsr"):
         return CountMatrix(X, None)
     if _is_table(X):
-        return _of_table(X)
+        return _read_table(X)
     if getattr(X, "ndim", 1) == 2:
         texts = X.dtype.kind in "US" or (X.dtype.kind == "O" and any(isinstance(cell, str) for cell in X.flat))
         if not texts:
             return CountMatrix(X, None)
         if X.shape[1] != 1:
-            raise _several([f"{j}" for j in range(X.shape[1])])
+            raise _ambiguous_columns_error([f"{j}" for j in range(X.shape[1])])
         return X[:, 0]
     return CountMatrix(np.asarray(X), None) if _is_listed_matrix(X) else X
 
@@ -91,8 +91,8 @@ def _is_table(X: Any) -> bool:
     return records or isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def _of_table(X: Any) -> CountMatrix | Any:
-    """All columns are counts, or one column is text."""
+def _read_table(X: Any) -> CountMatrix | Any:
+    """Read a table whose columns are all counts, or that has one column of text."""
     if type(X).__module__.partition(".")[0] == "pandas" and all(kind.kind in "biuf" for kind in X.dtypes):
         sparse = all(hasattr(kind, "subtype") and not kind.fill_value for kind in X.dtypes)
         counts = X.sparse.to_coo() if sparse and X.shape[1] else X.to_numpy()
@@ -103,15 +103,14 @@ def _of_table(X: Any) -> CountMatrix | Any:
         cells = [column.to_numpy(zero_copy_only=False) if is_arrow(column) else column for column in listed]
         return CountMatrix(np.column_stack(cells) if cells else np.zeros((n, 0)), names)
     if len(listed) != 1:
-        raise _several(names)
+        raise _ambiguous_columns_error(names)
     return listed[0]
 
 
-def _several(names: list[str]) -> BayesError:
+def _ambiguous_columns_error(names: list[str]) -> BayesError:
     return BayesError(
         f"which column holds the texts? There are {len(names)}: {', '.join(names)}. Give one of them alone; counts of "
         "words are numbers in all columns",
-        culprit=names,
     )
 
 
@@ -126,7 +125,7 @@ MOST_WORDS = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Document d has the words ``words[start[d]:start[d + 1]]``, by number and in rising order, repeated as they are.
+    """Documents as sorted word numbers: document d has ``words[start[d]:start[d + 1]]``.
 
     >>> corpus = Corpus.of_counts(np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([2, 1, 1]), 3)
     >>> corpus.start.tolist(), corpus.words.tolist(), corpus.n_words
@@ -139,7 +138,7 @@ class Corpus:
 
     @classmethod
     def of_counts(cls, indptr: Array, ids: Array, counts: Array, n_words: int) -> Corpus:
-        """From counts of words by document; ids rise within a document."""
+        """Build from counts of words by document; ids are sorted within a document."""
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         if ends[-1] > MOST_TOKENS:
             raise TooLarge(f"the documents have {ends[-1]:,} words, more than the {MOST_TOKENS:,} that can be sampled")
@@ -150,30 +149,30 @@ class Corpus:
 
     @property
     def n_tokens(self) -> int:
-        """Words, each as often as it stands."""
+        """Number of tokens."""
         return len(self.words)
 
     @property
     def lengths(self) -> Ints:
-        """Words of each document."""
+        """Number of tokens of each document."""
         return np.diff(self.start)
 
     @property
     def documents(self) -> Ints:
-        """The document of each token."""
+        """Document of each token."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def of_tokens(self, chosen: Bools) -> Corpus:
-        """The same documents with some of their tokens."""
+    def select_tokens(self, chosen: Bools) -> Corpus:
+        """Return the documents with a subset of their tokens."""
         start = np.concatenate([[0], np.cumsum(chosen)])[self.start]
         return Corpus(start.astype(np.int64), self.words[chosen], self.n_words)
 
     def take(self, rows: Array) -> Corpus:
-        """These documents alone, in this order."""
-        return Corpus(*self.taken(rows)[:2], self.n_words)
+        """Return these documents, in this order."""
+        return Corpus(*self.take_tokens(rows)[:2], self.n_words)
 
-    def taken(self, rows: Array) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
-        """(start, words, where these tokens stood) of some documents."""
+    def take_tokens(self, rows: Array) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
+        """Return start, words and original positions of the tokens of some documents."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = self.lengths[rows]
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -185,20 +184,20 @@ class Corpus:
         return Corpus(start, np.concatenate([self.words, other.words]), self.n_words)
 
     def halves(self) -> tuple[Corpus, Corpus]:
-        """Two parts of each document, whichever others there are: every token falls to one by its place."""
+        """Split each document in two parts, deterministically by token position."""
         at = (np.arange(self.n_tokens) - np.repeat(self.start[:-1], self.lengths)).astype(np.uint64)
-        first = (mixed(at + np.uint64(1)) & np.uint64(1)).astype(bool)
-        return self.of_tokens(first), self.of_tokens(~first)
+        first = (mix_bits(at + np.uint64(1)) & np.uint64(1)).astype(bool)
+        return self.select_tokens(first), self.select_tokens(~first)
 
-    def contents(self) -> npt.NDArray[np.uint64]:
-        """A number that stands for the words of each document: those of the same words have the same."""
+    def hash_documents(self) -> npt.NDArray[np.uint64]:
+        """Hash each document; equal documents have equal hashes."""
         at = (np.arange(self.n_tokens) - np.repeat(self.start[:-1], self.lengths)).astype(np.uint64)
-        sums = np.cumsum(mixed(self.words + np.uint64(STEP) * (at + np.uint64(1))), dtype=np.uint64)
+        sums = np.cumsum(mix_bits(self.words + np.uint64(STEP) * (at + np.uint64(1))), dtype=np.uint64)
         ends: npt.NDArray[np.uint64] = np.concatenate([np.zeros(1, np.uint64), sums])[self.start]
         return np.subtract(ends[1:], ends[:-1])
 
     def matrix(self) -> Any:
-        """Counts as SciPy's CSR matrix (documents, words)."""
+        """Return counts as a SciPy CSR matrix, shape (n_documents, n_words)."""
         from scipy.sparse import csr_matrix
 
         made = csr_matrix((np.ones(self.n_tokens, np.int64), self.words.astype(np.int64), self.start), self.shape)
@@ -207,7 +206,7 @@ class Corpus:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(documents, words)"""
+        """Shape (n_documents, n_words)."""
         return len(self), self.n_words
 
 
@@ -221,19 +220,19 @@ def read_texts(
     limits: tuple[float, float, int | None] = (1, 1.0, None),
     n_threads: int = 1,
 ) -> tuple[Corpus, Words]:
-    """The tokens of texts, and their words: those known, or all within the limits min_df, max_df and max_features."""
+    """Tokenize texts; keep known words, or all words within the limits min_df, max_df and max_features."""
     texts = Documents.of(documents)
     if texts.missing.any():
         row = int(np.argmax(texts.missing))
-        raise BayesError(f"document {row} is missing: give an empty string instead", place=row)
+        raise BayesError(f"document {row} is missing: give an empty string instead")
     rows = count_documents(texts, tokenizer, known, n_threads)
     if known is None:
-        rows = _within(rows, limits)
+        rows = _limit_words(rows, limits)
     return Corpus.of_counts(rows.indptr, rows.ids, rows.counts, len(rows.words)), rows.words
 
 
-def _within(rows: TokenRows, limits: tuple[float, float, int | None]) -> TokenRows:
-    """The words within limits alone."""
+def _limit_words(rows: TokenRows, limits: tuple[float, float, int | None]) -> TokenRows:
+    """Keep only the words within the limits."""
     n = len(rows.words)
     documents = np.bincount(rows.ids, minlength=n)
     counts = np.bincount(rows.ids, rows.counts, n).astype(np.int64)
@@ -245,7 +244,7 @@ def _within(rows: TokenRows, limits: tuple[float, float, int | None]) -> TokenRo
 
 
 def read_counts(X: Any, n_words: int | None = None) -> Corpus:
-    """The tokens of a matrix of counts (documents, words): any sparse matrix of SciPy, or an array."""
+    """Read a matrix of counts, shape (n_documents, n_words): sparse or array."""
     matrix = _as_csr(X)
     if n_words is not None and matrix.shape[1] != n_words:
         raise BayesError(f"the documents have counts of {matrix.shape[1]:,} words, and the model knows {n_words:,}")
@@ -259,14 +258,12 @@ def read_counts(X: Any, n_words: int | None = None) -> Corpus:
         row, column = int(np.searchsorted(matrix.indptr, at, "right")) - 1, int(matrix.indices[at])
         raise BayesError(
             f"the count of word {column} in document {row} is {counts[at]}: counts are whole numbers from 0 on",
-            culprit=counts[at],
-            place=(row, column),
         )
     return Corpus.of_counts(matrix.indptr, matrix.indices, counts.astype(np.int64), matrix.shape[1])
 
 
 def _as_csr(X: Any) -> Any:
-    """A CSR matrix of numbers with rising indices, each once."""
+    """Convert to a canonical CSR matrix."""
     from scipy.sparse import csr_matrix
 
     try:
@@ -277,7 +274,7 @@ def _as_csr(X: Any) -> Any:
     except (TypeError, ValueError) as problem:
         raise BayesError(f"this is no matrix of counts: {problem}") from None
     if matrix.dtype.kind not in "biuf":
-        raise BayesError(f"counts are whole numbers, and these are {matrix.dtype}", culprit=str(matrix.dtype))
+        raise BayesError(f"counts are whole numbers, and these are {matrix.dtype}")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -290,15 +287,15 @@ Names = Words | tuple[str, ...] | None
 
 @dataclass(frozen=True)
 class DocumentReader:
-    """How texts are cut (None: words of two letters or more, without stop words), and which words are kept."""
+    """Read documents: tokenizer (None for words of two or more letters without stop words) and word limits."""
 
     tokenizer: Tokenizer | None
     limits: tuple[float, float, int | None]
     n_threads: int
 
     def learn(self, X: Any, words: Iterable[str] | None = None) -> tuple[Corpus, Names]:
-        """Documents to learn from, and the names of their words; refused where there is nothing to learn."""
-        form = form_of(X)
+        """Read training documents and the names of their words."""
+        form = read_form(X)
         corpus, names = self._matrix(form, words) if isinstance(form, CountMatrix) else self._texts(form, words)
         if not len(corpus):
             raise BayesError("there are no documents to learn from")
@@ -310,8 +307,8 @@ class DocumentReader:
         return corpus, names
 
     def known(self, X: Any, names: Names, n_words: int) -> Corpus:
-        """Documents by the words that a model knows."""
-        form = form_of(X)
+        """Read documents with the words that a model knows."""
+        form = read_form(X)
         if isinstance(form, CountMatrix):
             return read_counts(form.counts, n_words)
         if not isinstance(names, Words):
@@ -327,7 +324,7 @@ class DocumentReader:
     def _matrix(self, form: CountMatrix, words: Iterable[str] | None) -> tuple[Corpus, Names]:
         corpus = read_counts(form.counts)
         given = form.names if words is None else words
-        return corpus, None if given is None else checked_names(given, corpus.n_words)
+        return corpus, None if given is None else check_names(given, corpus.n_words)
 
     def _texts(self, X: Any, words: Iterable[str] | None) -> tuple[Corpus, Names]:
         if words is not None:
@@ -335,8 +332,8 @@ class DocumentReader:
         return read_texts(X, self._cut, None, self.limits, self.n_threads)
 
 
-def checked_names(words: Iterable[str], n: int) -> tuple[str, ...]:
-    """The names of n words."""
+def check_names(words: Iterable[str], n: int) -> tuple[str, ...]:
+    """Check the names of n words."""
     names = () if isinstance(words, str) else tuple(str(word) for word in words)
     if len(names) != n:
         raise BayesError(f"the matrix has {n:,} columns, and words names {len(names):,}")

@@ -1,7 +1,8 @@
 """Estimates and measures of fitted topics: word probabilities, top words, coherence, topics of documents, draws.
 
 Formula: relevance = λ ln P(w ∣ k) + (1 − λ) ln (P(w ∣ k) / P(w))  (Sievert and Shirley 2014)
-Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; the mean over pairs of top words"""
+Formula: NPMI(a, b) = ln (P(a, b) / P(a) P(b)) / −ln P(a, b), by documents; the mean over pairs of top words
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.topics.corpus import Corpus, CountMatrix, form_of, stream
+from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles
 
 SWEEPS, BURN_IN = 50, 10  # of fold-in
@@ -31,10 +32,10 @@ TOKENS_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class TopicBeliefs:
-    """P(word | topic) = (n_wk + β) / (n_k + V β) from a table (words, topics), and the prior of documents.
+class TopicDistributions:
+    """P(word | topic) = (n_wk + β) / (n_k + V β) from counts of shape (n_words, n_topics), and the document prior.
 
-    >>> believed = TopicBeliefs(np.array([[3, 0], [0, 1]], np.int32), np.ones(2), 1.0)
+    >>> believed = TopicDistributions(np.array([[3, 0], [0, 1]], np.int32), np.ones(2), 1.0)
     >>> believed.topic_words.tolist()
     [[0.8, 0.2], [0.3333333333333333, 0.6666666666666666]]
     """
@@ -49,17 +50,17 @@ class TopicBeliefs:
 
     @cached_property
     def totals(self) -> Ints:
-        """Tokens of each topic."""
+        """Number of tokens of each topic."""
         return np.asarray(self.table.sum(axis=0, dtype=np.int64))
 
     @property
     def topic_words(self) -> Floats:
-        """P(word | topic) as (topics, words)."""
+        """P(word | topic), shape (n_topics, n_words)."""
         return np.ascontiguousarray(((self.table + self.beta) / (self.totals + self.beta * len(self.table))).T)
 
     @cached_property
     def likelihood(self) -> Singles:
-        """The same as the kernels take it: (words, topics), filled up with zeros to a multiple of 8."""
+        """P(word | topic) as the kernels read it: (n_words, n_topics padded to a multiple of 8)."""
         out = np.zeros((len(self.table), -(-self.n_topics // 8) * 8), np.float32)
         np.divide(
             self.table + np.float32(self.beta),
@@ -69,13 +70,13 @@ class TopicBeliefs:
         return out
 
     def shares(self, corpus: Corpus, seed: int, n_threads: int, sweeps: int = SWEEPS) -> Floats:
-        """(documents, topics): what part of each document has each topic; the prior's shares where it has no words."""
+        """Return topic shares, shape (n_documents, n_topics); the prior's shares for documents without words."""
         return kernels.fold_in_topics(
             corpus.start, corpus.words, self.likelihood, self.alpha, seed, sweeps, BURN_IN, n_threads
         )
 
     def log_tokens(self, corpus: Corpus, shares: Floats) -> Floats:
-        """ln Σ_k P(k | document) P(word | k) of each token."""
+        """Return ln Σ_k P(k | document) P(word | k) of each token."""
         out, documents = np.empty(corpus.n_tokens), corpus.documents
         for first in range(0, corpus.n_tokens, TOKENS_AT_A_TIME):
             part = slice(first, first + TOKENS_AT_A_TIME)
@@ -84,7 +85,7 @@ class TopicBeliefs:
         return out
 
     def left_to_right(self, corpus: Corpus, seed: int, n_particles: int, n_threads: int) -> Floats:
-        """ln P(words) of each document, word by word (Wallach et al. 2009)."""
+        """Return ln P(words) of each document by the left-to-right estimator (Wallach et al. 2009)."""
         return kernels.left_to_right(
             corpus.start, corpus.words, self.likelihood, self.alpha, seed, n_particles, n_threads
         )
@@ -95,23 +96,23 @@ WEIGHT = 0.6  # what readers of topics found best (Sievert and Shirley 2014)
 
 
 class TopWord(NamedTuple):
-    """A word of a topic: P(word | topic), and how much likelier that is than P(word)."""
+    """Word of a topic with P(word | topic) and its lift P(word | topic) / P(word)."""
 
     word: str
     probability: float
     lift: float
 
 
-def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float = WEIGHT) -> Floats:
-    """(topics, words): the larger, the more a word stands for the topic; −∞ where the topic never has it.
+def word_scores(believed: TopicDistributions, by: str = "probability", weight: float = WEIGHT) -> Floats:
+    """Score words by topic, shape (n_topics, n_words); −∞ for words that a topic does not have.
 
-    >>> believed = TopicBeliefs(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
+    >>> believed = TopicDistributions(np.array([[60, 20], [3, 0], [37, 80]], np.int32), np.ones(2), 0.01)
     >>> [int(word_scores(believed, by)[0].argmax()) for by in ORDERS]
     [0, 1, 0]
     """
     one_of("by", by, ORDERS)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
-        raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1", culprit=weight)
+        raise BayesError(f"weight={weight!r}: λ of the relevance is a number from 0 to 1")
     log_p = logspace.log(believed.topic_words)
     if by == "probability":
         scores = log_p
@@ -121,14 +122,14 @@ def word_scores(believed: TopicBeliefs, by: str = "probability", weight: float =
     return np.asarray(np.where(believed.table.T > 0, scores, -np.inf))
 
 
-def word_shares(believed: TopicBeliefs) -> Floats:
-    """P(word): the mean of P(word | topic) by the tokens of topics."""
+def word_shares(believed: TopicDistributions) -> Floats:
+    """Return P(word), shape (n_words,)."""
     totals = believed.totals + believed.beta * len(believed.table)
     return np.asarray(totals / totals.sum() @ believed.topic_words)
 
 
-def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
-    """The numbers of up to n words that stand for each topic, of those that it has; the first of equals first."""
+def top_words(believed: TopicDistributions, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
+    """Return up to n top words of each topic, as word numbers."""
     whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
@@ -136,7 +137,7 @@ def top_words(believed: TopicBeliefs, n: int, by: str = "probability", weight: f
 
 
 def npmi(together: Floats, n: int) -> Floats:
-    """(words, words) from the number of documents, of n, that have both: 1 always together, −1 never.
+    """Return NPMI, shape (n_words, n_words), from co-document counts: 1 always together, −1 never.
 
     >>> npmi(np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]), 4)[0].tolist()
     [1.0, 1.0, -1.0]
@@ -150,7 +151,7 @@ def npmi(together: Floats, n: int) -> Floats:
 
 
 def coherence(matrix: Any, top: Sequence[Ints]) -> Floats:
-    """The mean NPMI of the pairs of each topic's top words, by counts (documents, words) as CSR; NaN without a pair."""
+    """Return the mean NPMI of the pairs of each topic's top words; NaN for fewer than two words."""
     out = np.full(len(top), np.nan)
     used = np.unique(np.concatenate([np.zeros(0, np.int64), *top]))
     has = (matrix[:, used] > 0).astype(np.float64).tocsc()
@@ -163,7 +164,7 @@ def coherence(matrix: Any, top: Sequence[Ints]) -> Floats:
 
 
 class TopicTable(Table, Drawable):
-    """Topics by number, ``shares`` of all words, and ``words`` of each with their probabilities."""
+    """Table of topics: shares of all tokens and top words with their probabilities."""
 
     def __init__(self, topics: Sequence[int], shares: Sequence[float], words: Sequence[Sequence[TopWord]]) -> None:
         lines = [" ".join(one.word for one in topic_words) for topic_words in words]
@@ -175,13 +176,13 @@ class TopicTable(Table, Drawable):
         )
 
     def chart(self, kind: Literal["words", "shares"] = "words") -> Any:
-        """The words of each topic as bars, or the share that each has."""
+        """Draw the words of each topic, or the shares of the topics."""
         return draw(self, kind=kind)
 
 
 @dataclass(frozen=True)
-class WordOfTopic:
-    """A word of a document: how often it stands there, and how much of that is expected to be of the topic."""
+class TopicWord:
+    """Word of a document: its count, and the expected number of tokens of the topic."""
 
     word: str
     count: int
@@ -189,30 +190,30 @@ class WordOfTopic:
 
 
 @dataclass(frozen=True)
-class ShareOfTopic:
-    """A topic of a document: its share, and the words that speak for it, the strongest first."""
+class TopicShare:
+    """Topic of a document: its share and its words, strongest first."""
 
     topic: int
     share: float
-    words: tuple[WordOfTopic, ...]
+    words: tuple[TopicWord, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class DocumentTopics(Readable, Drawable):
-    """The topics of a document, largest first; words that the model does not know are left out."""
+    """Topics of a document, largest first. Unknown words are ignored."""
 
-    topics: tuple[ShareOfTopic, ...]
+    topics: tuple[TopicShare, ...]
     n_words: int
 
     @property
     def sheet(self) -> Sheet:
-        """A line a topic."""
+        """One line per topic."""
         if not self.n_words:
             return Sheet("no word that the model knows: the shares are those of any document", (self._grid(),))
         return Sheet(f"{self.n_words:,} known word{'s' * (self.n_words != 1)}", (self._grid(),))
 
     def _grid(self) -> Grid:
-        words = [", ".join(_shown(word) for word in one.words) for one in self.topics]
+        words = [", ".join(_format_word(word) for word in one.words) for one in self.topics]
         return Grid({
             "topic": [one.topic for one in self.topics],
             "share": [Figure(f"{100 * one.share:.1f} %") for one in self.topics],
@@ -220,14 +221,14 @@ class DocumentTopics(Readable, Drawable):
         })  # fmt: skip
 
 
-def _shown(word: WordOfTopic) -> str:
+def _format_word(word: TopicWord) -> str:
     return word.word if word.count == 1 else f"{word.word} ×{word.count}"
 
 
 def document_topics(
-    believed: TopicBeliefs, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
+    believed: TopicDistributions, corpus: Corpus, shares: Floats, names: Array, n_words: int, least: float
 ) -> list[DocumentTopics]:
-    """The topics of each document with a share of at least ``least``, and up to ``n_words`` words of each."""
+    """Return the topics of each document with a share of at least ``least`` and up to ``n_words`` words each."""
     out = []
     for d in range(len(corpus)):
         words, counts = np.unique(corpus.words[corpus.start[d] : corpus.start[d + 1]], return_counts=True)
@@ -239,15 +240,15 @@ def document_topics(
             order = np.argsort(-expected[:, k], kind="stable")[:n_words]
             spoken = [i for i in order if expected[i, k] > counts[i] / 2]  # more likely of this topic than of others
             words_for_topic = tuple(
-                WordOfTopic(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken
+                TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken
             )
-            topics.append(ShareOfTopic(int(k), float(shares[d, k]), words_for_topic))
+            topics.append(TopicShare(int(k), float(shares[d, k]), words_for_topic))
         out.append(DocumentTopics(tuple(topics), int(counts.sum())))
     return out
 
 
 class SampledDocuments(NamedTuple):
-    """Documents as lists of words, the topic of each word, and the shares that they were drawn from."""
+    """Documents as lists of words, the topic of each word, and the topic shares."""
 
     documents: list[list[str]]
     topics: list[list[int]]
@@ -255,13 +256,13 @@ class SampledDocuments(NamedTuple):
 
 
 def sample_documents(
-    believed: TopicBeliefs, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
+    believed: TopicDistributions, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
     whole_number("n", n, 0)
     lengths = np.asarray(length)
     if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
-        raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on", culprit=length)
+        raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on")
     lengths = np.broadcast_to(lengths, n) if lengths.ndim == 0 else lengths
     if len(lengths) != n:
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
@@ -284,19 +285,19 @@ def sample_documents(
 
 @dataclass(frozen=True, repr=False)
 class TopicChoice(Readable, Drawable):
-    """The number of topics with the least perplexity, and that of all that were tried."""
+    """Best number of topics, and the perplexity of all candidates."""
 
     n_topics: int
     table: Table
 
     @property
     def sheet(self) -> Sheet:
-        """A line a number."""
+        """One line per candidate."""
         return Sheet(f"{self.n_topics} topics", ("", self.table.grid))
 
 
-def choose_number(model: Any, X: Any, numbers: Iterable[int], held_out: float) -> TopicChoice:
-    """Fit each number of topics on most documents, and judge it by the others."""
+def choose_n_topics(model: Any, X: Any, numbers: Iterable[int], held_out: float) -> TopicChoice:
+    """Fit every number of topics on a training part and compare held-out perplexities."""
     tried = list(numbers) if isinstance(numbers, Iterable) else []
     if not tried or any(isinstance(k, bool) or not isinstance(k, Integral) or k < 1 for k in tried):
         raise BayesError(f"numbers={numbers!r}: give whole numbers of topics from 1 on, such as range(5, 50, 5)")
@@ -310,8 +311,8 @@ def choose_number(model: Any, X: Any, numbers: Iterable[int], held_out: float) -
 
 
 def _parts(X: Any, seed: int, held_out: float) -> tuple[Any, Any, list[str] | None]:
-    """(documents to learn from, documents to judge by, the names of the words where they are counted)"""
-    form = form_of(X)
+    """Split documents into training and test parts; return the word names if they are counts."""
+    form = read_form(X)
     if isinstance(form, CountMatrix):
         counts = form.counts.tocsr() if hasattr(form.counts, "tocsr") else form.counts
         n, take = counts.shape[0], counts.__getitem__
@@ -321,6 +322,6 @@ def _parts(X: Any, seed: int, held_out: float) -> tuple[Any, Any, list[str] | No
     n_test = round(held_out * n)
     if not 0 < n_test < n:
         raise BayesError(f"of {n} documents, {held_out:g} cannot be held out: give more of them")
-    order = np.argsort(stream(seed, n), kind="stable")
+    order = np.argsort(random_stream(seed, n), kind="stable")
     train, test = take(np.sort(order[n_test:])), take(np.sort(order[:n_test]))
     return train, test, form.names if isinstance(form, CountMatrix) else None

@@ -12,14 +12,14 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need, check_memory
 from bayeskit.storage.model_file import State
-from bayeskit.topics.corpus import Corpus, digest, stream
-from bayeskit.topics.sampler import LEAST, MOST, Sampled, word_topics
+from bayeskit.topics.corpus import Corpus, digest, random_stream
+from bayeskit.topics.sampler import LEAST, MOST, SampledTopics, count_word_topics
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Assignments:
-    """A corpus and the topic of each token. Documents have ids, by which models of one origin know them again.
+    """Corpus and the topic of each token. Documents have ids, by which models of one origin recognize them.
 
     ``origin`` stands for the first fit: models that were continued from it have the same topics under the same numbers.
     ``forgotten`` are the ids of documents that were held once.
@@ -33,56 +33,55 @@ class Assignments:
     forgotten: Ints
 
     @classmethod
-    def first(cls, corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> Assignments:
-        """Those of a fit."""
+    def from_fit(cls, corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> Assignments:
+        """Create the assignments of a first fit."""
         origin = digest(corpus.start, corpus.words, topics, n_topics) >> 1
-        return cls(corpus, topics, n_topics, origin, _ids(origin, len(corpus)), np.zeros(0, np.int64))
+        return cls(corpus, topics, n_topics, origin, _document_ids(origin, len(corpus)), np.zeros(0, np.int64))
 
     @property
     def table(self) -> npt.NDArray[np.int32]:
-        """(words, topics): how often each word has each topic."""
-        return word_topics(self.corpus, self.topics, self.n_topics)
+        """Return counts of shape (n_words, n_topics)."""
+        return count_word_topics(self.corpus, self.topics, self.n_topics)
 
-    def with_more(self, corpus: Corpus, topics: npt.NDArray[np.uint16]) -> Assignments:
-        """More documents beside those held, whose topics stay."""
+    def append(self, corpus: Corpus, topics: npt.NDArray[np.uint16]) -> Assignments:
+        """Append documents; the topics of others stay."""
         batch = digest(self.origin, self.ids, self.forgotten, corpus.start, corpus.words, topics)
         return Assignments(
             self.corpus + corpus,
             np.concatenate([self.topics, topics]),
             self.n_topics,
             self.origin,
-            np.concatenate([self.ids, _ids(batch, len(corpus))]),
+            np.concatenate([self.ids, _document_ids(batch, len(corpus))]),
             self.forgotten,
         )
 
     def without(self, corpus: Corpus) -> Assignments:
-        """These documents less, each found by its words; the one learnt last where several have the same."""
-        held = self.corpus.contents()
+        """Remove documents, found by their words; of equal documents the last one learned."""
+        held = self.corpus.hash_documents()
         last_first = np.lexsort((-np.arange(len(held)), held))
-        asked = np.argsort(corpus.contents(), kind="stable")
-        keys, listed = corpus.contents()[asked], held[last_first]
+        asked = np.argsort(corpus.hash_documents(), kind="stable")
+        keys, listed = corpus.hash_documents()[asked], held[last_first]
         at = np.searchsorted(listed, keys) + np.arange(len(keys)) - np.searchsorted(keys, keys)
         is_held = at < len(held)
         rows = last_first[np.where(is_held, at, 0)] if len(held) else np.zeros(len(at), np.int64)
-        is_held = _same(self.corpus, rows, corpus, asked, is_held)
+        is_held = _have_same_words(self.corpus, rows, corpus, asked, is_held)
         if not is_held.all():
             row = int(asked[~is_held].min())
             raise NotLearnt(
                 f"document {row} is not among the {len(held):,} that the model holds, or not so often; "
                 "nothing was changed",
-                place=row,
             )
-        return self._keeping(~np.isin(np.arange(len(held)), rows))
+        return self._select(~np.isin(np.arange(len(held)), rows))
 
-    def merged(self, other: Assignments) -> Assignments:
-        """The documents of both, those that both hold once; what one has forgotten is gone."""
+    def merge(self, other: Assignments) -> Assignments:
+        """Return the documents of both; shared ones count once, and forgotten ones are gone."""
         if self.origin != other.origin:
             raise BayesError(
                 "these models were not continued from one parent: topic 1 of one is not topic 1 of the other. "
                 "Fit one model, save it, and let both learn from there"
             )
-        ours = self._keeping(~np.isin(self.ids, other.forgotten))
-        theirs = other._keeping(~np.isin(other.ids, np.concatenate([self.forgotten, self.ids])))
+        ours = self._select(~np.isin(self.ids, other.forgotten))
+        theirs = other._select(~np.isin(other.ids, np.concatenate([self.forgotten, self.ids])))
         return Assignments(
             ours.corpus + theirs.corpus,
             np.concatenate([ours.topics, theirs.topics]),
@@ -92,8 +91,8 @@ class Assignments:
             np.union1d(self.forgotten, other.forgotten),
         )
 
-    def _keeping(self, keep: Bools) -> Assignments:
-        start, words, where = self.corpus.taken(keep)
+    def _select(self, keep: Bools) -> Assignments:
+        start, words, where = self.corpus.take_tokens(keep)
         gone = np.union1d(self.forgotten, self.ids[~keep])
         corpus = Corpus(start, words, self.corpus.n_words)
         return Assignments(corpus, self.topics[where], self.n_topics, self.origin, self.ids[keep], gone)
@@ -101,13 +100,13 @@ class Assignments:
     # -- in a file ----------------------------------------------------------------------------------------------------
 
     def arrays(self) -> list[Array]:
-        """What a file holds."""
+        """Return the arrays of a file."""
         topics = self.topics.astype(np.uint32)
         return [self.corpus.start, self.corpus.words, topics, self.ids, self.forgotten]
 
     @classmethod
-    def checked(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
-        """From arrays of unknown origin: refused unless they fit together."""
+    def from_arrays(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
+        """Restore from untrusted arrays; raise an error unless they are consistent."""
         start, words, topics, ids, forgotten = arrays
         kinds = [start.dtype == ids.dtype == forgotten.dtype == np.int64, words.dtype == topics.dtype == np.uint32]
         flat = all(array.ndim == 1 for array in arrays)
@@ -120,8 +119,8 @@ class Assignments:
         return cls(corpus, topics.astype(np.uint16), n_topics, origin, ids, forgotten)
 
 
-def _same(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools:
-    """Which of these pairs of documents have the very same words, of those that may."""
+def _have_same_words(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools:
+    """Return which pairs of documents have the same words, among those that may."""
     same = may.copy()
     same[may] = a.lengths[a_rows[may]] == b.lengths[b_rows[may]]
     ours, theirs = a.take(a_rows[same]), b.take(b_rows[same])
@@ -131,17 +130,17 @@ def _same(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools
     return same
 
 
-def _ids(batch: int, n: int) -> Ints:
-    """Of n documents that were learnt together."""
-    return (stream(batch, n) >> np.uint64(1)).astype(np.int64)
+def _document_ids(batch: int, n: int) -> Ints:
+    """Return ids for n documents learned together."""
+    return (random_stream(batch, n) >> np.uint64(1)).astype(np.int64)
 
 
 HEADER = ("names", "n_words", "seed", "log_likelihood", "documents", "origin")
 
 
 @dataclass(frozen=True, eq=False)
-class LearntTopics:
-    """``table`` (words, topics) counts; ``names`` are the words of texts, names that were given, or None."""
+class FittedTopics:
+    """Fitted state: counts of shape (n_words, n_topics), names of the words, prior and kept assignments."""
 
     names: Words | tuple[str, ...] | None
     table: npt.NDArray[np.int32]
@@ -152,40 +151,40 @@ class LearntTopics:
     assignments: Assignments | None = None
 
     @classmethod
-    def nothing(cls, names: Words | tuple[str, ...] | None, n_words: int, alpha: Floats, seed: int) -> Self:
-        """Before the first document."""
+    def empty(cls, names: Words | tuple[str, ...] | None, n_words: int, alpha: Floats, seed: int) -> Self:
+        """Return the state before the first document."""
         return cls(names, np.zeros((n_words, len(alpha)), np.int32), alpha, seed)
 
-    def after(
-        self, sampled: Sampled, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
+    def append(
+        self, sampled: SampledTopics, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
     ) -> Self:
-        """With more documents."""
+        """Return the state with more documents."""
         return replace(
             self, table=table, alpha=sampled.alpha, log_likelihood=sampled.log_likelihood,
             n_documents=self.n_documents + n_documents, assignments=assignments,
         )  # fmt: skip
 
-    def holding(self, assignments: Assignments) -> Self:
-        """With these documents, and no other."""
+    def with_assignments(self, assignments: Assignments) -> Self:
+        """Return the state of exactly these documents."""
         return replace(self, table=assignments.table, n_documents=len(assignments.corpus), assignments=assignments)
 
-    def named(self, names: tuple[str, ...]) -> Self:
-        """With names for the words."""
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the state with names for the words."""
         return replace(self, names=names)
 
     @property
     def n_words(self) -> int:
-        """How many words are known."""
+        """Number of known words."""
         return len(self.table)
 
     @property
     def word_names(self) -> npt.NDArray[np.object_]:
-        """The words, by column; x0, x1, … where they have no names."""
+        """Names of the words; x0, x1, … if there are none."""
         listed = [f"x{i}" for i in range(self.n_words)] if self.names is None else list(self.names)
         return np.array(listed, dtype=object)
 
     def to_state(self) -> State:
-        """Plain data and arrays: counts where no documents are held, which have them."""
+        """Return the state as plain data and arrays."""
         header: dict[str, Any] = {
             "names": list(self.names) if isinstance(self.names, tuple) else None,
             "n_words": self.n_words,
@@ -194,15 +193,15 @@ class LearntTopics:
             "documents": self.n_documents,
             "origin": None if self.assignments is None else self.assignments.origin,
         }
-        words = [self.names.data, self.names.offsets] if isinstance(self.names, Words) else _no_words()
+        words = [self.names.data, self.names.offsets] if isinstance(self.names, Words) else _empty_words()
         if self.assignments is not None:
             return State(header, [self.alpha, *words, *self.assignments.arrays()])
         cells = np.flatnonzero(self.table)
         return State(header, [self.alpha, *words, cells, self.table.ravel()[cells].astype(np.uint32)])
 
     @classmethod
-    def of_state(cls, state: State) -> Self:
-        """What :meth:`to_state` wrote; anything else is refused."""
+    def from_state(cls, state: State) -> Self:
+        """Restore from :meth:`to_state`; raise an error for anything else."""
         held = len(state.arrays) == 8
         state.holds(8 if held else 5, *HEADER)
         n_words, seed, value, n = (state.header[name] for name in ("n_words", "seed", "log_likelihood", "documents"))
@@ -216,7 +215,7 @@ class LearntTopics:
         names = _checked_names(state, n_words)
         assignments = None
         if held:
-            assignments = Assignments.checked(state.arrays[3:], state.header["origin"], n_words, len(alpha))
+            assignments = Assignments.from_arrays(state.arrays[3:], state.header["origin"], n_words, len(alpha))
             table = assignments.table
         else:
             table = _checked_table(state.arrays[3], state.arrays[4], n_words, len(alpha))
@@ -225,7 +224,7 @@ class LearntTopics:
         return cls(names, table, alpha, int(seed, 16), float(value), n, assignments)
 
 
-def _no_words() -> list[Array]:
+def _empty_words() -> list[Array]:
     return [np.zeros(0, np.uint8), np.zeros(1, np.int64)]
 
 
@@ -242,7 +241,7 @@ def _checked_names(state: State, n_words: int) -> Words | tuple[str, ...] | None
 
 
 def _checked_table(cells: Array, counts: Array, n_words: int, n_topics: int) -> npt.NDArray[np.int32]:
-    """(words, topics) from the cells that are not 0."""
+    """Return counts of shape (n_words, n_topics) from nonzero cells."""
     fits = cells.dtype == np.int64 and counts.dtype == np.uint32 and cells.ndim == 1 and cells.shape == counts.shape
     fits = fits and len(cells) > 0 and cells[0] >= 0 and cells[-1] < n_words * n_topics
     fits = fits and bool((cells[1:] > cells[:-1]).all()) and int(counts.min()) > 0

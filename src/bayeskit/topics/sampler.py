@@ -7,7 +7,8 @@ Differences of the digamma function are sums of fractions, ψ(n + α) − ψ(α)
 gamma function are products, Γ(n + a)/Γ(a) = Π_{i<n} (a + i). So both formulas need only counts of counts: how many
 documents have more than i tokens of a topic.
 
-References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 2000 (fixed point of the prior)."""
+References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 2000 (fixed point of the prior).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ STEPS = 5
 
 @dataclass(frozen=True)
 class TopicCounts:
-    """How many parts, documents or words, have more than i tokens of topic k: ``more[indptr[k] + i]``.
+    """Counts of counts: ``more[indptr[k] + i]`` parts have more than i tokens of topic k.
+
+    A part is a document or a word.
 
     >>> counts = TopicCounts.of(np.array([0, 2, 3]), np.array([1, 1, 0], np.uint16), 2)
     >>> counts.indptr.tolist(), counts.more.tolist(), counts.i.tolist()
@@ -43,7 +46,7 @@ class TopicCounts:
 
     @classmethod
     def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
-        """From the topics of tokens, those of part p being start[p] to start[p + 1]."""
+        """Count the topics of tokens; part p has tokens start[p] to start[p + 1]."""
         ends, histogram = kernels.topic_histograms(start, topics, n_topics)
         most = np.diff(ends) - 1  # tokens that a part has at most
         indptr = np.concatenate([[0], np.cumsum(most)])
@@ -53,23 +56,23 @@ class TopicCounts:
 
     @property
     def i(self) -> Ints:
-        """The number that is exceeded."""
+        """i of each entry."""
         return np.arange(len(self.more)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
 
     @property
     def topic(self) -> Ints:
-        """The topic of each number."""
+        """Topic of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
 
-def optimised(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = STEPS) -> Floats:
-    """The prior after some steps of the fixed point.
+def optimize_prior(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = STEPS) -> Floats:
+    """Return the Dirichlet prior after some steps of Minka's fixed point.
 
     >>> rng = np.random.default_rng(0)
     >>> shares = rng.dirichlet([2.0, 0.5], 3000)
     >>> topics = (rng.random((3000, 20)) > shares[:, :1]).astype(np.uint16)
     >>> counts = TopicCounts.of(np.arange(0, 60_001, 20), topics.ravel(), 2)
-    >>> optimised(np.ones(2), counts, np.full(3000, 20), steps=200).round(1).tolist()
+    >>> optimize_prior(np.ones(2), counts, np.full(3000, 20), steps=200).round(1).tolist()
     [2.0, 0.5]
     """
     i, topic = counts.i, counts.topic
@@ -81,35 +84,35 @@ def optimised(alpha: Floats, counts: TopicCounts, lengths: Ints, steps: int = ST
     return alpha
 
 
-def log_rising(a: float, n: Ints) -> float:
-    """Σ ln Γ(n + a)/Γ(a) over several n.
+def log_rising_factorial(a: float, n: Ints) -> float:
+    """Return Σ ln Γ(n + a)/Γ(a) over several n.
 
-    >>> round(float(np.exp(log_rising(2.0, np.array([3, 1])))))       # 2·3·4 times 2
+    >>> round(float(np.exp(log_rising_factorial(2.0, np.array([3, 1])))))       # 2·3·4 times 2
     48
     """
     more = np.cumsum(np.bincount(n, minlength=1)[::-1])[::-1][1:]
     return float(more @ logspace.log(a + np.arange(len(more))))
 
 
-def log_documents(counts: TopicCounts, lengths: Ints, alpha: Floats) -> float:
-    """ln P(topics): of the documents' topics under their prior."""
+def log_topics_likelihood(counts: TopicCounts, lengths: Ints, alpha: Floats) -> float:
+    """Return ln P(topics) under the prior of the documents."""
     log_rises = float(counts.more @ logspace.log(alpha[counts.topic] + counts.i))
-    return log_rises - log_rising(float(alpha.sum()), lengths)
+    return log_rises - log_rising_factorial(float(alpha.sum()), lengths)
 
 
-def log_words(table: Ints, beta: float) -> float:
-    """ln P(words | topics) of a table (words, topics) of counts."""
-    return log_rising(beta, table.ravel()) - log_rising(beta * len(table), table.sum(axis=0))
+def log_words_likelihood(table: Ints, beta: float) -> float:
+    """Return ln P(words | topics) from counts of shape (n_words, n_topics)."""
+    return log_rising_factorial(beta, table.ravel()) - log_rising_factorial(beta * len(table), table.sum(axis=0))
 
 
-def word_topics(corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> npt.NDArray[np.int32]:
-    """(words, topics): how often each word has each topic."""
+def count_word_topics(corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> npt.NDArray[np.int32]:
+    """Return counts of shape (n_words, n_topics)."""
     cells = corpus.words.astype(np.int64) * n_topics + topics
     return np.bincount(cells, minlength=corpus.n_words * n_topics).reshape(corpus.n_words, n_topics).astype(np.int32)
 
 
 class JointLikelihood:
-    """ln P(words, topics) of a corpus, for one assignment after the other; ``base`` counts what was seen before.
+    """Compute ln P(words, topics) of a corpus for successive assignments; ``base`` holds earlier counts.
 
     The six words of the course, a a b and c c b, all in one topic of two (α = β = 1):
 
@@ -125,20 +128,24 @@ class JointLikelihood:
             self.order = np.argsort(corpus.words, kind="stable")
             self.start = np.searchsorted(corpus.words[self.order], np.arange(corpus.n_words + 1)).astype(np.int64)
         else:
-            self.before = log_words(base.astype(np.int64), beta)
+            self.before = log_words_likelihood(base.astype(np.int64), beta)
 
     def __call__(self, topics: npt.NDArray[np.uint16], alpha: Floats, counts: TopicCounts | None = None) -> float:
-        """Of these topics, ``counts`` being those of the documents."""
+        """Return ln P(words, topics); ``counts`` are the topic counts of the documents, if known."""
         counts = counts or TopicCounts.of(self.corpus.start, topics, len(alpha))
-        return log_documents(counts, self.corpus.lengths, alpha) + self._of_words(topics, len(alpha))
+        return log_topics_likelihood(counts, self.corpus.lengths, alpha) + self._words_log_likelihood(
+            topics, len(alpha)
+        )
 
-    def _of_words(self, topics: npt.NDArray[np.uint16], n_topics: int) -> float:
+    def _words_log_likelihood(self, topics: npt.NDArray[np.uint16], n_topics: int) -> float:
         if self.base is not None:
-            table = (word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
-            return log_words(table, self.beta) - self.before
+            table = (count_word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
+            return log_words_likelihood(table, self.beta) - self.before
         counts = TopicCounts.of(self.start, topics[self.order], n_topics)
         log_rises = float(counts.more @ logspace.log(self.beta + counts.i))
-        return log_rises - log_rising(self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics))
+        return log_rises - log_rising_factorial(
+            self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics)
+        )
 
 
 Topics = npt.NDArray[np.uint16]
@@ -151,7 +158,7 @@ PATIENCE = 0.5  # seconds before a bar is shown
 
 
 def n_shards(n_tokens: int) -> int:
-    """Into how many parts documents are cut: a power of two, so that threads have as many of them each.
+    """Return the number of shards of a corpus: a power of two.
 
     >>> [n_shards(n) for n in (10_000, 60_000, 400_000, 10**9)]
     [1, 2, 16, 16]
@@ -161,8 +168,8 @@ def n_shards(n_tokens: int) -> int:
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """Topics of tokens, the prior that goes with them, and ln P(words, topics)."""
+class SampledTopics:
+    """Topics of tokens, the prior of the documents, and ln P(words, topics)."""
 
     topics: Topics
     alpha: Floats
@@ -170,8 +177,8 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """How the topics of a corpus are drawn.
+class TopicSampler:
+    """Collapsed Gibbs sampler.
 
     Documents are taken in shards, a number that follows from the corpus alone: one seed gives one result for any
     number of threads. ``exact``: a token is drawn given all others, in one shard and one document after the other;
@@ -192,8 +199,8 @@ class Sampler:
         alpha: Floats,
         fit_alpha: bool,
         base: npt.NDArray[np.int32] | None = None,
-    ) -> Sampled:
-        """Sweep over a corpus from given topics on; ``base`` counts what was seen before, and stays."""
+    ) -> SampledTopics:
+        """Run all sweeps from given topics; ``base`` holds counts of earlier documents, which stay fixed."""
         exact = self.exact or corpus.n_tokens < EXACT_BELOW
         shards = 1 if exact else n_shards(corpus.n_tokens)
         at_once = max(1, min(EVERY, TOKENS_A_CALL // max(corpus.n_tokens, 1)))
@@ -213,21 +220,21 @@ class Sampler:
                     tell(done, value)
                 counts = TopicCounts.of(corpus.start, topics, len(alpha))
                 if fit_alpha and done < self.n_sweeps:
-                    alpha = optimised(alpha, counts, corpus.lengths)
+                    alpha = optimize_prior(alpha, counts, corpus.lengths)
                 if tell.is_heard or done == self.n_sweeps:
                     value = likelihood(topics, alpha, counts)
                     tell(done, value)
-        return Sampled(topics, alpha, value)
+        return SampledTopics(topics, alpha, value)
 
 
 def check_progress(progress: Any) -> None:
-    """Refuse what is neither True for a bar nor a function."""
+    """Check that ``progress`` is True, False, None or a function."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise BayesError(f"progress={progress!r}: give True for a bar, or a function of sweep, of and log likelihood")
 
 
 class SweepBar:
-    """Calls ``progress(sweep, of, log_likelihood)``, or shows a bar on stderr where it is True."""
+    """Call ``progress(sweep, of, log_likelihood)``, or show a progress bar on stderr if it is True."""
 
     def __init__(self, progress: bool | Callable[[int, int, float], Any] | None, n_sweeps: int, n_tokens: int) -> None:
         self.progress, self.of, self.n_tokens = progress, n_sweeps, n_tokens
@@ -237,7 +244,7 @@ class SweepBar:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anyone looks."""
+        """True if progress is shown or reported."""
         return bool(self.progress)
 
     def __enter__(self) -> SweepBar:

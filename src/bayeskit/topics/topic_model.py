@@ -19,7 +19,7 @@ from bayeskit import logspace
 from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
-from bayeskit.errors import BayesError, BayesWarning, with_article
+from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import available_if
@@ -27,27 +27,26 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
-from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import Saved
 from bayeskit.threads import thread_count
-from bayeskit.topics.corpus import Corpus, DocumentReader, below, checked_names, stream
+from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
 from bayeskit.topics.measures import (
     WEIGHT,
     DocumentTopics,
     SampledDocuments,
-    TopicBeliefs,
     TopicChoice,
+    TopicDistributions,
     TopicTable,
     TopWord,
-    choose_number,
+    choose_n_topics,
     coherence,
     document_topics,
     sample_documents,
     top_words,
     word_shares,
 )
-from bayeskit.topics.persistence import Assignments, LearntTopics
-from bayeskit.topics.sampler import LEAST, MOST, Sampler, check_progress, word_topics
+from bayeskit.topics.persistence import Assignments, FittedTopics
+from bayeskit.topics.sampler import LEAST, MOST, TopicSampler, check_progress, count_word_topics
 from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
@@ -62,35 +61,59 @@ def _holds(model: Any) -> bool:
 
 @dataclass(eq=False, repr=False)
 class TopicModel(Stored, Transforms):
-    """Latent Dirichlet allocation: finds topics in documents, and says of a document which topics it has.
+    """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
-    A document is a mixture of topics, a topic a distribution over words; the topic of each word is drawn by collapsed
-    Gibbs sampling. Documents are texts, or a matrix of counts (documents, words) such as `TokenCounter` makes.
+    A document is a mixture of topics, and a topic is a distribution over words. Documents are texts, or a matrix of
+    counts such as ``TokenCounter`` makes.
 
     Parameters
     ----------
-    n_topics: how many topics there are; :meth:`choose_topics` compares several numbers.
-    n_sweeps: how often all words are drawn anew. The chain is far from settled after a hundred.
-    alpha: "auto" fits the prior of documents over topics, one number for each topic, while it samples; a number (for
-        each topic) or a list of them is held.
-    beta: the prior of topics over words: the smaller, the fewer words a topic has.
-    seed_words: words that guide topics, topic → words; each counts as seen ``seed_weight`` times before.
-    keep_assignments: whether the documents and the topics of their words are held: for ``forget`` and ``merge``.
-    exact: draw each word given all others, one after the other. Otherwise documents are drawn in parts that do not see
-        each other's changes within a sweep, and four at a time: two to four times as fast, and as good.
-        Below 2,000 words it is exact in any case.
-    tokenizer: how texts are cut; a :class:`Tokenizer`, or None for words of two letters or more without scikit-learn's
-        list of English stop words.
-    min_df, max_df, max_features: which words of texts are kept: those in so many documents (a share where it is a
-        float), and the most frequent of them.
-    random_state: the same seed gives the same model for any number of threads.
-    progress: True for a bar with the likelihood, or a function of sweep, number of sweeps and ln P(words, topics).
+    n_topics : int, default=20
+        Number of topics; :meth:`choose_topics` compares several.
+    n_sweeps : int, default=300
+        Number of passes over all words. The chain has not converged after a hundred.
+    alpha : "auto", float or array-like of shape (n_topics,), default="auto"
+        Dirichlet prior of documents over topics. "auto" fits it while sampling; numbers are fixed.
+    beta : float, default=0.01
+        Dirichlet prior of topics over words; smaller values give topics of fewer words.
+    seed_words : dict or list of lists, optional
+        Words that guide topics, ``{topic: words}``; each counts as seen ``seed_weight`` times.
+    seed_weight : int, default=50
+    keep_assignments : bool, default=False
+        Keep the documents and the topics of their words, for ``forget`` and ``merge``.
+    exact : bool, default=False
+        Draw each word given all others, one after the other. By default documents are drawn in shards that do not see
+        each other's changes within a sweep, which is two to four times as fast and as good. Below 2,000 words it is
+        always exact.
+    tokenizer : Tokenizer, optional
+        By default words of two or more letters without scikit-learn's English stop words.
+    min_df, max_df : int or float
+        Keep words that occur in so many documents (a share if float).
+    max_features : int, optional
+        Keep only the most frequent words.
+    random_state : int, default=0
+        Seed. The result does not depend on the number of threads.
+    progress : bool or callable, optional
+        True for a progress bar, or a function of sweep, number of sweeps and ln P(words, topics).
+    n_threads : int, optional
+    memory_limit : int or str, optional
 
     Attributes
     ----------
-    alpha_: the prior of documents. words_: the words, by column. topic_words_: P(word | topic) (topics, words).
-    topic_shares_: of all words. log_likelihood_: ln P(words, topics) when sampling ended.
-    n_documents_, n_tokens_: what was learnt.
+    alpha_ : ndarray of shape (n_topics,)
+        Prior of documents over topics.
+    words_ : ndarray of shape (n_words,)
+    topic_words_ : ndarray of shape (n_topics, n_words)
+        P(word | topic).
+    topic_shares_ : ndarray of shape (n_topics,)
+        Share of each topic in all words.
+    log_likelihood_ : float
+        ln P(words, topics) at the end of sampling.
+    n_documents_, n_tokens_ : int
+
+    References
+    ----------
+    Blei, Ng and Jordan 2003; Griffiths and Steyvers 2004.
 
     Examples
     --------
@@ -122,95 +145,174 @@ class TopicModel(Stored, Transforms):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, words: Iterable[str] | None = None) -> Self:
-        """Learn topics of documents: texts, or counts (documents, words) with the names of the ``words``."""
+        """Fit topics to documents.
+
+        Parameters
+        ----------
+        X : texts, or counts of shape (n_documents, n_words)
+        y : None
+            Ignored.
+        words : iterable of str, optional
+            Names of the columns of counts.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
         self._check_settings()
         corpus, names = self._reader().learn(X, words)
         seed = seed_of(self.random_state)
         seed = int(np.random.SeedSequence().entropy) & (2**64 - 1) if seed is None else seed  # type: ignore[arg-type]
-        learnt = LearntTopics.nothing(names, corpus.n_words, self._first_alpha(), seed)
-        return self._learn(learnt, corpus, isinstance(self.alpha, str))
+        fitted = FittedTopics.empty(names, corpus.n_words, self._first_alpha(), seed)
+        return self._sample(fitted, corpus, isinstance(self.alpha, str))
 
     def partial_fit(self, X: Any, y: Any = None, words: Iterable[str] | None = None) -> Self:
-        """Learn more documents. The topics of those learnt before, the prior and the words that are known stay."""
+        """Learn more documents; earlier topics, the prior and the vocabulary stay.
+
+        Parameters are those of :meth:`fit`.
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, words)
         self._check_settings()
         self._check_number()
-        corpus = self._known(X)
-        return self._learn(self._learnt, corpus, False)
+        corpus = self._read_known(X)
+        return self._sample(self._fitted, corpus, False)
 
     @available_if(_holds, NO_ASSIGNMENTS)
     def forget(self, X: Any) -> Self:
-        """Unlearn documents that are held: their words leave the counts, and all else stays as it is.
+        """Remove kept documents from the counts; everything else stays.
 
-        One that is not held is refused, and nothing changes.
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        BayesError
+            If a document is not kept. The model stays unchanged.
         """
-        corpus = self._known(X)
-        left = self.held_documents().without(corpus)
+        corpus = self._read_known(X)
+        left = self.kept_documents().without(corpus)
         if not left.corpus.n_tokens:
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
-        return self._become(self._learnt.holding(left))
+        return self._become(self._fitted.with_assignments(left))
 
     @available_if(_holds, NO_ASSIGNMENTS)
     def merge(self, other: Any) -> Self:
-        """A new model of the documents of both, which were continued from one parent: the parent and both changes.
+        """Return a new model of the documents of two models that were continued from one parent.
 
-        Documents of the parent count once, and what one side has forgotten is gone; both sides stay as they are.
+        Documents of the parent count once, and documents forgotten by either model are gone.
+
+        Parameters
+        ----------
+        other : TopicModel
+
+        Returns
+        -------
+        TopicModel
         """
-        held = self.held_documents()
+        held = self.kept_documents()
         if type(other) is not TopicModel:
             raise BayesError(f"a TopicModel merges with another one, not with {with_article(type(other).__name__)}")
         check_is_fitted(other, "documents")
         if not other.keep_assignments:
             raise BayesError(f"the other model cannot be merged: {NO_ASSIGNMENTS}")
-        return clone(self)._restore(self._learnt.holding(held.merged(other.held_documents())))
+        return clone(self)._restore(self._fitted.with_assignments(held.merge(other.kept_documents())))
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TopicModel) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
+        """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     # -- documents ----------------------------------------------------------------------------------------------------
 
     @as_wanted
     def transform(self, X: Any) -> Floats:
-        """(documents, topics): the share of each topic in each document.
+        """Return the share of each topic in each document.
 
-        Topics are drawn by the seed and the words of a document alone: it has the same shares in any company. One
-        without any known word has those of the prior.
+        The result depends only on the seed and the document. A document without known words has the
+        shares of the prior.
+
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_topics)
         """
-        return self._believed.shares(self._known(X), self._learnt.seed, thread_count(self.n_threads))
+        return self._distributions.shares(self._read_known(X), self._fitted.seed, thread_count(self.n_threads))
 
     def explain(self, X: Any, n_words: int = 6, least: float = 0.05) -> Records[DocumentTopics]:
-        """The topics of each document that have a share of ``least`` or more, with the words that speak for them."""
+        """Return the topics of each document with the words that support them.
+
+        Parameters
+        ----------
+        X : documents
+        n_words : int, default=6
+            Maximum number of words per topic.
+        least : float, default=0.05
+            Minimum share of a topic.
+
+        Returns
+        -------
+        Records of DocumentTopics
+        """
         whole_number("n_words", n_words, 0)
         if not is_number(least) or not 0 <= least <= 1:
-            raise BayesError(f"least={least!r}: give a share from 0 to 1", culprit=least)
-        corpus = self._known(X)
-        shares = self._believed.shares(corpus, self._learnt.seed, thread_count(self.n_threads))
-        return Records(document_topics(self._believed, corpus, shares, self.words_, n_words, least))
+            raise BayesError(f"least={least!r}: give a share from 0 to 1")
+        corpus = self._read_known(X)
+        shares = self._distributions.shares(corpus, self._fitted.seed, thread_count(self.n_threads))
+        return Records(document_topics(self._distributions, corpus, shares, self.words_, n_words, least))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """topic0, topic1, …: the columns of :meth:`transform`."""
+        """Return topic0, topic1, …: the columns of :meth:`transform`."""
         self._check_is_fitted()
-        return np.array([f"topic{k}" for k in range(self._believed.n_topics)], dtype=object)
+        return np.array([f"topic{k}" for k in range(self._distributions.n_topics)], dtype=object)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean of ln P(word) by document completion: the larger, the better."""
+        """Return the mean ln P(word) by document completion; larger is better.
+
+        Parameters
+        ----------
+        X : documents
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
         return -float(logspace.log(self.perplexity(X)))
 
     def perplexity(self, X: Any, method: str = "completion", n_particles: int = 20) -> float:
-        """e to the mean −ln P(word) of documents that were not learnt: the smaller, the better.
+        """Return exp(−mean ln P(word)) of held-out documents; smaller is better.
 
-        "completion": topics of a document by one half of its words, which predict the other. "left_to_right": the
-        whole document, each word given those before it (Wallach et al. 2009), by so many particles.
+        Parameters
+        ----------
+        X : documents
+        method : {"completion", "left_to_right"}, default="completion"
+            "completion" infers the topics of a document from one half of its words and predicts the other half.
+            "left_to_right" predicts each word from those before it (Wallach et al. 2009).
+        n_particles : int, default=20
+            Particles of "left_to_right".
+
+        Returns
+        -------
+        float
         """
         one_of("method", method, METHODS)
         whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
-        corpus = self._known(X)
-        seed, n_threads, believed = self._learnt.seed, thread_count(self.n_threads), self._believed
+        corpus = self._read_known(X)
+        seed, n_threads, believed = self._fitted.seed, thread_count(self.n_threads), self._distributions
         if method == "completion":
             first, second = corpus.halves()
             logs = believed.log_tokens(second, believed.shares(first, seed, n_threads))
@@ -221,126 +323,203 @@ class TopicModel(Stored, Transforms):
         return float(logspace.exp(-logs.sum() / second.n_tokens))
 
     def coherence(self, X: Any, n: int = 10) -> Floats:
-        """(topics,): how far the ``n`` top words of each topic stand in the same documents of ``X`` (mean NPMI).
+        """Return the coherence of each topic: mean NPMI of its top words in documents.
 
-        NaN of a topic that has no two words.
+        Parameters
+        ----------
+        X : documents
+        n : int, default=10
+            Number of top words.
+
+        Returns
+        -------
+        ndarray of shape (n_topics,)
+            NaN for a topic with fewer than two words.
         """
-        corpus = self._known(X)
+        corpus = self._read_known(X)
         if not corpus.n_tokens:
             raise BayesError("no document has a word that the model knows: words have no company there")
-        return coherence(corpus.matrix(), top_words(self._believed, n))
+        return coherence(corpus.matrix(), top_words(self._distributions, n))
 
     def choose_topics(self, X: Any, numbers: Iterable[int], held_out: float = 0.2) -> TopicChoice:
-        """Compare numbers of topics by the perplexity of documents that are held out, with the settings of this model.
+        """Compare numbers of topics by held-out perplexity, with the settings of this model.
 
+        Parameters
+        ----------
+        X : documents
+        numbers : iterable of int
+        held_out : float, default=0.2
+            Share of documents to hold out.
+
+        Returns
+        -------
+        TopicChoice
+
+        Examples
+        --------
         >>> texts = ["ball goal match", "goal ball ball team", "vote law party", "law party vote vote"] * 10
         >>> TopicModel(n_sweeps=30).choose_topics(texts, [1, 2]).n_topics
         2
         """
-        return choose_number(self, X, numbers, held_out)
+        return choose_n_topics(self, X, numbers, held_out)
 
     # -- topics -------------------------------------------------------------------------------------------------------
 
     def top_words(self, n: int = 10, by: str = "probability", weight: float = WEIGHT) -> list[list[str]]:
-        """The words that stand for each topic: "probability" P(w | k), "lift" P(w | k) / P(w), or "relevance".
+        """Return the top words of each topic.
 
-        Relevance is the mean of their logarithms, that of the probability weighing ``weight`` (Sievert and Shirley).
+        Parameters
+        ----------
+        n : int, default=10
+        by : {"probability", "lift", "relevance"}, default="probability"
+            P(w | k), P(w | k) / P(w), or the weighted mean of their logarithms (Sievert and Shirley 2014).
+        weight : float, default=0.6
+            Weight of ln P(w | k) in the relevance.
+
+        Returns
+        -------
+        list of list of str
         """
         names = self.words_
-        return [[str(word) for word in names[words]] for words in top_words(self._believed, n, by, weight)]
+        return [[str(word) for word in names[words]] for words in top_words(self._distributions, n, by, weight)]
 
     def topic(self, k: int, n: int = 10, by: str = "probability", weight: float = WEIGHT) -> list[TopWord]:
-        """The top words of one topic with P(word | topic) and lift."""
-        believed = self._believed
+        """Return the top words of one topic with probability and lift.
+
+        Parameters
+        ----------
+        k : int
+            Topic.
+        n, by, weight
+            As in :meth:`top_words`.
+
+        Returns
+        -------
+        list of TopWord
+        """
+        believed = self._distributions
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < believed.n_topics:
-            raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}", culprit=k)
+            raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}")
         words = top_words(believed, n, by, weight)[k]
         p = believed.topic_words[k, words]
         lift = p / word_shares(believed)[words]
         return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[words], p.tolist(), lift.tolist(), strict=True)]
 
     def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> TopicTable:
-        """A line a topic, the largest first: its share of all words, and the words that stand for it."""
+        """Return a table of the topics, largest first: share of all words, and top words.
+
+        Parameters
+        ----------
+        n, by, weight
+            As in :meth:`top_words`.
+
+        Returns
+        -------
+        TopicTable
+        """
         shares = self.topic_shares_
         order = np.argsort(-shares, kind="stable").tolist()
         return TopicTable(order, shares[order].tolist(), [self.topic(k, n, by, weight) for k in order])
 
     def sample(self, n: int = 1, length: Any = 50, random_state: Any = None) -> SampledDocuments:
-        """Draw documents as the model says they come about: shares, then for each word a topic and a word of it."""
+        """Draw documents from the model.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of documents.
+        length : int or array-like of shape (n,), default=50
+            Number of words of each document.
+        random_state : int, optional
+
+        Returns
+        -------
+        SampledDocuments
+        """
         rng = np.random.default_rng(seed_of(random_state))
-        return sample_documents(self._believed, self.words_, n, length, rng, self.memory_limit)
+        return sample_documents(self._distributions, self.words_, n, length, rng, self.memory_limit)
 
     def name_words(self, words: Iterable[str]) -> Self:
-        """Give the words of a matrix of counts their names."""
+        """Name the words of a model that was fitted on counts.
+
+        Parameters
+        ----------
+        words : iterable of str
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
         self._check_is_fitted()
-        if isinstance(self._learnt.names, Words):
+        if isinstance(self._fitted.names, Words):
             raise BayesError("the model was fitted on texts, and their words have names")
-        return self._become(self._learnt.named(checked_names(words, self._learnt.n_words)))
+        return self._become(self._fitted.with_names(check_names(words, self._fitted.n_words)))
 
     @property
     def words_(self) -> npt.NDArray[np.object_]:
-        """The words, by column."""
+        """Names of the words, shape (n_words,)."""
         self._check_is_fitted()
-        return self._learnt.word_names
+        return self._fitted.word_names
 
     @property
     def alpha_(self) -> Floats:
-        """The prior of documents over topics."""
+        """Prior of documents over topics, shape (n_topics,)."""
         self._check_is_fitted()
-        return self._learnt.alpha
+        return self._fitted.alpha
 
     @property
     def topic_words_(self) -> Floats:
-        """P(word | topic) (topics, words)."""
-        return self._believed.topic_words
+        """P(word | topic), shape (n_topics, n_words)."""
+        return self._distributions.topic_words
 
     @property
     def components_(self) -> Floats:
-        """Counts of words by topic with their prior (topics, words), as scikit-learn's model has them."""
-        return np.ascontiguousarray(self._believed.table.T + self.beta)
+        """Counts of words by topic plus ``beta``, shape (n_topics, n_words), as in scikit-learn."""
+        return np.ascontiguousarray(self._distributions.table.T + self.beta)
 
     @property
     def topic_shares_(self) -> Floats:
-        """The share of each topic in all words."""
-        counts = self._learnt_table.sum(axis=0)
-        return counts / max(counts.sum(), 1)
+        """Share of each topic in all words, shape (n_topics,)."""
+        counts = self._word_counts.sum(axis=0)
+        return np.asarray(counts / max(counts.sum(), 1))
 
     @property
     def log_likelihood_(self) -> float:
-        """ln P(words, topics) when sampling ended."""
+        """ln P(words, topics) at the end of sampling."""
         self._check_is_fitted()
-        return self._learnt.log_likelihood
+        return self._fitted.log_likelihood
 
     @property
     def n_documents_(self) -> int:
-        """How many documents were learnt."""
+        """Number of documents learned."""
         self._check_is_fitted()
-        return self._learnt.n_documents
+        return self._fitted.n_documents
 
     @property
     def n_tokens_(self) -> int:
-        """How many words were learnt, each as often as it stood."""
-        return int(self._learnt_table.sum())
+        """Number of tokens learned."""
+        return int(self._word_counts.sum())
 
     @property
     def n_features_in_(self) -> int:
-        """How many words are known."""
+        """Number of known words."""
         self._check_is_fitted()
-        return self._learnt.n_words
+        return self._fitted.n_words
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
+        """Check the settings."""
         check_settings(self)
         thread_count(self.n_threads)
 
     def _check_number(self) -> None:
-        if self.n_topics != len(self._learnt.alpha):
+        if self.n_topics != len(self._fitted.alpha):
             raise BayesError(
-                f"the model has {len(self._learnt.alpha)} topics: set ", Remedy("n_topics", len(self._learnt.alpha)),
-                " again, or fit anew", culprit=self.n_topics,
-            )  # fmt: skip
+                f"the model has {len(self._fitted.alpha)} topics",
+                hint=f"set {format_setting('n_topics', len(self._fitted.alpha))} again, or fit anew",
+            )
 
     def _first_alpha(self) -> Floats:
         if isinstance(self.alpha, str):
@@ -353,24 +532,24 @@ class TopicModel(Stored, Transforms):
             self.tokenizer, (self.min_df, self.max_df, self.max_features), thread_count(self.n_threads)
         )
 
-    def _known(self, X: Any) -> Corpus:
-        """Documents by the words that are known."""
+    def _read_known(self, X: Any) -> Corpus:
+        """Read documents with the known words."""
         self._check_is_fitted()
-        return self._reader().known(X, self._learnt.names, self._learnt.n_words)
+        return self._reader().known(X, self._fitted.names, self._fitted.n_words)
 
-    def _learn(self, before: LearntTopics, corpus: Corpus, fit_alpha: bool) -> Self:
-        """Sample the topics of new documents, beside what was learnt before."""
+    def _sample(self, before: FittedTopics, corpus: Corpus, fit_alpha: bool) -> Self:
+        """Sample the topics of new documents, given the earlier counts."""
         check_memory(self._need(corpus), self.memory_limit)
         n_topics = len(before.alpha)
         seeds = self._seeds(before)
         base = before.table if before.n_documents else None
         base = seeds if base is None else base if seeds is None else base + seeds
-        draws = below(n_topics, stream(before.seed ^ before.n_documents, corpus.n_tokens))
+        draws = integers_below(n_topics, random_stream(before.seed ^ before.n_documents, corpus.n_tokens))
         topics = draws.astype(np.uint16)
         if seeds is not None:
             owned = seeds[corpus.words] > 0
             topics = np.where(owned.any(axis=1), owned.argmax(axis=1), topics).astype(np.uint16)
-        sampler = Sampler(
+        sampler = TopicSampler(
             before.seed ^ before.n_documents, self.n_sweeps, self.beta, self.exact, thread_count(self.n_threads),
             self.progress,
         )  # fmt: skip
@@ -380,13 +559,13 @@ class TopicModel(Stored, Transforms):
             if held is None and before.n_documents:
                 raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
             more = (
-                Assignments.first(corpus, sampled.topics, n_topics)
+                Assignments.from_fit(corpus, sampled.topics, n_topics)
                 if held is None
-                else held.with_more(corpus, sampled.topics)
+                else held.append(corpus, sampled.topics)
             )
-            return self._become(before.after(sampled, more.table, len(corpus), more))
-        table = before.table + word_topics(corpus, sampled.topics, n_topics)
-        return self._become(before.after(sampled, table, len(corpus), None))
+            return self._become(before.append(sampled, more.table, len(corpus), more))
+        table = before.table + count_word_topics(corpus, sampled.topics, n_topics)
+        return self._become(before.append(sampled, table, len(corpus), None))
 
     def _need(self, corpus: Corpus) -> Need:
         cells = float(corpus.n_words) * self.n_topics
@@ -394,75 +573,75 @@ class TopicModel(Stored, Transforms):
         help_ = ("Keep fewer words (min_df, max_features), or ask for fewer topics.",)
         return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), help_)
 
-    def _seeds(self, learnt: LearntTopics) -> npt.NDArray[np.int32] | None:
-        lists = seed_lists(self.seed_words, len(learnt.alpha))
+    def _seeds(self, fitted: FittedTopics) -> npt.NDArray[np.int32] | None:
+        lists = read_seed_words(self.seed_words, len(fitted.alpha))
         if not lists:
             return None
-        if learnt.names is None:
+        if fitted.names is None:
             raise BayesError("seed words need the names of the words: fit(X, words=names)")
-        known = {str(word): i for i, word in enumerate(learnt.word_names.tolist())}
-        return seed_table(lists, self.seed_weight, known, len(learnt.alpha))
+        known = {str(word): i for i, word in enumerate(fitted.word_names.tolist())}
+        return seed_table(lists, self.seed_weight, known, len(fitted.alpha))
 
-    def held_documents(self) -> Assignments:
-        """The documents that are held, with the topics of their words."""
+    def kept_documents(self) -> Assignments:
+        """Return the kept documents with the topics of their words."""
         self._check_is_fitted()
-        if self._learnt.assignments is None:
+        if self._fitted.assignments is None:
             raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
-        return self._learnt.assignments
+        return self._fitted.assignments
 
-    def _become(self, learnt: LearntTopics) -> Self:
-        self._learnt = learnt
-        vars(self).pop("_beliefs", None)
+    def _become(self, fitted: FittedTopics) -> Self:
+        self._fitted = fitted
+        vars(self).pop("_cached_distributions", None)
         return self
 
     @property
-    def _learnt_table(self) -> npt.NDArray[np.int32]:
+    def _word_counts(self) -> npt.NDArray[np.int32]:
         self._check_is_fitted()
-        return self._learnt.table
+        return self._fitted.table
 
     @property
-    def _believed(self) -> TopicBeliefs:
+    def _distributions(self) -> TopicDistributions:
         self._check_is_fitted()
-        return self._beliefs
+        return self._cached_distributions
 
     @cached_property
-    def _beliefs(self) -> TopicBeliefs:
-        """Made when they are first asked for, and made anew when the counts have changed."""
+    def _cached_distributions(self) -> TopicDistributions:
+        """Computed on first use, and again when the counts have changed."""
         import warnings
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # seed words that no document has were told of in the fit
-            seeds = self._seeds(self._learnt)
-        table = self._learnt.table if seeds is None else self._learnt.table + seeds
-        return TopicBeliefs(table, self._learnt.alpha, self.beta)
+            seeds = self._seeds(self._fitted)
+        table = self._fitted.table if seeds is None else self._fitted.table + seeds
+        return TopicDistributions(table, self._fitted.alpha, self.beta)
 
     # -- in a file ----------------------------------------------------------------------------------------------------
 
     def _to_saved(self) -> Saved:
-        """What a file holds of the fitted model."""
-        return Saved(type(self).__name__, self._written_settings(), None, self._learnt.to_state())
+        """Return the content of a model file."""
+        return Saved(type(self).__name__, self._written_settings(), None, self._fitted.to_state())
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
-        """The fitted model of what a file holds."""
+        """Restore the model from a file."""
         model = cls._with_settings(saved.settings)
         model._check_settings()
-        learnt = LearntTopics.of_state(saved.wrapped())
-        if len(learnt.alpha) != model.n_topics or (model.keep_assignments and learnt.assignments is None):
+        fitted = FittedTopics.from_state(saved.wrapped())
+        if len(fitted.alpha) != model.n_topics or (model.keep_assignments and fitted.assignments is None):
             raise BayesError("the settings do not fit what was learnt")
-        return model._restore(learnt)
+        return model._restore(fitted)
 
-    def _restore(self, learnt: LearntTopics) -> Self:
-        """Become the fitted model of what was learnt."""
-        self._become(learnt)
-        _ = self._beliefs  # seed words that do not fit are refused
+    def _restore(self, fitted: FittedTopics) -> Self:
+        """Become the fitted model of what was fitted."""
+        self._become(fitted)
+        _ = self._cached_distributions  # seed words that do not fit are refused
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_beliefs"}
+        return {name: value for name, value in vars(self).items() if name != "_cached_distributions"}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_learnt" in vars(self)
+        return "_fitted" in vars(self)
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self, "documents")
@@ -479,7 +658,7 @@ SMALLEST_BETA, LARGEST_BETA = 1e-5, 1e3
 
 
 def check_settings(model: Any) -> None:
-    """Refuse settings that mean nothing."""
+    """Check the settings of a topic model."""
     whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
     whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
     whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
@@ -497,7 +676,7 @@ def check_settings(model: Any) -> None:
     seed_of(model.random_state) if not isinstance(
         model.random_state, np.random.RandomState | np.random.Generator
     ) else None
-    seed_lists(model.seed_words, model.n_topics)
+    read_seed_words(model.seed_words, model.n_topics)
     check_progress(model.progress)
 
 
@@ -508,7 +687,7 @@ def _is_number(value: object) -> bool:
 def _check_alpha(alpha: Any, n_topics: int) -> None:
     if isinstance(alpha, str):
         if alpha != "auto":
-            raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic', culprit=alpha)
+            raise BayesError(f'alpha={alpha!r}: give "auto", a number, or one for each topic')
         return
     try:
         given = np.asarray(alpha, dtype=np.float64)
@@ -517,7 +696,7 @@ def _check_alpha(alpha: Any, n_topics: int) -> None:
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
         raise BayesError(f"alpha has the shape {given.shape}: give one number, or one for each of {n_topics} topics")
     if isinstance(alpha, bool) or not ((given >= LEAST) & (given <= MOST)).all():
-        raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}', culprit=alpha)
+        raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}')
 
 
 def _check_limits(model: Any) -> None:
@@ -530,10 +709,10 @@ def _check_limits(model: Any) -> None:
         whole_number("max_features", model.max_features, 1, 2**31)
 
 
-def seed_lists(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
-    """Topic → its words, from a mapping or from a list of lists.
+def read_seed_words(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
+    """Read seed words by topic, from a mapping or a list of lists.
 
-    >>> seed_lists([["ball", "goal"], ["vote"]], 3)
+    >>> read_seed_words([["ball", "goal"], ["vote"]], 3)
     {0: ['ball', 'goal'], 1: ['vote']}
     """
     if seed_words is None:
@@ -546,9 +725,9 @@ def seed_lists(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
     for topic, words in pairs:
         whole = isinstance(topic, (int, np.integer)) and not isinstance(topic, bool)
         if not whole or not 0 <= topic < n_topics:
-            raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}", culprit=topic)
+            raise BayesError(f"seed_words names topic {topic!r}, and there are 0 to {n_topics - 1}")
         if isinstance(words, str) or not isinstance(words, Iterable):
-            raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words", culprit=words)
+            raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words")
         lists[int(topic)] = [str(word) for word in words]
     return lists
 
@@ -556,7 +735,7 @@ def seed_lists(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
 def seed_table(
     lists: Mapping[int, list[str]], weight: int, known: Mapping[str, int], n_topics: int
 ) -> npt.NDArray[np.int32] | None:
-    """(words, topics): how often each seed word counts as seen in its topic; None where there are none."""
+    """Return pseudo-counts of seed words, shape (n_words, n_topics); None without seed words."""
     if not lists:
         return None
     table = np.zeros((len(known), n_topics), np.int32)
@@ -565,7 +744,7 @@ def seed_table(
         columns = [known[word] for word in words if word in known]
         if words and not columns:
             first_words = ", ".join(map(repr, words[:3]))
-            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})", culprit=words[0])
+            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})")
         unknown += [word for word in words if word not in known]
         table[columns, topic] = weight
     if unknown:

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
 import bayeskit as bk
-from bayeskit.compat.hmmlearn import HmmContract
+from bayeskit.compat.hmmlearn import BaseHMM
 from bayeskit.models.base import Estimator, clone
 from bayeskit.models.base.estimator import METADATA
 
@@ -26,7 +26,7 @@ ESTIMATORS = {
     for name in bk.__all__
     if inspect.isclass(public := getattr(bk, name))
     and issubclass(public, Estimator)
-    and not issubclass(public, HmmContract)  # whose contract is hmmlearn's
+    and not issubclass(public, BaseHMM)  # whose contract is hmmlearn's
 }
 OF_SEQUENCES = {"HiddenMarkovModel", "MarkovChain", "Tagger"}  # none of the kinds that scikit-learn knows
 CHANGED = [

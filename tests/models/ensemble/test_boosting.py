@@ -10,7 +10,7 @@ import bayeskit as bk
 from bayeskit import kernels
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import fitting
-from bayeskit.models.ensemble.structure_parts import OF_BOOSTING
+from bayeskit.models.ensemble.persistence import OF_BOOSTING
 from bayeskit.storage.container import pack, unpack
 
 SMALL = {"n_members": 1, "n_chains": 2, "n_trees": 4, "n_threads": 1}

@@ -10,17 +10,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
-from bayeskit import kernels
+from bayeskit import kernels, progress
 from bayeskit.data.schema import infer
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins
 from bayeskit.engines import local
 from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble import progress as bayes_progress
-from bayeskit.models.ensemble.class_chains import draw_chains
-from bayeskit.models.ensemble.learnt_rows import learnt_rows, plan_of
-from bayeskit.models.ensemble.members import draw_members
+from bayeskit.models.ensemble.structure import draw_chains, draw_members
+from bayeskit.models.ensemble.training_rows import plan_of, training_rows
 from bayeskit.storage.container import pack, unpack
 
 GRID = (0.5, 2, 8, 32, 128, 512)
@@ -158,7 +156,7 @@ def test_kernels_equal_their_twins(seed, weighted):
     weight = rng.integers(1, 5, n) / 2 if weighted else None
     source = open_source(X, rng.choice(["x", "y", "z"], n), weight)
     schema = infer(source.kinds)
-    rows = learnt_rows(local.collect(source, schema, plan_of(schema)))
+    rows = training_rows(local.collect(source, schema, plan_of(schema)))
     members = draw_members(rows, 2, rng, 1)
     codes = members.codes(rows.columns, rows.codes, 1)
     asked, n_classes, columns = np.arange(0, n, 2), len(rows.classes), np.arange(4)
@@ -243,7 +241,7 @@ def test_a_weight_of_two_is_the_row_twice_in_all_that_is_counted():
     X, y, weights = table(weights=True)
     source = open_source(X, y, weights)
     schema = infer(source.kinds)
-    rows = learnt_rows(local.collect(source, schema, plan_of(schema)))
+    rows = training_rows(local.collect(source, schema, plan_of(schema)))
     members = draw_members(rows, 2, np.random.default_rng(0), 1)
     codes, again = members.codes(rows.columns, rows.codes, 1), np.repeat(np.arange(60), weights.astype(int))
     args, asked = (codes, members.sizes, members.parents, np.arange(3)), np.arange(60)
@@ -338,7 +336,7 @@ def test_progress_is_told():
 
 def test_a_bar_is_shown_where_the_fit_takes_its_time(monkeypatch, capsys):
     X, y, _ = table()
-    monkeypatch.setattr(bayes_progress, "PATIENCE", -1)
+    monkeypatch.setattr(progress, "PATIENCE", -1)
     bk.BayesClassifier(**SMALL, progress=True).fit(X, y)
     assert capsys.readouterr().err == ""  # no terminal
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -9,8 +9,8 @@ from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble.class_chains import Steps
-from bayeskit.models.ensemble.learnt_rows import cut_points
+from bayeskit.models.ensemble.structure import ChainSteps
+from bayeskit.models.ensemble.training_rows import cut_points
 
 
 def test_cuts_are_drawn_among_all_rows_unless_one_value_has_more_than_half_of_them():
@@ -68,7 +68,7 @@ def test_a_step_on_singled_out_codes_is_one_on_the_groups_written_out(kernel, si
 def test_values_that_are_singled_out_stay_so_whatever_their_codes_become():
     before = {"sky": ColumnCodes(("rain", "snow", "sun"), True), "size": ColumnCodes(None, False)}
     cuts = np.array([[0, 2, np.nan], [0.5, 2, np.nan], [1, 3, np.nan]])
-    steps = Steps(np.array([0, 3]), np.array([0, 1, 0], dtype=np.int32), np.ones(3), cuts)
+    steps = ChainSteps(np.array([0, 3]), np.array([0, 1, 0], dtype=np.int32), np.ones(3), cuts)
     now = {"sky": ColumnCodes(("fog", "snow", "sun"), False), "size": ColumnCodes(None, False)}
     found = steps.recoded(before, now).cuts
     np.testing.assert_array_equal(found, [[-1, 1, np.nan], [0.5, 2, np.nan], [-1, 2, np.nan]])

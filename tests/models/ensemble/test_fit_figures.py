@@ -9,7 +9,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.table import Table
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble.importance import ColumnImportance
+from bayeskit.models.ensemble.fitting import ColumnImportance
 
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 

@@ -10,7 +10,7 @@ from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.parameters import from_leaves
-from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.models.ensemble.structure import ScoreTerms
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.leaves import Leaves
 
@@ -66,7 +66,7 @@ def test_the_light_form_has_no_members_and_says_so(penguins):
     assert model.describe_structure().table.column_names == ["column", "importance"]
     assert "without members and chains" in " ".join(model.report().split())
     assert "two forests of 6 trees and a line" in model.describe_structure().sentence
-    assert len(model.structure_.exponents) == WeighedTerms(0, 0, 4, 1).size
+    assert len(model.structure_.exponents) == ScoreTerms(0, 0, 4, 1).size
 
 
 def test_a_new_class_has_its_prior_in_the_line_and_rows_that_go_take_their_class_along(penguins):

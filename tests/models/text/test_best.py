@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.estimate.words import linear_half
+from bayeskit.estimate.words import logistic
 from bayeskit.models import from_bytes, to_bytes
 
 WORDS = {
@@ -36,13 +36,13 @@ def test_halves_are_shown_and_sum_to_the_prediction():
         chosen, other = (model.tally_.classes.index(c) for c in (record.label, record.other))
         total = record.base + sum(evidence for _, _, evidence in record.words)
         assert total == pytest.approx(of_classes[chosen] - of_classes[other], abs=1e-9)
-        assert [sum(parts) for parts in record.halves] == pytest.approx([e for _, _, e in record.words], abs=1e-12)
+        assert [sum(parts) for parts in record.parts] == pytest.approx([e for _, _, e in record.words], abs=1e-12)
     np.testing.assert_array_equal(scores[-2:], np.tile(model.params_.log_prior, (2, 1)))
 
 
 def test_values_are_of_length_one_and_runs_of_half():
     counts, ids, indptr = np.array([1, 3, 1, 2]), np.array([0, 1, 2, 0]), np.array([0, 3, 4, 4])
-    x = linear_half.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
+    x = logistic.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
     np.testing.assert_allclose([np.hypot(x[0], x[1]), x[2], x[3]], [1, 0.5, 1])
     assert x[0] / x[1] == pytest.approx(2 / (1 + np.log(3)))
 
@@ -72,7 +72,7 @@ def test_it_is_more_certain_and_more_often_right_than_its_evidence_alone():
     assert losses[0] < losses[1]
 
 
-def test_counts_move_and_the_linear_half_is_held():
+def test_counts_move_and_the_linear_part_is_held():
     model = fitted()
     before, (texts, labels) = to_bytes(model), documents(50, 9)
     linear = model.linear_
@@ -130,12 +130,12 @@ def test_weights_of_documents_count_and_none_is_no_document():
 
 
 def test_leave_one_out_is_absent_with_its_reason():
-    with pytest.raises(AttributeError, match=r"linear half has learnt from every document.*cross-validate"):
+    with pytest.raises(AttributeError, match=r"no closed form.*cross_validate"):
         _ = fitted(60).leave_one_out_scores
 
 
 @pytest.mark.parametrize("weight", [1e8, 1e12])
-def test_documents_of_a_huge_weight_leave_the_linear_half_its_digits(weight):
+def test_documents_of_a_huge_weight_leave_the_linear_part_its_digits(weight):
     texts, labels = documents(400)
     labels[::9] = "art"  # not to be told apart, so that what is learnt of one document takes back that of others
     heavy, large = (
@@ -179,13 +179,6 @@ def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monke
         for a, b in zip(np.where(labels == "law", "p", "q"), np.where(labels == "sea", "p", "q"), strict=True)
     ]
     texts = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
-    monkeypatch.setattr(best, "RICHEST", 10)
+    monkeypatch.setattr(best, "LARGEST_TRIED", 10)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)
     assert [name for name, _ in model.linear_.tried] == ["words"]
-
-
-def test_an_older_file_that_says_auto_is_weighted_evidence():
-    from pathlib import Path
-
-    file = Path(__file__).parents[2] / "reference" / "models" / "text-auto.bayes"
-    assert bk.load(file).recipe == "weighted"

@@ -9,8 +9,8 @@ import bayeskit as bk
 from bayeskit.data.text.tokens import count_documents
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text import word_choice
-from bayeskit.models.text.reading import is_inside
+from bayeskit.models.text import bounded_fit
+from bayeskit.models.text.documents import is_character_ngram
 from bayeskit.storage.container import pack, unpack
 
 STEMS = ["walk", "talk", "jump", "paint", "climb", "visit", "order", "point", "frown", "whisk", "plant", "brush"]
@@ -52,9 +52,9 @@ def test_runs_stand_beside_the_words_as_they_are_cut_by_hand(pattern, ngrams):
     assert dict(zip(rows.words.tolist(), rows.counts.tolist(), strict=True)) == {
         token: tokens.count(token) for token in tokens
     }
-    assert {w for w, run in zip(rows.words.tolist(), is_inside(rows.words), strict=True) if run} == set(tokens) - {
-        *plain
-    }
+    assert {w for w, run in zip(rows.words.tolist(), is_character_ngram(rows.words), strict=True) if run} == set(
+        tokens
+    ) - {*plain}
 
 
 def test_long_documents_are_counted_to_the_last_run():
@@ -129,7 +129,7 @@ def test_counts_of_words_and_runs_move_and_come_back():
 def test_runs_are_no_evidence_by_counts():
     model = fitted(characters=(3, 4))
     record = model.explain(["unseening and"])[0]
-    for (word, _, _), (by_counts, _) in zip(record.words, record.halves, strict=True):
+    for (word, _, _), (by_counts, _) in zip(record.words, record.parts, strict=True):
         assert by_counts == 0 or not (word.startswith("-") or word.endswith("-"))
 
 
@@ -139,7 +139,7 @@ def test_the_evidence_is_that_of_a_fit_by_words_but_for_the_number_of_words():
         bk.TextClassifier("best", ngrams=(1, 1), characters=c).fit(texts, labels) for c in ((3, 4), None)
     )
     counted = {name: m.tally_.words["text"] for name, m in (("runs", with_runs), ("plain", plain))}
-    at = np.flatnonzero(~is_inside(counted["runs"].words))
+    at = np.flatnonzero(~is_character_ngram(counted["runs"].words))
     assert [counted["runs"].words[i] for i in at] == counted["plain"].words.tolist()
     np.testing.assert_allclose(counted["runs"].table()[at], counted["plain"].table(), atol=1e-12)
 
@@ -154,10 +154,10 @@ def test_too_many_runs_are_refused_before_they_are_counted_and_not_tried(monkeyp
     read = type("Read", (), {"texts": texts, "labels": labels})
     tokenizer = bk.Tokenizer("words_and_punctuation", characters=(3, 5))
     rows = count_documents(texts, tokenizer)
-    monkeypatch.setattr(word_choice, "MOST_RUNS", 3 * sum(map(len, texts)))
-    assert not word_choice.has_many_runs(read, tokenizer, 1)
-    monkeypatch.setattr(word_choice, "MOST_RUNS", is_inside(rows.words)[rows.ids].sum() - 1)
-    assert word_choice.has_many_runs(read, tokenizer, 1)
+    monkeypatch.setattr(bounded_fit, "MOST_CHARACTER_NGRAMS", 3 * sum(map(len, texts)))
+    assert not bounded_fit.has_many_character_ngrams(read, tokenizer, 1)
+    monkeypatch.setattr(bounded_fit, "MOST_CHARACTER_NGRAMS", is_character_ngram(rows.words)[rows.ids].sum() - 1)
+    assert bounded_fit.has_many_character_ngrams(read, tokenizer, 1)
     with pytest.raises(TooLarge, match=r"runs of characters, which may take 4 GB.*leave characters= out"):
         bk.TextClassifier("best", characters=(3, 5)).fit(texts, labels)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)

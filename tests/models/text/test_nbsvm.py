@@ -1,8 +1,5 @@
 """Recipe "nbsvm": margins, and probabilities of them that are fitted on folds which the machines have not seen."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -12,9 +9,8 @@ from sklearn.svm import LinearSVC
 import bayeskit as bk
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text.nbsvm import fold_of
+from bayeskit.models.text.nbsvm import assign_folds
 
-OLD = Path(__file__).parents[2] / "reference" / "models" / "text-nbsvm.bayes"
 WORDS = ["sun", "sea", "rain", "fog", "wind", "ice", "snow", "calm", "storm", "dry"]
 
 
@@ -67,7 +63,7 @@ def test_scale_and_biases_are_those_of_machines_refitted_by_hand_without_each_fo
     weights = np.resize([1.0, 2.0, 0.5], 90) if weighted else np.ones(90)
     model = bk.TextClassifier("nbsvm").fit(texts, labels, sample_weight=weights if weighted else None)
     truth = np.array([classes.index(label) for label in labels])
-    fold, texts = fold_of(truth), np.array(texts, dtype=object)
+    fold, texts = assign_folds(truth), np.array(texts, dtype=object)
     margins = np.zeros((90, len(classes)))
     for f in range(3):
         out = fold == f
@@ -108,9 +104,8 @@ def test_probabilities_are_nearer_to_what_is_seen_than_margins_are():
     texts, labels = documents(600, ["a", "b", "c", "d"])
     model = fitted(texts[:400], labels[:400])
     at = (np.arange(200), [model.classes_.tolist().index(label) for label in labels[400:]])
-    margins = from_bytes(to_bytes(model))
-    margins._fit_recipe(replace(model.recipe_, calibration=None), model.tally_)
-    scores = margins.predict_joint_log_proba(texts[400:])
+    made = model.recipe_.calibration
+    scores = (model.predict_joint_log_proba(texts[400:]) - made.bias - model.params_.log_prior) / made.scale
     plain = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
     loss = -model.predict_log_proba(texts[400:])[at].mean()
     assert loss < -plain[at].mean()
@@ -141,24 +136,11 @@ def test_tiny_classes_and_perfect_ones_get_probabilities(texts, labels):
 
 def test_the_only_document_of_a_class_stays_in_and_others_are_shared_out_evenly():
     labels = np.array([0] * 7 + [1] + [2] * 2 + [3] * 3)
-    fold = fold_of(labels)
+    fold = assign_folds(labels)
     assert fold[7] == -1
     assert sorted(fold[8:10]) == [0, 1]
     assert sorted(fold[10:]) == [0, 1, 2]
     assert sorted(np.bincount(fold[:7])) == [2, 2, 3]
-
-
-def test_an_older_file_has_margins_and_no_probabilities():
-    model = bk.load(OLD)
-    assert model.recipe_.calibration is None
-    for name in ("predict_proba", "predict_log_proba", "to_logistic"):
-        with pytest.raises(AttributeError, match=r"margins and no probabilities: use decision_function, or fit"):
-            getattr(model, name)
-    with pytest.raises(bk.BayesError, match="margins and no probabilities"):
-        model.to_sql("films", keys="id", words="words")
-    assert to_bytes(from_bytes(to_bytes(model))) == to_bytes(model)
-    again = bk.TextClassifier("nbsvm").fit(*documents(30, ["a", "b"]))
-    assert hasattr(again, "predict_proba")
 
 
 @pytest.mark.parametrize("change", ["scale", "loss", "bias", "none", "more"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text.recipes import RECIPES
+from bayeskit.models.text.classifier import RECIPES
 from bayeskit.storage.container import pack, unpack
 
 ANIMALS, WEATHER, LAW = (

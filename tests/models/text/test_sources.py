@@ -1,6 +1,4 @@
-"""Documents from folders and files, and answers to lines as they come."""
-
-from pathlib import Path
+"""Documents from folders and files."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +7,6 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.text.folders import FolderSource
 from bayeskit.errors import BayesError
-from bayeskit.models.text.sources import answers, open_texts
 
 
 @pytest.fixture
@@ -24,10 +21,10 @@ def folder(tmp_path):
 
 
 def test_a_folder_of_one_sub_folder_a_class_is_learnt(folder):
-    texts = open_texts(folder, target="weather")
-    assert texts.labels.to_pylist() == ["bad", "bad", "good", "good"]
-    assert texts.target == "weather"
-    model = bk.TextClassifier("multinomial").fit(texts.documents, texts.labels)
+    source = FolderSource.of_classes(folder, "weather")
+    assert source.labels == ("bad", "bad", "good", "good")
+    model = bk.TextClassifier("multinomial").fit_source(source)
+    assert model.schema_.target.name == "weather"
     assert model.predict(["rain", "the sun"]).tolist() == ["bad", "good"]
     assert "hidden" not in list(model.words_)
 
@@ -41,7 +38,7 @@ def test_folders_that_are_no_classes_are_refused(folder, tmp_path):
     with pytest.raises(BayesError, match="no folder"):
         FolderSource.of_classes(folder / "README")
     with pytest.raises(BayesError, match="no file or folder"):
-        open_texts(tmp_path / "nowhere")
+        bk.TextClassifier("multinomial").fit_source(tmp_path / "nowhere", "kind")
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
@@ -54,13 +51,10 @@ def test_a_text_column_of_a_file_is_learnt(tmp_path, kind):
         "parquet": lambda: frame.to_parquet(path),
         "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
     }[kind]()
-    texts = open_texts(path, text="body", target="kind")
-    model = bk.TextClassifier("multinomial").fit(texts.documents, texts.labels)
+    model = bk.TextClassifier("multinomial").fit(frame["body"], frame["kind"])
     assert model.predict(["sea", "wind"]).tolist() == ["good", "bad"]
     with pytest.raises(BayesError, match=r"'nothing'.*columns: id, body"):
-        open_texts(path, text="nothing", target="kind")
-    with pytest.raises(BayesError, match="text= and target="):
-        open_texts(path)
+        bk.TextClassifier("multinomial", column="nothing").fit_source(path, "kind")
     parts = bk.TextClassifier("multinomial", column="body").fit_source(path, "kind")
     assert parts.tally_.words == model.tally_.words
     assert parts.schema_.target.name == "kind"
@@ -68,8 +62,8 @@ def test_a_text_column_of_a_file_is_learnt(tmp_path, kind):
 
 @pytest.mark.parametrize("recipe", ["multinomial", "auto", "tfidf", "nbsvm"])
 def test_a_folder_is_learnt_in_parts_as_from_memory(folder, recipe, monkeypatch):
-    texts = open_texts(folder)
-    whole = bk.TextClassifier(recipe).fit(texts.documents, texts.labels)
+    (batch,) = FolderSource.of_classes(folder).batches()
+    whole = bk.TextClassifier(recipe).fit(batch.columns["text"], batch.labels)
     monkeypatch.setattr("bayeskit.data.text.folders.TOGETHER", 1)  # a batch a document
     parts = bk.TextClassifier(recipe).fit_source(folder)
     assert parts.tally_ == whole.tally_
@@ -83,22 +77,4 @@ def test_a_folder_is_learnt_in_parts_as_from_memory(folder, recipe, monkeypatch)
 def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "texts.parquet").write_text("no parquet")
     with pytest.raises(BayesError, match="no whole Parquet file"):
-        open_texts(tmp_path / "texts.parquet", "a", "b")
-
-
-def test_lines_are_answered_as_they_come():
-    model = bk.TextClassifier("multinomial").fit(["sun sea", "rain"], ["good", "bad"])
-    asked = []
-
-    def lines():
-        for line in ["sea\n", "rain\r\n", "\n", "sun"]:
-            asked.append(line)
-            yield line
-
-    first = answers(model, lines(), batch=1)
-    assert next(first).label == "good"
-    assert len(asked) == 1  # no line is read ahead
-    assert [a.label for a in first] == ["bad", "bad", "good"]
-    margins = bk.load(Path(__file__).parents[2] / "reference" / "models" / "text-nbsvm.bayes")  # of an older version
-    assert next(answers(margins, ["sea"])).probability is None
-    assert np.isclose(next(answers(model, [""])).probability, 0.5)
+        bk.TextClassifier("multinomial", column="a").fit_source(tmp_path / "texts.parquet", "b")

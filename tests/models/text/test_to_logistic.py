@@ -42,7 +42,7 @@ def test_intercept_and_weights_are_the_boundary_over_counts(recipe, n_classes):
 def test_other_recipes_have_none_and_say_why(recipe):
     model = bk.TextClassifier(recipe)
     assert not hasattr(model, "to_logistic")
-    with pytest.raises(AttributeError, match="hangs on the other words"):
+    with pytest.raises(AttributeError, match="depends on the other words"):
         _ = model.to_logistic
 
 

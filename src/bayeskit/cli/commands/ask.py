@@ -9,7 +9,7 @@ import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
 from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.plots import plot as draw_columns
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
     from bayeskit.cli.saved_models import believed
-    from bayeskit.models.questions import of_data, of_model, of_network, of_table, reply_of
+    from bayeskit.models.questions import answer_from_data, answer_from_network, of_model, of_table, reply_of
     from bayeskit.network.query import parse
 
     page = Page(json)
@@ -68,7 +68,7 @@ def command(
     if suffix == ".bif":
         from bayeskit.network.bif import read_bif
 
-        answer = of_network(read_bif(data_or_model), question)
+        answer = answer_from_network(read_bif(data_or_model), question)
     elif suffix == ".bayes":
         answer = of_model(believed(load_model(data_or_model)), question)
     else:
@@ -77,14 +77,14 @@ def command(
             if probability is not None or count is not None:
                 answer = of_table(rows, question, probability, count)
             else:
-                answer = of_data(rows, question, level)
+                answer = answer_from_data(rows, question, level)
     first, *rest = lines(answer)
     page.line(first)
     if "distribution" in answer:
         _show_values(page, answer)
     for line in rest:
         page.line(line)
-    draw(page, plot, lambda: reply_of(answer).chart())
+    draw_columns(page, plot, lambda: reply_of(answer).chart())
     page.json(answer)
 
 

@@ -124,7 +124,7 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
     from collections import Counter
 
     from bayeskit.evaluate.compare import LEAVE_ONE_OUT, compare
-    from bayeskit.models.ensemble.progress import Bar
+    from bayeskit.progress import Bar
 
     folds = LEAVE_ONE_OUT if trials.leave_one_out else trials.folds
     begun: Counter[str] = Counter()

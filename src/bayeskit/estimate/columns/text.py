@@ -17,10 +17,8 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.words.generative import draw_bags
-from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.words.weights import WordWeights, multinomial_of, pseudo_counts
-from bayeskit.estimate.words.written_out import written_bag
+from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
+from bayeskit.estimate.words.weights import WordWeights, bag_factors, multinomial_of, pseudo_counts, sample_bags
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints
@@ -99,7 +97,7 @@ class TextColumns(Columns):
 
     def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
         """A factor for each word of the document."""
-        return written_bag(block.tokens[name], tally.words[name], self.tables[name].pseudo, name)
+        return bag_factors(block.tokens[name], tally.words[name], self.tables[name].pseudo, name)
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """Counts and probabilities of the words by class."""
@@ -119,7 +117,7 @@ class TextColumns(Columns):
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Words in random order."""
         table = self.tables[name]
-        return draw_bags(table.vocabulary, table.weights.table, self.counted[name], labels, rng)
+        return sample_bags(table.vocabulary, table.weights.table, self.counted[name], labels, rng)
 
     def n_parameters(self) -> int:
         """All words of a class but one."""

@@ -1,1 +1,1 @@
-"""What hidden states emit: columns of each kind, believed from sums that rows add to by shares of the states."""
+"""Emissions of hidden states, one class per kind of column."""

@@ -1,4 +1,4 @@
-"""What an emission is: all columns of one kind, and what each hidden state says of them.
+"""Base of emissions: the columns of one kind and their distribution in each hidden state.
 
 It is a point estimate, the most probable one under its prior: so Baum–Welch with it never goes down. What it is made of
 are sums over rows, each row shared among the states; they are added, kept and estimated from again.
@@ -17,87 +17,87 @@ from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
 
-Sums = tuple[Floats, ...]  # each with the states as its first axis
+Statistics = tuple[Floats, ...]  # each with the states as its first axis
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Mean and variance of a column over all rows: what priors and floors are measured by."""
+class ColumnScale:
+    """Mean and variance of a column over all rows, to which priors and floors are relative."""
 
     mean: float
     variance: float
 
 
 class Emission(Protocol):
-    """Columns of one kind. Before :meth:`believe` it knows what they are, after it what each state says of them."""
+    """Columns of one kind; :meth:`estimate` fills in the parameters of each state."""
 
     kind: ClassVar[str]
     names: tuple[str, ...]
 
     def requests(self) -> Sequence[Request]:
-        """What is to be counted of labelled rows."""
+        """Return what to count in labeled rows."""
         ...
 
-    def of_tally(self, tally: Tally) -> Sums:
-        """The sums of labelled rows."""
+    def statistics_of_tally(self, tally: Tally) -> Statistics:
+        """Return the statistics of labeled rows."""
         ...
 
-    def of_block(self, block: Block, shares: Floats, n_threads: int) -> Sums:
-        """The sums of rows that belong to the states by shares (rows, states)."""
+    def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
+        """Return the statistics of rows weighted by state probabilities, shape (n_rows, n_states)."""
         ...
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
-        """What the arrays of sums look like."""
+        """Return the shapes of the arrays of the statistics."""
         ...
 
-    def believe(self, sums: Sums) -> Self:
-        """The same, with what these sums make believe."""
+    def estimate(self, sums: Statistics) -> Self:
+        """Return the emission with maximum a posteriori parameters."""
         ...
 
     def log_prior(self) -> float:
-        """The logarithm of the prior density of what is believed, up to a constant."""
+        """Return the log prior density of the parameters, up to a constant."""
         ...
 
-    def log_likelihood_of(self, sums: Sums) -> float:
-        """ln P of rows of which these are the sums, but for what is the same whatever is believed."""
+    def statistics_log_likelihood(self, sums: Statistics) -> float:
+        """Return ln P(rows) from their statistics, up to a constant."""
         ...
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """Add ln P(cells | state) to the scores (rows, states); a missing cell says nothing."""
+        """Add ln P(cells | state) to scores of shape (n_rows, n_states); missing cells add 0."""
         ...
 
-    def one_row(self, record: Mapping[str, Any]) -> Floats:
-        """ln P(cells | state) of one record (states,)."""
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
+        """Return ln P(cells | state) of one record, shape (n_states,)."""
         ...
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        """What a person reads of a column, by state."""
+        """Return the parameters of a column by state, for display."""
         ...
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        """What is expected of a column where the states have these shares (rows, states)."""
+        """Return the expected values of a column under state probabilities, shape (n_rows, n_states)."""
         ...
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        """A cell of each column for rows in these states."""
+        """Draw a cell of each column for rows in given states."""
         ...
 
     def n_parameters(self) -> int:
-        """Free parameters."""
+        """Return the number of free parameters."""
         ...
 
 
-def add(a: Sums, b: Sums) -> Sums:
-    """Both sides together."""
+def add_statistics(a: Statistics, b: Statistics) -> Statistics:
+    """Return the sum of both sides."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def numbers_of(block: Block, names: Sequence[str]) -> Floats:
-    """Measured columns side by side (rows, columns)."""
+def numeric_matrix(block: Block, names: Sequence[str]) -> Floats:
+    """Return numeric columns as a matrix, shape (n_rows, n_columns)."""
     return np.column_stack([block.floats[name] for name in names])
 
 
-def cell(record: Mapping[str, Any], name: str) -> float:
-    """A number of a record; NaN where it is missing."""
+def record_number(record: Mapping[str, Any], name: str) -> float:
+    """Return a number of a record, NaN if missing."""
     value = record.get(name)
     return float("nan") if value is None else float(value)

@@ -24,7 +24,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.vocabulary import Value
-from bayeskit.estimate.words.weights import cosine_normalised, document_of_cell, document_parts
+from bayeskit.estimate.words.weights import cosine_normalized, document_of_cell, document_parts
 from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import GONE, LEAST_SHARE, NO_INFORMATION, POSITIVE
 from bayeskit.typing import Array, Bools, Bytes, Floats
@@ -61,7 +61,7 @@ def masses(counts: Array, indptr: Array) -> Floats:
     made = np.empty(len(counts))
     for rows, cells in document_parts(indptr):
         starts = indptr[rows.start : rows.stop + 1] - cells.start
-        made[cells] = cosine_normalised(np.log1p(counts[cells].astype(np.float64)), starts)
+        made[cells] = cosine_normalized(np.log1p(counts[cells].astype(np.float64)), starts)
     return made
 
 

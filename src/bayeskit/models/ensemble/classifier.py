@@ -33,11 +33,7 @@ from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
-from bayeskit.models.ensemble.ensemble_structure import Structure
-from bayeskit.models.ensemble.fit_figures import FitFigures
-from bayeskit.models.ensemble.fitting import Extent, Learning, LeftOutScores
-from bayeskit.models.ensemble.forests import number_of_trees
-from bayeskit.models.ensemble.learnt_rows import LearntRows, block_columns, learnt_rows, plan_of, rows_of
+from bayeskit.models.ensemble.fitting import Extent, FitTables, Learning, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
     EnsembleParameters,
@@ -48,9 +44,12 @@ from bayeskit.models.ensemble.parameters import (
     memory_needed,
     unknown,
 )
-from bayeskit.models.ensemble.progress import Bar, check_progress
-from bayeskit.models.ensemble.structure_parts import from_parts, to_parts
+from bayeskit.models.ensemble.persistence import from_parts, to_parts
+from bayeskit.models.ensemble.structure import Structure
+from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, plan_of, rows_of, training_rows
+from bayeskit.models.ensemble.trees import number_of_trees
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.progress import Bar, check_progress
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
 from bayeskit.tally.leaves import Leaves
@@ -210,7 +209,7 @@ class BayesClassifier(Learner):
         return plan_of(schema)
 
     def _begin(self, tally: Tally) -> Self:
-        rows = learnt_rows(tally)
+        rows = training_rows(tally)
         extent = self._extent(TableSize.of_rows(rows), self.structure)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
@@ -222,8 +221,8 @@ class BayesClassifier(Learner):
         scores = LeftOutScores(rows, asked)
         ours, majority = scores.of(learning.log_proba), scores.of_majority()
 
-        def rows_of_fit(tally: Tally = tally) -> LearntRows:  # the tally of the fit, whatever becomes of the model's
-            return BayesClassifier._in_order(learnt_rows(tally), structure)
+        def rows_of_fit(tally: Tally = tally) -> TrainingRows:  # the tally of the fit, whatever becomes of the model's
+            return BayesClassifier._in_order(training_rows(tally), structure)
 
         def left_out(tally: Tally = tally) -> Table:
             naive = NaiveBayes(schema=tally.schema, n_threads=n_threads).fit_tally(tally)
@@ -236,7 +235,7 @@ class BayesClassifier(Learner):
             rows = rows_of_fit()
             return Table({"column": list(rows.codes), "importance": importance.of_columns(rows)})
 
-        self._figures = FitFigures(left_out, column_importance)
+        self._figures = FitTables(left_out, column_importance)
         if not self.keep_rows:
             self._figures.measured()
             tally = without_rows(tally, params, learning.leaf_counts)
@@ -271,7 +270,7 @@ class BayesClassifier(Learner):
         return made._recount(tally, self.structure_)
 
     @staticmethod
-    def _in_order(rows: LearntRows, structure: Structure) -> LearntRows:
+    def _in_order(rows: TrainingRows, structure: Structure) -> TrainingRows:
         """The rows with their columns as the structure has them."""
         if set(rows.codes) != set(structure.columns):
             raise SchemaMismatch(
@@ -287,7 +286,7 @@ class BayesClassifier(Learner):
 
     def _recount(self, tally: Tally, structure: Structure) -> Self:
         """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
-        rows = learnt_rows(tally)
+        rows = training_rows(tally)
         self._extent(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
             params = count(self._in_order(rows, structure), structure, self._threads(), tell)
@@ -344,14 +343,14 @@ class BayesClassifier(Learner):
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self._check_settings()
         structure, left_out, importance = from_parts(tally, state.header, state.arrays)
-        self._figures = FitFigures(left_out, importance)
+        self._figures = FitTables(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
         if self.keep_rows != (leaves is None):
             raise BadFile("a BayesClassifier holds its rows, or the counts of its leaves, as its settings say")
         if isinstance(leaves, Leaves):
             params = from_leaves(leaves, tally.class_counts, tally.classes, structure, self._threads())
             return self._settle(tally, params)
-        self._extent(TableSize.of_rows(learnt_rows(tally)), structure, memory_of_the_machine())
+        self._extent(TableSize.of_rows(training_rows(tally)), structure, memory_of_the_machine())
         return self._recount(tally, structure)
 
     # -- saying --------------------------------------------------------------------------------------

@@ -1,28 +1,23 @@
-"""The ensemble learns its structure, and tells how well it does on rows left out.
+"""Fit the structure of the ensemble, and measure it on rows left out.
 
 Formula: the counting ensemble: members, chains, forests, line, exponents, boosting, cap
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from bayeskit import kernels, logspace
+from bayeskit.data.table import Table
 from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
 from bayeskit.evaluate.leave_one_out import takes_class_along
 from bayeskit.evaluate.metrics import log_loss
-from bayeskit.models.ensemble.boosted_part import fit_boosting
-from bayeskit.models.ensemble.class_chains import Steps, draw_chains
-from bayeskit.models.ensemble.ensemble_structure import Structure
-from bayeskit.models.ensemble.forests import LeftOutForests, count_leaves, grow_forests, ready_leaves, total_leaves
-from bayeskit.models.ensemble.importance import ColumnImportance
-from bayeskit.models.ensemble.learnt_rows import LearntRows
-from bayeskit.models.ensemble.linear_part import MOST_CLASSES, LinearPart, fit_line
-from bayeskit.models.ensemble.members import PARENTS, Members, draw_members
+from bayeskit.models.ensemble.linear import MOST_CLASSES, LinearPart, fit_line
 from bayeskit.models.ensemble.parameters import (
     CHAINS_TOGETHER,
     MOST_FITTED,
@@ -35,9 +30,26 @@ from bayeskit.models.ensemble.parameters import (
     put_means,
     some_columns,
 )
-from bayeskit.models.ensemble.weighed_terms import WeighedTerms
+from bayeskit.models.ensemble.structure import (
+    PARENTS,
+    ChainSteps,
+    Members,
+    ScoreTerms,
+    Structure,
+    draw_chains,
+    draw_members,
+)
+from bayeskit.models.ensemble.training_rows import TrainingRows
+from bayeskit.models.ensemble.trees import (
+    LeftOutForests,
+    count_leaves,
+    fit_boosting,
+    grow_forests,
+    ready_leaves,
+    total_leaves,
+)
 from bayeskit.tally.coded_trees import CodedTrees
-from bayeskit.typing import Array, Floats, Ints, Singles
+from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
 SURER = 1.07  # than of rows left out, which only the trees judge that they have not grown
 MOST_TEMPERED = 4_000  # rows that a single number is fitted to
@@ -57,7 +69,7 @@ class Extent:
 class Learning:
     """One fit: rows, how much is learnt, and a structure that is held if there is one."""
 
-    rows: LearntRows
+    rows: TrainingRows
     extent: Extent
     rng: np.random.Generator
     n_threads: int
@@ -79,7 +91,7 @@ class Learning:
         """What is believed; afterwards ``log_proba`` of the asked rows left out, and what asks for ``importance``."""
         rows, n_columns, extent = self.rows, len(self.rows.columns), self.extent
         has_line = len(rows.classes) <= MOST_CLASSES if self.held is None else self.held.line is not None
-        at = WeighedTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)
+        at = ScoreTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)
         terms = np.empty((len(self.asked), len(rows.classes), at.size), dtype=np.float32)
         terms[:, :, -1] = self.log_prior
         members, factors, m = self._factors(terms)
@@ -90,7 +102,7 @@ class Learning:
         put_means(terms, at.of_forests, forest_means, temperatures[2:])
         exponents = self._weigh(terms, at)
         structure = self.held or Structure(
-            rows.codes, members.cuts, members.parents, m, Steps.of(chains), temperatures, exponents, trees, line
+            rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line
         )
         scores = terms.astype(np.float64) @ exponents
         if extent.light is None and (lighter := self._lighter(terms, at, scores)) is not None:
@@ -203,7 +215,7 @@ class Learning:
         fitted = [fit_temperature(mean[some], self.labels[some], weights) for mean in (*chain_means, *forest_means)]
         return tuple(fitted if chain_means else [1.0, 1.0, *fitted])
 
-    def _weigh(self, terms: Singles, at: WeighedTerms) -> Floats:
+    def _weigh(self, terms: Singles, at: ScoreTerms) -> Floats:
         """Exponents of all terms."""
         if self.held is not None:
             return self.held.exponents
@@ -216,10 +228,10 @@ class Learning:
         self.tell("exponents", 1, 1)
         return exponents
 
-    def _lighter(self, terms: Singles, at: WeighedTerms, scores: Floats) -> Floats | None:
+    def _lighter(self, terms: Singles, at: ScoreTerms, scores: Floats) -> Floats | None:
         """Exponents without columns and chains, where these lose no more than a standard error."""
         few = np.ascontiguousarray(terms[:, :, at.light])
-        light = WeighedTerms(0, 0, at.forests, at.line)
+        light = ScoreTerms(0, 0, at.forests, at.line)
         exponents = self._weigh(few, light)
         own = (np.arange(len(self.asked)), self.labels)
         worse = capped(scores, self.rows.n)[own] - capped(few.astype(np.float64) @ exponents, self.rows.n)[own]
@@ -254,13 +266,13 @@ def without_columns(structure: Structure, exponents: Floats) -> Structure:
         cuts=(),
         parents=np.zeros((0, n_columns, n_parents), dtype=np.int32),
         m=np.zeros((n_columns, 0, n_parents + 1)),
-        steps=Steps.of([]),
+        steps=ChainSteps.of([]),
         temperatures=(1.0, 1.0, *structure.temperatures[2:]),
         exponents=exponents,
     )
 
 
-def left_out_prior(rows: LearntRows, asked: Ints) -> Floats:
+def left_out_prior(rows: TrainingRows, asked: Ints) -> Floats:
     """ln P(class) of each asked row without itself (rows, classes)."""
     return logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO))
 
@@ -273,7 +285,7 @@ class LeftOutScores:
     where there are no others.
     """
 
-    rows: LearntRows
+    rows: TrainingRows
     asked: Ints
 
     def of(self, log_proba: Floats) -> tuple[float, float | None]:
@@ -299,3 +311,111 @@ class LeftOutScores:
         if len(stay):
             loss = log_loss(log_proba[stay, labels[stay]], None if weights is None else weights[stay])
         return float(np.average(guess == labels, weights=weights)), loss
+
+
+WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
+
+    structure: Structure
+    which: Ints  # of the learnt rows
+    terms: Singles  # (rows, classes, terms)
+    scores: Floats  # (rows, classes)
+    left_out: LeftOutForests | None  # without the totals of the nodes, which all rows are counted for
+    n_threads: int
+
+    @classmethod
+    def of(
+        cls,
+        structure: Structure,
+        asked: Ints,
+        terms: Singles,
+        scores: Floats,
+        left_out: LeftOutForests | None,
+        n_threads: int,
+    ) -> ColumnImportance:
+        """With as many of the asked rows as are walked for every column."""
+        step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
+        some = None
+        if left_out is not None:
+            some = replace(left_out.every(step), totals=np.zeros((0, scores.shape[1])))
+        return cls(structure, asked[::step], terms[::step].copy(), scores[::step].copy(), some, n_threads)
+
+    def of_columns(self, rows: TrainingRows) -> list[float]:
+        """Of each column, by how much rows left out are worse where its factor, trees, line and boosting lack it."""
+        structure, left_out, scores = self.structure, self.left_out, self.scores
+        at, exponents, trees = structure.terms, structure.exponents, structure.trees
+        some, own = self.terms.astype(np.float64), rows.labels[self.which]
+        weights = None if rows.weights is None else rows.weights[self.which]
+        each, forests, known = np.arange(len(own)), at.of_forests, np.zeros_like(scores)
+        cells = {name: cells[self.which] for name, cells in rows.cells.items()}
+        if left_out is not None and trees is not None:
+            codes = trees.codes(rows.cells, trees.tables(rows.codes), self.n_threads)
+            counts = count_leaves(trees, codes, rows, self.n_threads)
+            left_out = replace(left_out, totals=total_leaves(trees, counts, self.n_threads))
+            known = self._as_of_new_rows(rows, cells, left_out.codes)
+        with_it, rises = capped(scores, rows.n)[each, own], []
+        for i, name in enumerate(rows.codes):
+            lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
+            if left_out is not None:
+                lacking = left_out.every(1, name)
+                if at.forests:
+                    told = some[:, :, forests].copy()
+                    put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
+                    lost = lost + (some[:, :, forests] - told) @ exponents[forests]
+                gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
+                lost = lost + known - self._as_of_new_rows(rows, {**cells, **gone}, lacking.codes)
+            worse = with_it - capped(scores - lost, rows.n)[each, own]
+            rises.append(float(np.average(worse, weights=weights)))
+        return rises
+
+    def _as_of_new_rows(self, rows: TrainingRows, cells: dict[str, Any], codes: Bytes) -> Floats:
+        """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
+        structure, told = self.structure, np.zeros((len(codes), len(rows.classes)))
+        if structure.line is not None and structure.trees is not None:
+            log_prior = logspace.log(prior_of(rows))
+            shares = structure.line.log_shares(cells, codes, structure.trees, rows.classes, log_prior, self.n_threads)
+            told += structure.exponents[-2] * shares
+        if structure.boosting is not None:
+            told += structure.boosting.scores(codes, rows.classes, self.n_threads)
+        return told
+
+
+Figure = Table | Callable[[], Table]
+
+
+class FitTables:
+    """Two tables, or what will measure them.
+
+    >>> figures = FitTables(lambda: Table({"model": ["majority"]}), Table({"column": ["sky"]}))
+    >>> figures.left_out["model"], figures.left_out is figures.left_out
+    (['majority'], True)
+    """
+
+    def __init__(self, left_out: Figure, importance: Figure) -> None:
+        self._left_out, self._importance = left_out, importance
+
+    @property
+    def left_out(self) -> Table:
+        """Accuracy and log loss of rows left out."""
+        if not isinstance(self._left_out, Table):
+            self._left_out = self._left_out()
+        return self._left_out
+
+    @property
+    def importance(self) -> Table:
+        """Of each column."""
+        if not isinstance(self._importance, Table):
+            self._importance = self._importance()
+        return self._importance
+
+    def measured(self) -> Self:
+        """The same, with nothing left to measure: the rows of the fit are no longer needed."""
+        _ = self.left_out, self.importance
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self.measured())

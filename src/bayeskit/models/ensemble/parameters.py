@@ -1,4 +1,4 @@
-"""The counts of the ensemble, and what it says of new rows with them.
+"""The counts of the ensemble, and the scores of new rows.
 
 Formula: the counting ensemble: members, chains, forests, line, exponents, boosting, cap
 """
@@ -16,11 +16,10 @@ from bayeskit import kernels, logspace
 from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
-from bayeskit.models.ensemble.boosted_part import FOLDS as BOOSTED_FOLDS
-from bayeskit.models.ensemble.ensemble_structure import Structure
-from bayeskit.models.ensemble.forests import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
-from bayeskit.models.ensemble.learnt_rows import LearntRows, check_range
-from bayeskit.models.ensemble.members import Members
+from bayeskit.models.ensemble.structure import Members, Structure
+from bayeskit.models.ensemble.training_rows import TrainingRows, check_range
+from bayeskit.models.ensemble.trees import FOLDS as BOOSTED_FOLDS
+from bayeskit.models.ensemble.trees import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
@@ -64,7 +63,7 @@ class EnsembleParameters:
         return [] if self.structure.trees is None else self.structure.trees.tables(self.codes)
 
 
-def prior_of(rows: LearntRows) -> Floats:
+def prior_of(rows: TrainingRows) -> Floats:
     """P(class) = (n_y + 1) / (n + C)."""
     return smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes))
 
@@ -80,7 +79,7 @@ def coded_sizes(codes: Mapping[str, ColumnCodes]) -> Ints:
     return np.array([how.size for how in codes.values()], dtype=np.int64)
 
 
-def count(rows: LearntRows, structure: Structure, n_threads: int, tell: Tell) -> EnsembleParameters:
+def count(rows: TrainingRows, structure: Structure, n_threads: int, tell: Tell) -> EnsembleParameters:
     """The counts of rows in the contexts of a structure that is known."""
     n_classes, nobody = len(rows.classes), np.zeros(0, dtype=np.int64)
     members, prior = structure.members(rows.codes), prior_of(rows)
@@ -213,7 +212,7 @@ class TableSize(NamedTuple):
     most_values: int  # of a column of categories
 
     @classmethod
-    def of_rows(cls, rows: LearntRows) -> TableSize:
+    def of_rows(cls, rows: TrainingRows) -> TableSize:
         """Of rows as they are coded."""
         sizes = [codes.size for codes in rows.codes.values()]
         return cls(len(rows.labels), len(rows.columns), len(rows.classes), max(sizes, default=0))

@@ -1,4 +1,4 @@
-"""Documents: a classifier by recipes, and what counts words for other models."""
+"""Text models: TextClassifier with its recipes, and TokenCounter."""
 
 import lazy_loader
 

@@ -1,14 +1,16 @@
-"""best: weighted evidence as the starting point of a logistic regression on tf-idf words, pooled on folds.
+"""Recipes "best" and "auto".
 
-The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence` and of
-:mod:`bayeskit.estimate.words.linear_half`. Both halves are sums over the words of a document, and so is their pool.
+"best" pools two scores on folds: weighted evidence, and a logistic regression on tf-idf words that is fitted with the
+evidence as offset. The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence` and
+:mod:`bayeskit.estimate.words.logistic`. Both scores are sums over the words of a document, and so is their pool.
+
+"auto" chooses between "best" and weighted evidence by the number of documents and classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,32 +25,144 @@ from bayeskit.data.text.tokens import TokenRows, cut_of
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.words import linear_half, weighted_evidence
+from bayeskit.estimate.words import logistic, weighted_evidence
+from bayeskit.estimate.words.logistic import LinearDocuments, LinearFit
 from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
+from bayeskit.estimate.words.weights import document_parts, smooth_idf
 from bayeskit.export.scoring_form import WordShares, WordsTerm
-from bayeskit.models.text.candidate_words import Reading, Trying
-from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import LabelledDocuments, has_space
-from bayeskit.models.text.recipe import LEAVING_OUT, Recipe, Settings, Training
-from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.two_halves import GAIN, SAMPLE, Halves, evidence_candidates, fit_halves
-from bayeskit.models.text.weighted import EvidenceParameters, WeightedEvidence
-from bayeskit.models.text.word_choice import has_many_runs, limits_of
+from bayeskit.models.text.bounded_fit import (
+    BoundedReader,
+    DocumentReading,
+    WordLimits,
+    has_many_character_ngrams,
+)
+from bayeskit.models.text.documents import (
+    LabeledDocuments,
+    add_by_class,
+    document_frequency,
+    is_character_ngram,
+    is_ngram,
+)
+from bayeskit.models.text.recipe import Recipe, TextParameters, TrainingSource, check_weight, check_weights
+from bayeskit.models.text.weighted_evidence import EvidenceParameters, WeightedEvidence, candidate_table
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
-from bayeskit.typing import Array, Floats, Singles
+from bayeskit.typing import Array, Floats, Ints, Singles
 
+# Below 500 documents weighted evidence alone predicts as well; "best" was not measured above 300 classes.
+LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
 SEED = 0
-AUTOMATIC, CHARACTERS = "auto", (3, 5)  # runs of characters that are tried where their number is left open
-BETTER = 0.99  # richer features are read where they bring the loss on folds below this part of it
-RICHEST = 1 << 26  # words times classes up to which richer features are tried: six tables of half a GB
-WEIGHTED = WeightedEvidence("weighted")
+# The evidence has few weights: more documents than this change them little.
+EVIDENCE_SAMPLE = 5_000
+# Exponents g of the length correction that are tried.
+LENGTH_CORRECTIONS = (1.0, 0.5)
+# Pairs of words cost memory and time: they must lower the loss of the evidence by a tenth, or the pooled loss on folds
+# by a hundredth.
+EVIDENCE_GAIN, POOLED_GAIN = 0.9, 0.99
+# As many folds as hold out so many documents: more would not make the two pool weights more exact.
+FOLDS, HELD_OUT = 3, 4_000
+# Shares of the evidence that are tried as offset of the regression.
+OFFSETS = (1.0, 0.5)
+# Lengths of n-grams that are tried, relative to :data:`logistic.RUNS`.
+STRETCHES = (1.0, 1.4)
+# Offsets and stretches are tried up to this number of cells times classes: above it the first ones are nearly as good.
+FEW_CELLS = 1 << 21
+# Factor on the idf of character n-grams, which repeat what the words already say.
+CHARACTER_IDF = 0.4
+# Character n-grams that characters="auto" tries.
+AUTOMATIC, CHARACTERS = "auto", (3, 5)
+# Words times classes up to which more features are tried: six tables of half a GB.
+LARGEST_TRIED = 1 << 26
+
+
+# -- fitting both parts ----------------------------------------------------------------------------------
+
+
+class PooledFit(NamedTuple):
+    """A fitted linear part: idf (words,), table W (words, classes), constant, shares v₁ and v₂, log loss on folds."""
+
+    idf: Floats
+    table: Singles
+    constant: Floats
+    shares: tuple[float, float]
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class _PooledFitting:
+    """Fit the linear part over the leave-one-out scores of the evidence, and pool both on folds."""
+
+    reading: DocumentReading
+    weights: EvidenceWeights
+    order: Ints
+    n_threads: int
+
+    def fit(self) -> PooledFit:
+        """Return the fit with the least log loss on folds, of several offsets and stretches if documents are few."""
+        d, rows = self.reading.documents, self.reading.rows
+        several = is_ngram(rows.words)
+        idf = smooth_idf(d.documents, float(self.reading.class_counts.sum()))
+        if self.reading.tokenizer.characters is not None:
+            idf = np.where(is_character_ngram(rows.words), CHARACTER_IDF * idf, idf)
+        x = np.empty(len(rows.ids), np.float32)
+        for some, cells in document_parts(rows.indptr):
+            indptr = rows.indptr[some.start : some.stop + 1] - cells.start
+            marked = several if several.any() else None
+            x[cells] = logistic.values(rows.counts[cells], rows.ids[cells], indptr, idf, marked)
+        linear = LinearDocuments(
+            rows.indptr, rows.ids.view(np.uint32), x, d.labels.astype(np.uint32),
+            logistic.costs(d.importance), len(rows.words), len(d.classes),
+        )  # fmt: skip
+        scores = weighted_evidence.left_out_scores(d, self.weights, None, self.n_threads)
+        few = len(rows.ids) * len(d.classes) <= FEW_CELLS
+        found: list[PooledFit] = []
+        for stretch in STRETCHES if few and several.any() else STRETCHES[:1]:
+            longer = np.where(several, np.float32(stretch), np.float32(1))
+            stretched = replace(linear, values=linear.values * longer[linear.ids]) if stretch != 1 else linear
+            for offset in OFFSETS if few else OFFSETS[:1]:
+                fit = stretched.fit(offset * scores, self.order, stretched.start())
+                held_out, counted, fitted = self._fold_scores(stretched, fit, offset)
+                pooled = logistic.pool(counted, fitted, d.labels[held_out], d.importance[held_out], self.n_threads)
+                table = fit.by_class(fit.table)
+                table[:-1] *= longer[:, None]
+                found.append(PooledFit(idf, table[:-1].astype(np.float32), table[-1], pooled[:2], pooled[2]))
+        return min(found, key=lambda fit: fit.log_loss)
+
+    def _fold_scores(self, linear: LinearDocuments, fit: LinearFit, offset: float) -> tuple[Ints, Floats, Floats]:
+        """Return (documents, scores by the evidence, scores by the linear part), fitted without the fold."""
+        n = len(self.order)
+        n_folds = min(FOLDS, n, -(-FOLDS * HELD_OUT // n))
+        parts = [self._score_fold(linear, fit, offset, np.sort(self.order[f::FOLDS])) for f in range(n_folds)]
+        held_out, counted, fitted = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return held_out, counted, fitted
+
+    def _score_fold(
+        self, linear: LinearDocuments, fit: LinearFit, offset: float, held_out: Ints
+    ) -> tuple[Ints, Floats, Floats]:
+        d, rows = self.reading.documents, self.reading.rows
+        is_out = np.zeros(len(self.order), dtype=bool)
+        is_out[held_out] = True
+        weight_out = np.where(is_out, d.importance, 0.0)
+        removed = add_by_class(rows, d.mass, d.labels, weight_out, np.zeros_like(d.class_mass))
+        rest = replace(
+            d,
+            class_mass=np.maximum(d.class_mass - removed, 0.0),
+            documents=np.maximum(d.documents - document_frequency(rows, weight_out), 0.0),
+        )
+        del removed
+        scores = weighted_evidence.left_out_scores(rest, self.weights, is_out, self.n_threads)
+        documents = linear.matrix(held_out)
+        fitted = linear.fit(offset * scores, self.order[~is_out[self.order]], fit.without(documents, held_out))
+        return held_out, scores[held_out], fitted.scores(documents)
+
+
+# -- parameters ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LinearWeights:
-    """What the linear half holds: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
+    """The fitted linear part: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
 
     words: Words
     idf: Floats
@@ -57,87 +171,87 @@ class LinearWeights:
     log_prior: Floats
     classes: tuple[Value, ...]
     shares: tuple[float, float]
-    """How much of the score is the evidence, and how much the linear half."""
+    """The factors of the evidence and of the linear part in the score."""
     log_loss: float
-    """Of both, on folds of the training documents."""
+    """The log loss of the pooled scores on folds of the training documents."""
     tried: tuple[tuple[str, float], ...] = ()
-    """What else was read, and the log loss of both halves on the same folds."""
+    """The kinds of features that were tried, and the log loss of each on the same folds."""
     n_drawn: int | None = None
-    """How many documents it has learnt from, drawn at random, where all would take too much memory; None: all."""
+    """The number of sampled documents if all would take too much memory; None if all were used."""
 
-    def packed(self) -> npt.NDArray[np.uint32]:
-        """The table for a file: the bits of its floats; of two classes the second alone, which is minus the first."""
+    def pack(self) -> npt.NDArray[np.uint32]:
+        """Return the table for a file as the bits of its floats; of two classes only the second, minus the first."""
         kept = self.table[:, 1:] if len(self.classes) == 2 else self.table
         return np.ascontiguousarray(kept).view(np.uint32)
 
     @staticmethod
-    def unpacked(bits: Array, n_classes: int) -> Singles:
-        """The table (words, classes) that :meth:`packed` wrote."""
+    def unpack(bits: Array, n_classes: int) -> Singles:
+        """Restore the table (words, classes) that :meth:`pack` wrote."""
         if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
-            raise BadFile("the weights of the linear half do not fit their classes")
+            raise BadFile("the weights of the linear part do not fit their classes")
         table = bits.view(np.float32)
-        check_numbers(table)
+        check_weights(table)
         return np.concatenate([-table, table], axis=1) if n_classes == 2 else table
 
 
 @dataclass(frozen=True)
-class PooledParameters(Parameters):
-    """score_c = ln P(c) + held_c + v₁ u^−g Σ [(1 + ln tf) A + ln(tf) T] + v₂ Σ x W.
+class PooledParameters(TextParameters):
+    """Parameters of score_c = ln P(c) + offset_c + v₁ u^−g Σ [(1 + ln tf) A + ln(tf) T] + v₂ Σ x W.
 
-    ``pooled`` (words, 2 + 3 classes) has a row for each word, as the kernel reads it: whether it is a run, its idf,
-    v₁ A, v₂ idf W (of a run times the length of runs) and v₁ T.
+    ``pooled`` (words, 2 + 3 classes) has a row for each word, as the kernel reads it: 1 for an n-gram, its idf, v₁ A,
+    v₂ idf W (of an n-gram times the length of n-grams) and v₁ T.
     """
 
     log_prior: Floats
     vocabulary: Words
-    held: Floats
+    offset: Floats
     g: float
     pooled: Floats
 
     @classmethod
     def of(
-        cls, counted: EvidenceParameters, share: float, held: Floats, idf: Floats, weights: Floats
+        cls, counted: EvidenceParameters, share: float, offset: Floats, idf: Floats, weights: Floats
     ) -> PooledParameters:
-        """Both halves; ``share`` is v₁, ``held`` is (classes,), and ``weights`` are v₂ W (words, classes)."""
+        """Pool both parts; ``share`` is v₁, ``offset`` is (classes,), and ``weights`` are v₂ W (words, classes)."""
         k = len(counted.log_prior)
-        runs = has_space(counted.vocabulary)
+        several = is_ngram(counted.vocabulary)
         pooled = np.empty((len(idf), 2 + 3 * k))
-        pooled[:, 0], pooled[:, 1] = runs, idf
+        pooled[:, 0], pooled[:, 1] = several, idf
         np.multiply(share, counted.tables[0], out=pooled[:, 2 : 2 + k])
-        np.multiply((np.where(runs, linear_half.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
+        np.multiply((np.where(several, logistic.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
         np.multiply(share, counted.tables[1], out=pooled[:, -k:])
-        return cls(counted.log_prior, counted.vocabulary, held, counted.g, pooled)
+        return cls(counted.log_prior, counted.vocabulary, offset, counted.g, pooled)
 
     @property
     def constant(self) -> Floats:
-        """What words are added to."""
-        return np.asarray(self.log_prior + self.held)
+        """Scores of a document before its words are added (classes,)."""
+        return np.asarray(self.log_prior + self.offset)
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats]:
-        """v₁ A, v₂ idf W and v₁ T (words, classes)."""
+        """The tables v₁ A, v₂ idf W and v₁ T (words, classes)."""
         k = len(self.log_prior)
         return self.pooled[:, 2 : 2 + k], self.pooled[:, 2 + k : -k], self.pooled[:, -k:]
 
     @property
     def table(self) -> Floats:
-        """What a word says by being the only one of its kind in a document."""
-        said, fitted, _ = self.tables
+        """Weight of a word that is the only one of its kind in a document (words, classes)."""
+        evidence, linear, _ = self.tables
         idf = self.pooled[:, 1:2]
-        return said + np.divide(fitted, idf, out=np.zeros(fitted.shape), where=idf > 0)
+        return np.asarray(evidence + np.divide(linear, idf, out=np.zeros(linear.shape), where=idf > 0))
 
-    def without_words(self, rows: TokenRows) -> Floats:
-        """The scores before any word (documents, classes): the prior, and where there are words the constants."""
+    def scores_without_words(self, rows: TokenRows) -> Floats:
+        """Return the prior, plus the constants if the document has words (documents, classes)."""
         return np.where((np.diff(rows.indptr) == 0)[:, None], self.log_prior, self.constant)
 
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
-        """(documents, classes)"""
+        """Compute the scores of documents (documents, classes)."""
         return kernels.score_words(
             rows.indptr, rows.ids, rows.counts, self.pooled, self.g, self.log_prior, self.constant, n_threads
         )
 
     def text_scores(self, texts: Documents, tokenizer: Tokenizer, n_threads: int) -> Floats | None:
-        """The same in one pass over the text."""
+        """Compute the scores in one pass over the text; None if the tokenizer is not native."""
         if (cut := cut_of(tokenizer, texts)) is None:
             return None
         return kernels.score_documents(
@@ -146,127 +260,127 @@ class PooledParameters(Parameters):
         )  # fmt: skip
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
-        """The evidence of words and of their repetition, and what the linear half adds by their share of the length."""
-        said, fitted, repeated = self.tables
-        shares = WordShares(self.pooled[:, 1], self.pooled[:, 0] != 0, fitted)
+        """Export the evidence of words and repetitions, and the linear part by the word's share of the length."""
+        evidence, linear, repeated = self.tables
+        shares = WordShares(self.pooled[:, 1], self.pooled[:, 0] != 0, linear)
         words = tuple(self.vocabulary.tolist())
-        return self.log_prior, WordsTerm(name, words, said, False, repeated, float(self.g), self.held, shares)
+        return self.log_prior, WordsTerm(name, words, evidence, False, repeated, float(self.g), self.offset, shares)
 
-    def parts(self, rows: TokenRows) -> Floats:
-        """What each cell adds to the score (cells, classes)."""
-        return np.asarray(sum(self.halves(rows)))
+    def contributions(self, rows: TokenRows) -> Floats:
+        """Compute the addend of each cell to the score (cells, classes)."""
+        return np.asarray(sum(self.contribution_parts(rows)))
 
-    def halves(self, rows: TokenRows) -> tuple[Floats, ...]:
-        """What the counts say by each cell, and what the linear half adds (cells, classes)."""
-        said, fitted, repeated = self.tables
-        words = EvidenceParameters(self.log_prior, self.vocabulary, self.held, (said, repeated), self.g)
-        runs, idf = self.pooled[rows.ids, 0] != 0, self.pooled[rows.ids, 1]
-        shares = linear_half.shares(rows.counts, idf, runs, rows.indptr)
-        return words.parts(rows), np.asarray(shares[:, None] * fitted[rows.ids])
+    def contribution_parts(self, rows: TokenRows) -> tuple[Floats, ...]:
+        """Split the contributions into evidence and linear part (cells, classes)."""
+        evidence, linear, repeated = self.tables
+        words = EvidenceParameters(self.log_prior, self.vocabulary, self.offset, (evidence, repeated), self.g)
+        several, idf = self.pooled[rows.ids, 0] != 0, self.pooled[rows.ids, 1]
+        shares = logistic.shares(rows.counts, idf, several, rows.indptr)
+        return words.contributions(rows), np.asarray(shares[:, None] * linear[rows.ids])
+
+
+# -- recipes ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Best(Recipe):
-    """``evidence`` and ``linear`` are the halves; nothing is there before a fit, and no linear half of one class."""
+    """Weighted evidence pooled with a linear part; ``linear`` is None before the fit and for a single class."""
 
-    evidence: WeightedEvidence = WEIGHTED
+    evidence: WeightedEvidence = WeightedEvidence("weighted")  # noqa: RUF009
     linear: LinearWeights | None = None
     name = "best"
-    pattern = "words_and_punctuation"
-    plain_counts = False
-    weights_by_em = True
+    default_pattern = "words_and_punctuation"
+    counts_words = False
+    learns_by_weighted_em = True
 
     @property
     def weights(self) -> EvidenceWeights | None:
-        """Those of the evidence."""
+        """The weights of the evidence."""
         return self.evidence.weights
 
     @property
     def candidates(self) -> Table | None:
-        """What was tried for the evidence."""
+        """The candidates that were tried for the evidence."""
         return self.evidence.candidates
 
-    @property
-    def absent(self) -> Mapping[str, str]:
-        """Leave-one-out: the linear half has seen every document."""
-        why = "its linear half has learnt from every document, and has no closed form without one: cross-validate"
-        return {**super().absent, **dict.fromkeys(LEAVING_OUT, why)}
+    def check_settings(self, settings: Any) -> None:
+        """Refuse a smoothing that is not one positive number or None."""
+        self.evidence.check_settings(settings)
 
-    def check(self, settings: Settings) -> None:
-        """The smoothing is one number, or 1."""
-        self.evidence.check(settings)
+    # -- fitting -------------------------------------------------------------------------------------
 
-    # -- learning ------------------------------------------------------------------------------------
-
-    def learn(self, training: Training) -> tuple[Recipe, Tally]:
-        """Both halves; runs of two words are read where the evidence gains enough by them."""
-        settings, read = training.settings, training.read()
+    def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
+        """Fit both parts on words, and on n-grams of words and characters if they lower the loss enough."""
+        settings, read = training.settings, training.documents
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
-        tokenizer = settings.tokenizer(None, self.pattern)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
-        chosen: tuple[Reading, EvidenceWeights, Halves | None] | None = None
+        chosen: tuple[DocumentReading, EvidenceWeights, PooledFit | None] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
-        by_features: list[tuple[str, float]] = []
-        trying = Trying(
-            read, self._tries(settings, tokenizer, read, n_threads), limits_of(settings), self._masses,
-            settings.memory_limit, n_threads, SAMPLE,
-        )  # fmt: skip
-        for reading in trying.readings():
+        tried_features: list[tuple[str, float]] = []
+        reader = BoundedReader(
+            read,
+            self._tokenizers(settings, read, n_threads),
+            WordLimits.of(settings),
+            settings.memory_limit,
+            n_threads,
+            n_sampled=EVIDENCE_SAMPLE,
+        )
+        for reading in reader.readings(self._evidence_for):
             n_held, tokenizer = len(reading.documents.labels), reading.tokenizer
             if chosen is None:
-                sample, order = np.sort(rng.permutation(n_held)[:SAMPLE]), rng.permutation(n_held)
-            elif len(reading.rows.words) * len(read.classes) > RICHEST:
+                sample, order = np.sort(rng.permutation(n_held)[:EVIDENCE_SAMPLE]), rng.permutation(n_held)
+            elif len(reading.rows.words) * len(read.classes) > LARGEST_TRIED:
                 break
-            candidates = evidence_candidates(reading, a, n_threads, sample)
+            sampled = reading.documents.take(sample)
+            candidates = weighted_evidence.fit_weights(sampled, (a,), LENGTH_CORRECTIONS, n_threads)
             weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
             tried += [(f"{tokenizer.ngrams}" + " and characters" * bool(tokenizer.characters), c) for c in candidates]
-            halves = fit_halves(reading, weights, order, n_threads) if on_folds else None
-            if halves is not None:
-                by_features.append((reading.features, halves.log_loss))
-            if chosen is None or _is_better(weights, halves, *chosen[1:]):
-                chosen = (reading, weights, halves)
-        assert chosen is not None  # there is a try at least
-        reading, weights, halves = chosen
+            pooled = _PooledFitting(reading, weights, order, n_threads).fit() if on_folds else None
+            if pooled is not None:
+                tried_features.append((reading.features, pooled.log_loss))
+            if chosen is None or _is_better(weights, pooled, *chosen[1:]):
+                chosen = (reading, weights, pooled)
+        assert chosen is not None
+        reading, weights, pooled = chosen
         d, tokenizer = reading.documents, reading.tokenizer
         tally = reading.tally(replace(training.schema, columns={COLUMN: Text(tokenizer)}), read)
-        listed = WeightedEvidence.listed(tried)
-        evidence = replace(self._masses(tokenizer), weights=weights, candidates=listed)
+        evidence = replace(self._evidence_for(tokenizer), weights=weights, candidates=candidate_table(tried))
         if len(read.classes) < 2:
             return replace(self, evidence=evidence), tally
-        halves = halves or fit_halves(reading, weights, order, n_threads)
+        pooled = pooled or _PooledFitting(reading, weights, order, n_threads).fit()
         linear = LinearWeights(
-            reading.rows.words, halves.idf, halves.table, halves.constant, d.log_prior, d.classes, halves.shares,
-            halves.log_loss, tuple(by_features), len(d.labels) if reading.is_drawn else None,
+            reading.rows.words, pooled.idf, pooled.table, pooled.constant, d.log_prior, d.classes, pooled.shares,
+            pooled.log_loss, tuple(tried_features), len(d.labels) if reading.is_sample else None,
         )  # fmt: skip
         return replace(self, evidence=evidence, linear=linear), tally
 
-    def _masses(self, tokenizer: Tokenizer) -> WeightedEvidence:
-        return replace(self.evidence, runs_are_silent=tokenizer.characters is not None)
+    def _evidence_for(self, tokenizer: Tokenizer) -> WeightedEvidence:
+        """Return the evidence part, which ignores character n-grams."""
+        return replace(self.evidence, ignore_characters=tokenizer.characters is not None)
 
-    def _tries(
-        self, settings: Settings, tokenizer: Tokenizer, read: LabelledDocuments, n_threads: int
-    ) -> list[Tokenizer]:
-        """What is read: words, pairs of them, and on wish runs of characters, where their memory is bounded."""
+    def _tokenizers(self, settings: Any, read: LabeledDocuments, n_threads: int) -> list[Tokenizer]:
+        """List the tokenizers to try: words, pairs, and character n-grams if asked for and not too many."""
+        tokenizer = settings.tokenizer(None, self.default_pattern)
         tries = [tokenizer] if settings.ngrams else [replace(tokenizer, ngrams=n) for n in ((1, 1), (1, 2))]
         if settings.characters == AUTOMATIC and tokenizer.pattern in PATTERNS[:3]:
             richest = replace(tries[-1], characters=CHARACTERS)
-            if not has_many_runs(read, richest, n_threads):
+            if not has_many_character_ngrams(read, richest, n_threads):
                 tries.append(richest)
         return tries
 
-    def count(self, training: Training) -> Tally:
-        """The tally of more documents: what moves is the evidence."""
-        return self.evidence.count(training)
+    def count_more(self, training: TrainingSource) -> Tally:
+        """Count further documents; only the evidence changes by them."""
+        return self.evidence.count_more(training)
 
     def values(self, rows: TokenRows) -> Floats:
-        """The mass of each cell."""
+        """Compute the mass of each cell (cells,)."""
         return self.evidence.values(rows)
 
-    # -- believing -----------------------------------------------------------------------------------
+    # -- estimates -----------------------------------------------------------------------------------
 
-    def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
-        """What the masses say by now, and the linear half as it was fitted; a word or class that is new has none."""
+    def estimate(self, tally: Tally, log_prior: Floats, settings: Any) -> TextParameters:
+        """Pool the evidence of the current masses with the fitted linear part, which has no new words and classes."""
         if self.weights is None:
             raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit, or another recipe on counts')
         counted = self.evidence.estimate(tally, log_prior, settings)
@@ -277,21 +391,21 @@ class Best(Recipe):
             return counted
         first, second = linear.shares
         at = np.array([linear.classes.index(c) if c in linear.classes else len(linear.classes) for c in tally.classes])
-        held = (first - 1.0) * np.append(linear.log_prior, 0.0)[at]
-        held = held + first * counted.bias + second * np.append(linear.constant, 0.0)[at]
+        offset = (first - 1.0) * np.append(linear.log_prior, 0.0)[at]
+        offset = offset + first * counted.bias + second * np.append(linear.constant, 0.0)[at]
         where = np.asarray(linear.words.index.find(words.data, words.offsets))
         known = where >= 0
         idf, weights = np.zeros(len(words)), np.zeros((len(words), k))
         idf[known] = linear.idf[where[known]]
         old = at < len(linear.classes)
         weights[np.ix_(known, old)] = second * linear.table[where[known]][:, at[old]]
-        return PooledParameters.of(counted, first, held, idf, weights)
+        return PooledParameters.of(counted, first, offset, idf, weights)
 
-    # -- storage -------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
-    def state(self) -> State | None:
-        """The weights of both halves."""
-        of_evidence = self.evidence.state()
+    def to_state(self) -> State | None:
+        """Return the weights of both parts."""
+        of_evidence = self.evidence.to_state()
         assert of_evidence is not None
         header: dict[str, Any] = {"evidence": of_evidence.header}
         arrays = list(of_evidence.arrays)
@@ -300,33 +414,33 @@ class Best(Recipe):
             header |= {"shares": list(w.shares), "log_loss": w.log_loss, "linear_classes": list(w.classes)}
             header |= {"features": [list(pair) for pair in w.tried]} if w.tried else {}
             header |= {} if w.n_drawn is None else {"drawn": w.n_drawn}
-            arrays += [w.words.data, w.words.offsets, w.idf, w.packed(), w.constant, w.log_prior]
+            arrays += [w.words.data, w.words.offsets, w.idf, w.pack(), w.constant, w.log_prior]
         return State(header, arrays)
 
     def from_state(self, state: State | None, tally: Tally) -> Self:
-        """Weights of both halves that fit together."""
+        """Restore weights of both parts that fit together."""
         if state is None or len(state.arrays) not in (3, 9):
             raise BadFile(f"a model of recipe {self.name!r} holds weights beside counts")
         role = tally.schema.columns[COLUMN]
-        silent = isinstance(role, Text) and role.tokenizer.characters is not None
+        has_characters = isinstance(role, Text) and role.tokenizer.characters is not None
         evidence = self.evidence.from_state(State(state.header["evidence"], state.arrays[:3]), tally)
-        evidence = replace(evidence, runs_are_silent=silent)
+        evidence = replace(evidence, ignore_characters=has_characters)
         if len(state.arrays) == 3:
             return replace(self, evidence=evidence)
         data, offsets, idf, bits, constant, log_prior = state.arrays[3:]
         words, classes = Words.checked(data, offsets), tuple(state.header["linear_classes"])
-        first, second = (finite(share) for share in state.header["shares"])
+        first, second = (check_weight(share) for share in state.header["shares"])
         k = len(classes)
-        table = LinearWeights.unpacked(bits, k)
+        table = LinearWeights.unpack(bits, k)
         fits = (
             idf.shape == (len(words),) and table.shape == (len(words), k) and constant.shape == log_prior.shape == (k,)
         )
         if not fits or k < 2 or len(set(classes)) < k or (idf < 0).any():
-            raise BadFile("the weights of the linear half do not fit together")
+            raise BadFile("the weights of the linear part do not fit together")
         for array in (idf, constant, log_prior):
-            check_numbers(array)
-        loss = finite(state.header["log_loss"])
-        tried = tuple((_features(name), finite(lost)) for name, lost in state.header.get("features", ()))
+            check_weights(array)
+        loss = check_weight(state.header["log_loss"])
+        tried = tuple((_check_features(name), check_weight(lost)) for name, lost in state.header.get("features", ()))
         n_drawn = state.header.get("drawn")
         if n_drawn is not None and (type(n_drawn) is not int or n_drawn < 1):
             raise BadFile(f"{n_drawn!r} is no number of documents")
@@ -335,18 +449,40 @@ class Best(Recipe):
 
 
 def _is_better(
-    weights: EvidenceWeights, halves: Halves | None, before: EvidenceWeights, halves_before: Halves | None
+    weights: EvidenceWeights, pooled: PooledFit | None, before: EvidenceWeights, pooled_before: PooledFit | None
 ) -> bool:
-    """Whether richer features bring enough: on folds of both halves, or else by leave-one-out of the evidence."""
-    if halves is None or halves_before is None:
-        return weights.log_loss < GAIN * before.log_loss
-    return halves.log_loss < BETTER * halves_before.log_loss
+    """Whether more features lower the loss enough: on folds of both parts, else by leave-one-out of the evidence."""
+    if pooled is None or pooled_before is None:
+        return weights.log_loss < EVIDENCE_GAIN * before.log_loss
+    return pooled.log_loss < POOLED_GAIN * pooled_before.log_loss
 
 
-def _features(name: Any) -> str:
+def _check_features(name: Any) -> str:
     if not isinstance(name, str):
         raise BadFile(f"{name!r} names no features")
     return name
 
 
-BEST: Best = Best()
+class AutomaticRecipe(Recipe):
+    """Choose "best" or weighted evidence when the documents are read; the fitted recipe is the chosen one."""
+
+    name = "auto"
+    counts_words = False
+    learns_by_weighted_em = True
+    best = Best()
+    evidence = WeightedEvidence("weighted", ngram_candidates=((1, 1), (1, 2)))
+
+    def check_settings(self, settings: Any) -> None:
+        """Refuse settings that one of the two does not support."""
+        self.evidence.check_settings(settings)
+
+    def estimate(self, tally: Tally, log_prior: Floats, settings: Any) -> TextParameters:
+        """Refuse: counts alone do not determine the choice."""
+        raise BayesError(f'recipe="{self.name}" looks at documents to choose: call fit, or another recipe on counts')
+
+    def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
+        """Choose a recipe and fit it."""
+        read = training.documents
+        is_large = len(read.labels) >= LEAST_DOCUMENTS and 2 <= len(read.classes) <= MOST_CLASSES
+        chosen: Recipe = self.best if is_large else self.evidence
+        return chosen.fit(training)

@@ -1,81 +1,182 @@
-"""TextClassifier: raw documents in, classes and probabilities out, by any of the naive Bayes recipes for text."""
+"""TextClassifier: classes and probabilities of raw documents, by any of the naive Bayes recipes for text."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.schema import Schema, Text
-from bayeskit.data.source import Source, in_one_state
-from bayeskit.data.text.folders import COLUMN
+from bayeskit.data.block import Block
+from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.probability_table import table_by_class
+from bayeskit.data.schema import Schema, Target, Text
+from bayeskit.data.sheet import Records
+from bayeskit.data.source import Source, in_one_state, is_source
+from bayeskit.data.table import Table
+from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.errors import BadFile, BayesError, BayesWarning, TooLarge
-from bayeskit.estimate.prior import class_prior
+from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearnt, TooLarge, format_setting
+from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.evaluate.diagnosis import Diagnosis
+from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
+from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base.available import available_if
+from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.logistic.form import LogisticForm, words_form
-from bayeskit.models.text.document_classifier import DocumentClassifier, TextLeftOut
-from bayeskit.models.text.parameters import Parameters
-from bayeskit.models.text.reading import source_of
-from bayeskit.models.text.recipe import CONDITIONAL, ParameterCount, Recipe, RecipeAttribute, Training, by_recipe
-from bayeskit.models.text.recipes import RECIPES
-from bayeskit.models.text.word_choice import check_limits, limits_of, tally_of_words, tally_within_limits
-from bayeskit.remedy import Remedy, Setting
-from bayeskit.storage.model_file import Saved, State
+from bayeskit.models.text.best import AutomaticRecipe, Best
+from bayeskit.models.text.bounded_fit import WordLimits, limit_tally, restrict_tally
+from bayeskit.models.text.count_recipes import (
+    Complement,
+    Multinomial,
+    NormalizedComplement,
+    SetOfWords,
+    TfIdf,
+    TransformedComplement,
+)
+from bayeskit.models.text.documents import content_hash, documents_source, values_matrix
+from bayeskit.models.text.explanations import (
+    TellingWords,
+    WordsForAndAgainst,
+    diagnose_documents,
+    explain_documents,
+    telling_words,
+)
+from bayeskit.models.text.nbsvm import NaiveBayesSVM
+from bayeskit.models.text.recipe import GenerativeRecipe, LeftOutBatch, Recipe, TextParameters, TrainingSource
+from bayeskit.models.text.weighted_evidence import WeightedEvidence
+from bayeskit.storage.model_file import State
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-from bayeskit.typing import Floats
+from bayeskit.tolerance import GONE
+from bayeskit.typing import Array, Floats
 
-LARGEST_TABLE = 1 << 29  # words times classes
-CHOOSE_CHARACTERS = (("auto", "best"), ("auto", "auto"))  # characters= and recipe=
-CHOOSES, CHOSE_BEFORE = "auto", "weighted"  # the recipe that becomes another, and the one that it was in older files
+# Words times classes: a table of 4 GB.
+LARGEST_TABLE = 1 << 29
+# Cells times classes that leave-one-out holds at a time.
+LEFT_OUT_CELLS = 1 << 22
+
+_BUILT_IN: tuple[Recipe, ...] = (
+    Multinomial(),
+    SetOfWords(),
+    Complement(),
+    NormalizedComplement(),
+    TransformedComplement(),
+    TfIdf(),
+    NaiveBayesSVM(),
+    Best(),
+    WeightedEvidence("weighted"),
+    AutomaticRecipe(),
+    WeightedEvidence("fast", a_values=(1.0,), g_values=(1.0,)),
+)
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _BUILT_IN}
+"""The recipes by name. Add your own: models and model files can then use it."""
 
 
-@by_recipe(*CONDITIONAL)
+def _recipe_has(flag: str) -> Callable[[Any], bool]:
+    """Check a flag of the recipe of a model; an unknown recipe is refused by the constructor settings instead."""
+
+    def check(model: TextClassifier) -> bool:
+        known = isinstance(model.recipe, str) and model.recipe in RECIPES
+        return not known or bool(getattr(model._recipe, flag))
+
+    return check
+
+
+if_generative = available_if(
+    _recipe_has("is_generative"), "the scores of this recipe are not the probability of a document"
+)
+if_left_out = available_if(
+    _recipe_has("has_leave_one_out"),
+    "the scores of this recipe without a document have no closed form: use bayeskit.cross_validate",
+)
+if_linear = available_if(
+    _recipe_has("is_linear"), "with this recipe the weight of a word depends on the other words of its document"
+)
+if_updates = available_if(
+    _recipe_has("can_update"), "this recipe is not a function of counts: fit it again on all documents"
+)
+
+
 @dataclass(eq=False, repr=False)
-class TextClassifier(Exported, DocumentClassifier):
-    """Naive Bayes for documents: strings in a list, a series or an Arrow column.
+class TextClassifier(Exported, TallyClassifier):
+    """Naive Bayes classifier of documents.
+
+    Documents are strings in a list, a series, an Arrow column or a column of a table; ``fit_source`` reads files and
+    folders.
 
     Parameters
     ----------
-    recipe: "auto" ("best" from 500 documents on, of at most 300 classes, else "weighted" on unigrams or bigrams),
-        "best" (weighted evidence with a logistic regression over it, pooled on folds), "weighted" (weighted evidence,
-        which chooses its own smoothing), "fast" (the same with everything fixed), "multinomial", "set_of_words"
-        (Bernoulli, absent words counted), "complement", "wcnb" (complement, weights normalised), "twcnb" (all
-        transforms of Rennie et al. 2003), "tfidf" (multinomial on cosine-normalised tf-idf), "nbsvm" (Wang and
-        Manning 2012, its margins calibrated on folds).
-    smoothing: pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for
-        the one under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or
-        ``MEstimate(m)``. None is 1, and for weighted evidence the better one of 1 and 0.3.
-    prior: "empirical", "uniform" (off), a mapping from class to probability, or a smoothing of the class counts. None
-        is "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights it would drown.
-    pattern, ngrams, lowercase, stop_words, hash_bits: what a word is, see ``Tokenizer``; ``pattern=None`` is "words",
-        and for "best" "words_and_punctuation"; ``ngrams=None`` is (1, 1), and for "auto" and "best" the better one of
-        (1, 1) and (1, 2).
-    characters: shortest and longest run of characters counted inside each word, beside the words, such as (3, 5);
-        "auto" (recipes "best" and "auto") tries words, pairs of words and these on folds. None: none.
-    min_df, max_df, max_features: words in fewer or more documents are left out (a whole number of documents or a
-        share), and all but the most frequent ones. The vocabulary is then held.
-    column: the name of the text column where documents come in a table.
-    C, beta: of "nbsvm": the inverse penalty, and how much of the linear weights is kept (the rest is their mean).
-    schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
-    memory_limit: bytes that a fit may take beside the texts; None is 2 GB. Where all documents in their words take
-        more, "best" and weighted evidence count all and fit their weights on a part that is drawn at random, and say
-        so; "tfidf", "twcnb" and "nbsvm" refuse. The others hold no documents.
+    recipe : str, default="auto"
+        How words are weighted:
 
-    Scores of "complement", "wcnb" and "twcnb" are scores, not joint probabilities: what ``predict_proba`` makes of them
-    is not calibrated. That of "auto", "fast" and "weighted" is, by leave-one-out, and that of "best" and "nbsvm" on
-    folds.
+        - "auto": "best" from 500 documents on with at most 300 classes, else "weighted" on unigrams or bigrams.
+        - "best": weighted evidence pooled with a logistic regression on folds.
+        - "weighted": weighted evidence, which chooses its own smoothing.
+        - "fast": weighted evidence with fixed settings.
+        - "multinomial": multinomial naive Bayes.
+        - "set_of_words": Bernoulli naive Bayes, which counts absent words.
+        - "complement", "wcnb", "twcnb": complement naive Bayes, with normalized weights, and with all transforms of
+          Rennie et al. (2003).
+        - "tfidf": multinomial on cosine-normalized tf-idf.
+        - "nbsvm": Wang and Manning (2012), with margins calibrated on folds.
+    smoothing : float, mapping, str or smoothing rule, default=None
+        Pseudo-count of every word: a number, a mapping that gives some words their own (others 1), "auto" for the
+        number under which the counts predict each other best, or a rule such as ``Lidstone(0.1)`` or ``MEstimate(m)``.
+        None is 1, and for weighted evidence the better one of 1 and 0.3.
+    prior : str, mapping or smoothing rule, default=None
+        "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts. None is
+        "empirical", and "uniform" for "wcnb", "twcnb" and "nbsvm", whose weights are too small beside any other.
+    pattern, lowercase, stop_words, hash_bits
+        Definition of a word, see :class:`Tokenizer`. ``pattern=None`` is "words", and "words_and_punctuation" for
+        "best".
+    ngrams : (int, int), default=None
+        Shortest and longest n-gram of words. None is (1, 1), and for "auto" and "best" the better one of (1, 1) and
+        (1, 2).
+    min_df, max_df : int or float, default=1 and 1.0
+        Words in fewer or more documents (a count, or a share if a float) are left out. The vocabulary is then fixed.
+    max_features : int, default=None
+        Keep only so many words, the most frequent ones.
+    column : str, default=None
+        Name of the text column if documents come in a table.
+    C, beta : float, default=1.0 and 0.25
+        Of "nbsvm": the inverse penalty, and the share of the linear weights (the rest is their mean).
+    schema, undecidable, ties, random_state, n_threads, unlabelled
+        As for :class:`NaiveBayes`.
+    characters : (int, int) or "auto", default=None
+        Shortest and longest character n-gram counted inside each word, beside the words, such as (3, 5). "auto"
+        (recipes "best" and "auto") tries words, pairs of words and these on folds.
+    memory_limit : float, default=4e9
+        Bytes that a fit may take beside the texts. If all documents take more, "best" and weighted evidence count all
+        documents, fit their weights on a random sample and warn; "tfidf", "twcnb" and "nbsvm" raise. The other recipes
+        hold no documents.
+
+    Attributes
+    ----------
+    words_ : sequence of str
+        The vocabulary, sorted.
+    recipe_ : Recipe
+        The fitted recipe; for "auto" the chosen one.
+    weights_, candidates_, linear_, held_
+        Fitted parts of weighted evidence, "best", "nbsvm" and the tf-idf recipes; absent for others.
+
+    Notes
+    -----
+    Floats of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
+    them. It is calibrated by leave-one-out for "auto", "fast" and "weighted", and on folds for "best" and "nbsvm".
 
     Examples
     --------
@@ -116,132 +217,194 @@ class TextClassifier(Exported, DocumentClassifier):
     characters: Any = None
     memory_limit: Any = 4e9
 
-    weights_ = RecipeAttribute("weights")
-    candidates_ = RecipeAttribute("candidates")
-    held_ = RecipeAttribute("frequencies")
-    linear_ = RecipeAttribute("linear")
-    n_parameters_ = ParameterCount()
-
-    @property
-    def absent_by_recipe(self) -> Mapping[str, str]:
-        """Methods that the recipe cannot honour, and why."""
-        return self._recipe.absent if isinstance(self.recipe, str) and self.recipe in RECIPES else {}
+    _rows_are: ClassVar[str] = "documents"
 
     def _check_settings(self) -> None:
+        """Refuse settings that do not fit together."""
         super()._check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
-        if isinstance(self.characters, str) and (self.characters, self.recipe) not in CHOOSE_CHARACTERS:
+        if isinstance(self.characters, str) and not (self.characters == "auto" and self.recipe in ("best", "auto")):
             raise BayesError(
-                Setting.given("characters", self.characters),
-                ': "auto" is for recipes "best" and "auto", which try them on folds. Give the shortest and the longest '
-                "run inside a word, such as (3, 5)",
+                f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
+                hint="Give the shortest and the longest run inside a word, such as (3, 5)",
             )
-        check_limits(limits_of(self))
-        RECIPES[self.recipe].check(self)
+        WordLimits.of(self).check()
+        RECIPES[self.recipe].check_settings(self)
         self.tokenizer()
 
     def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
-        """What a word is; ``ngrams`` in place of those of the settings, ``pattern`` where they have none."""
-        runs = ngrams or self.ngrams or (1, 1)
-        own = self._recipe.pattern if pattern is None else pattern
-        inside = None if isinstance(self.characters, str) else self.characters  # "auto" is none before a fit
+        """Return the tokenizer of the settings.
+
+        Parameters
+        ----------
+        ngrams : (int, int), optional
+            Replace the n-grams of the settings.
+        pattern : str, optional
+            Pattern to use if the setting is None.
+
+        Returns
+        -------
+        Tokenizer
+        """
+        default = self._recipe.default_pattern if pattern is None else pattern
+        # "auto" counts no character n-grams before the fit.
+        characters = None if isinstance(self.characters, str) else self.characters
         return Tokenizer(
-            own if self.pattern is None else self.pattern, runs, self.lowercase, self.stop_words, self.hash_bits, inside
+            default if self.pattern is None else self.pattern,
+            ngrams or self.ngrams or (1, 1),
+            self.lowercase,
+            self.stop_words,
+            self.hash_bits,
+            characters,
         )
 
-    # -- learning ------------------------------------------------------------------------------------
+    @property
+    def _recipe(self) -> Recipe:
+        """The fitted recipe, or the unfitted one of the settings if the setting has changed."""
+        fitted: Recipe | None = vars(self).get("recipe_")
+        return fitted if fitted is not None and self.recipe in (fitted.name, "auto") else RECIPES[self.recipe]
+
+    def _prior_setting(self) -> Any:
+        return self._recipe.default_prior if self.prior is None else self.prior
+
+    # -- fitting -------------------------------------------------------------------------------------
+
+    def plan(self, schema: Schema) -> Plan:
+        """Plan to count the words of the text column."""
+        return Plan(words=(COLUMN,))
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from a folder with one sub-folder a class, or from files whose column ``column`` holds the text.
+        """Fit on a folder with one sub-folder per class, or on files whose column ``column`` holds the text.
 
-        Recipes of counts read in parts and hold no more than the vocabulary; the others hold all documents.
+        Recipes of counts read in parts and hold only the vocabulary; the others hold all documents.
+
+        Parameters
+        ----------
+        source : path, paths or source
+        target : str, optional
+            Name of the class column; not needed for a folder.
+        engine : Engine, optional
+            Counts the words, such as ``Processes(2)``.
+
+        Returns
+        -------
+        self
         """
         self._check_settings()
         source = self._labelled_source(source, target, engine)
         with in_one_state(source):
             training = self._training(source, self._schema_for(source), None)
-            learnt = RECIPES[self.recipe].learn(training)
-        fresh = clone(self)._fit_recipe(*learnt)  # where it fails, this one is as it was
+            fitted = RECIPES[self.recipe].fit(training)
+        # If this fails, the model is unchanged.
+        fresh = clone(self)._fit_recipe(*fitted)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
         if not len(self.words_):
-            self._tell_no_words()
+            role = self.schema_.columns[COLUMN]
+            pattern = role.tokenizer.pattern if isinstance(role, Text) else self.pattern
+            warnings.warn(
+                BayesWarning(
+                    f"no document has a word by {format_setting('pattern', pattern)}, and every answer is the prior:",
+                    hint="see pattern= and stop_words=",
+                ),
+                stacklevel=2,
+            )
         return self
 
-    def _tell_no_words(self) -> None:
-        """Warn of a model that knows no word."""
-        role = self.schema_.columns[COLUMN]
-        pattern = role.tokenizer.pattern if isinstance(role, Text) else self.pattern
-        warnings.warn(
-            BayesWarning(
-                "no document has a word by ",
-                Setting("pattern", pattern),
-                ", and every answer is the prior: see ",
-                Remedy("pattern"),
-                Remedy("stop_words", clause=" and {}", without=""),
-            ),
-            stacklevel=3,
-        )
-
+    @if_updates
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more documents; new words and classes may appear at any time.
+        """Add documents; new words and classes may appear at any time.
 
-        A vocabulary that was cut (``min_df`` and the like, bigrams of "auto" and "best", tf-idf recipes) is held, and
-        so are idf and the fitted weights.
+        A pruned vocabulary (``min_df`` and the like, bigrams of "auto" and "best", tf-idf recipes) stays fixed, and so
+        do idf and fitted weights.
+
+        Parameters
+        ----------
+        X : documents
+        y : array-like of shape (n_documents,), or the name of a column of ``X``
+        classes : array-like, optional
+            Classes to declare ahead, as in scikit-learn.
+        sample_weight : array-like of shape (n_documents,), optional
+
+        Returns
+        -------
+        self
         """
         self._check_settings()
-        if self._is_fitted() or self._recipe.plain_counts:
+        if self._is_fitted() or self._recipe.counts_words:
             return super().partial_fit(X, y, classes, sample_weight)
         return self.fit(X, y, sample_weight)
 
+    learn_source = if_updates(TallyClassifier.learn_source)
+    forget = if_updates(TallyClassifier.forget)
+    forget_source = if_updates(TallyClassifier.forget_source)
+    merge = if_updates(TallyClassifier.merge)
+
+    @if_updates
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn from counts alone."""
+        """Fit on counts alone, such as the ``tally_`` of another model."""
         return self._fit_recipe(self._recipe, tally)
 
     def _fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
-        """Learn from counts under what a recipe has fitted before, such as the ``recipe_`` of another model."""
-        if self.recipe not in (recipe.name, CHOOSES):
-            raise BayesError(Setting.given("recipe", self.recipe), f" cannot go by what {recipe.name!r} has fitted")
+        """Fit on counts with a fitted recipe, such as the ``recipe_`` of another model."""
+        if self.recipe not in (recipe.name, "auto"):
+            raise BayesError(f"recipe={self.recipe!r} cannot use what {recipe.name!r} has fitted")
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
-        self.recipe_ = recipe
+        self.recipe_: Recipe = recipe
         try:
-            return super().fit_tally(tally_within_limits(tally, known, self) if isinstance(tally, Tally) else tally)
+            limited = limit_tally(tally, known, self) if isinstance(tally, Tally) else tally
+            return TallyClassifier.fit_tally(self, limited)
         except BaseException:
             self.__dict__ = before
             raise
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
         known = self.counted_ if self._is_fitted() else None
-        return self._recipe.count(self._training(source, schema, known))
+        return self._recipe.count_more(self._training(source, schema, known))
 
-    def _training(self, source: Source, schema: Schema, known: WordCounts | None) -> Training:
+    def _training(self, source: Source, schema: Schema, known: WordCounts | None) -> TrainingSource:
         count = partial(super()._collect, source, schema, self.plan(schema))
-        return Training(source, schema, self, known, count)
+        return TrainingSource(source, schema, self, known, count)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
         return other._fit_recipe(self._recipe, tally)
 
     def _with_words(self, keep: Any) -> Self:
-        """A new model of these words alone (a mask over ``words_``), from the same counts: nothing is read again."""
+        """Return a model restricted to some words, from the same counts.
+
+        Parameters
+        ----------
+        keep : array-like of bool of shape (n_words,)
+            Mask over ``words_``.
+
+        Returns
+        -------
+        TextClassifier
+        """
         self._check_is_fitted()
-        return self._with_tally(tally_of_words(self.tally_, np.asarray(keep, dtype=bool)))
+        return self._with_tally(restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
+
+    def _is_its_counts(self) -> bool:
+        """Whether adding documents gives the model of one fit on all: nothing is fitted and no word is left out."""
+        self._check_is_fitted()
+        limited = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
+        return type(self.recipe_).fit is Recipe.fit and not limited
+
+    # -- persistence ---------------------------------------------------------------------------------
 
     def _settings_to_save(self) -> dict[str, Any]:
-        chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}  # of "auto" the one that it chose
+        """Return the settings for a file; "auto" is saved as the recipe it chose."""
+        chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}
         return super()._settings_to_save() | chosen
 
-    @classmethod
-    def _of_saved(cls, saved: Saved) -> Self:
-        if saved.settings.get("recipe") == CHOOSES:
-            saved = replace(saved, settings={**saved.settings, "recipe": CHOSE_BEFORE})
-        return super()._of_saved(saved)
-
     def _held_state(self) -> State | None:
-        return self.recipe_.state()
+        """Return the fitted part of the recipe for a file."""
+        return self.recipe_.to_state()
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
+        """Restore a fitted model from a file."""
         self._check_settings()
         if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
             raise BadFile("the counts are not those of documents")
@@ -255,47 +418,301 @@ class TextClassifier(Exported, DocumentClassifier):
         if len(self.params_.table) != len(self.words_):
             raise BadFile("the weights of words are not those of the words that its settings keep")
         if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
-            raise BadFile("what was counted gives scores that are no numbers")
+            raise BadFile("the counts give scores that are not numbers")
         return self
 
-    # -- believing and saying ------------------------------------------------------------------------
+    # -- estimates and scores ------------------------------------------------------------------------
 
-    @property
-    def _recipe(self) -> Recipe:
-        """The recipe with what it has fitted; another one, where the setting has changed, has fitted nothing."""
-        fitted: Recipe | None = vars(self).get("recipe_")
-        return fitted if fitted is not None and self.recipe in (fitted.name, CHOOSES) else RECIPES[self.recipe]
-
-    def estimate(self, tally: Tally) -> Parameters:
+    def estimate(self, tally: Tally) -> TextParameters:
+        """Estimate the parameters from a tally."""
         n_words, n_classes = len(tally.words[COLUMN].words), len(tally.classes)
         if n_words * n_classes > LARGEST_TABLE:
             raise TooLarge(
-                f"{n_words:,} words of {n_classes:,} classes make a table of over 4 GB: give ",
-                Remedy("hash_bits"),
-                Remedy("min_df", clause=", {} or max_features=", without=""),
+                f"{n_words:,} words of {n_classes:,} classes make a table of over 4 GB:",
+                hint="give hash_bits=, min_df= or max_features=",
             )
-        log_prior = logspace.log(class_prior(self._recipe.prior_or(self.prior), tally.classes, tally.class_counts))
+        log_prior = logspace.log(class_prior(self._prior_setting(), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
 
-    def _prior_setting(self) -> Any:
-        return self._recipe.prior_or(self.prior)
+    def log_joint(self, params: Any, block: Block) -> Floats:
+        """Score a block of documents (documents, classes), straight from the text where the recipe can."""
+        texts, role, n_threads = block.texts.get(COLUMN), self.schema_.columns[COLUMN], self._threads()
+        scores: Floats | None = None
+        if texts is not None and isinstance(role, Text):
+            scores = params.text_scores(texts, role.tokenizer, n_threads)
+        return params.scores(block.tokens[COLUMN], n_threads) if scores is None else scores
+
+    def decision_function(self, X: Any) -> Floats:
+        """Compute decision scores.
+
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes), or (n_documents,) with two classes
+            With two classes, the score of the second minus that of the first.
+        """
+        scores = self.predict_joint_log_proba(X)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
+    @if_generative
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
+        """Compute ln P(words | class) of each document, without the multinomial coefficient.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_documents, n_classes)
+            The only key is "text". With ln P(class) it sums to ``predict_joint_log_proba``.
+        """
+        self._check_is_fitted()
+        return {COLUMN: stacked([self._log_words(block) for block, _ in self._score(X)], len(self.classes_))}
+
+    def _log_words(self, block: Block) -> Floats:
+        """Score documents without the class prior, which may be 0 for some class."""
+        params: Any = self.params_
+        return self.log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
+
+    @if_generative
+    def document_log_likelihood(self, X: Any, coefficient: bool = True, length: bool = False) -> Floats:
+        """Compute ln P(document | class).
+
+        Parameters
+        ----------
+        X : documents
+        coefficient : bool, default=True
+            For "multinomial", include the multinomial coefficient ℓ!/Πn!.
+        length : bool, default=False
+            For "multinomial", include P(ℓ), a Poisson distribution with the mean number of words of all classes.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
+        self._check_is_fitted()
+        parts, recipe = [], cast(GenerativeRecipe, self.recipe_)
+        for block, _ in self._score(X):
+            scores = self._log_words(block)
+            for term in recipe.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
+                scores = scores + term[:, None]
+            parts.append(scores)
+        return np.concatenate(parts)
+
+    @if_generative
+    def score_samples(self, X: Any) -> Floats:
+        """Compute ln P(document) of the known words, with length and multinomial coefficient (n_documents,)."""
+        likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
+        return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
+
+    @if_generative
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], Array]:
+        """Sample documents from the model.
+
+        Parameters
+        ----------
+        n : int, default=1
+        random_state : int or Generator, optional
+
+        Returns
+        -------
+        documents : list of str
+        classes : ndarray of shape (n,)
+        """
+        self._check_is_fitted()
+        rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
+        recipe = cast(GenerativeRecipe, self.recipe_)
+        return recipe.sample(self.params_, self.counted_, labels, rng), self.classes_[labels]
+
+    @if_left_out
+    def _left_out(self) -> TextLeftOut:
+        """Return an object that scores training documents without themselves."""
+        self._check_is_fitted()
+        return TextLeftOut(self.recipe_, self.tally_, self.params_, self._prior_setting())
+
+    @if_left_out
+    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+        """Score each training document by the model fitted without it.
+
+        For tf-idf recipes the idf of the others is fixed and the own vector made with df − 1; for weighted evidence
+        the weights are fixed, which makes the scores slightly optimistic.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
+        left_out = self._left_out()
+        source = self._labelled(X, y, sample_weight)
+        return np.concatenate([left_out.scores(block) for block in self._encoder().blocks(source)])
+
+    # -- fitted attributes ---------------------------------------------------------------------------
+
+    @property
+    def words_(self) -> Any:
+        """The vocabulary, sorted."""
+        return self.tally_.words[COLUMN].words
+
+    @property
+    def counted_(self) -> WordCounts:
+        """Counts of words by class, and the lengths of documents."""
+        counted: WordCounts = self.tally_.words[COLUMN]
+        return counted
+
+    @property
+    def weights_(self) -> Any:
+        """Fitted weights of the evidence (recipes "auto", "best", "weighted" and "fast")."""
+        return self._fitted_part("weights_", "weights")
+
+    @property
+    def candidates_(self) -> Any:
+        """Table of the candidates that were tried (recipes "auto", "best", "weighted" and "fast")."""
+        return self._fitted_part("candidates_", "candidates")
+
+    @property
+    def held_(self) -> Any:
+        """Document frequencies of the first fit (recipes "tfidf" and "twcnb")."""
+        return self._fitted_part("held_", "frequencies")
+
+    @property
+    def linear_(self) -> Any:
+        """Fitted linear part (recipes "best" and "nbsvm")."""
+        return self._fitted_part("linear_", "linear")
+
+    def _fitted_part(self, attribute: str, name: str) -> Any:
+        """Return a fitted part of the recipe, or raise AttributeError with the reason."""
+        recipe = vars(self).get("recipe_")
+        if not hasattr(recipe, name):
+            reason = "it is not fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {name}"
+            raise AttributeError(f"TextClassifier has no {attribute}: {reason}")
+        return getattr(recipe, name)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters of the class prior and of the words (generative recipes)."""
+        recipe = vars(self).get("recipe_")
+        if not isinstance(recipe, GenerativeRecipe):
+            reason = "it is not fitted yet" if recipe is None else f"recipe={recipe.name!r} is not generative"
+            raise AttributeError(f"TextClassifier has no n_parameters_: {reason}")
+        n_classes = len(self.tally_.classes)
+        return n_classes - 1 + n_classes * recipe.n_word_parameters(len(self.words_))
+
+    # -- explanations --------------------------------------------------------------------------------
+
+    def explain(self, X: Any, against: Any = None) -> Records[WordsForAndAgainst]:
+        """List the words for and against the class of each document; they sum to the log odds.
+
+        Parameters
+        ----------
+        X : documents
+        against : class value, optional
+            Class to compare with; the runner-up by default.
+
+        Returns
+        -------
+        list of WordsForAndAgainst
+        """
+        self._check_is_fitted()
+        return explain_documents(self, self._score(X), against)
+
+    @if_generative
+    def work(self, row: Any) -> Work:
+        """Write out the posterior of one document: every word with its counts, and the products."""
+        return super().work([row] if isinstance(row, str) else row)
+
+    def _written_factors(self, block: Block) -> list[WrittenFactor]:
+        """Return the factors of the first document."""
+        return cast(GenerativeRecipe, self.recipe_).factors(block.tokens[COLUMN], self.tally_, self.params_)
+
+    def telling_words(self, n: int = 10) -> TellingWords:
+        """List the most characteristic words of each class.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Words per class.
+
+        Returns
+        -------
+        Table
+            Class, word, count and evidence: the weight of the word for the class minus its mean weight for the others.
+            Words are ranked by evidence times count.
+        """
+        self._check_is_fitted()
+        return telling_words(self, n)
+
+    def _column_table(self, column: str) -> Table:
+        """Tabulate P(word | class) with counts; for a recipe that is not generative, the most characteristic words.
+
+        The counts are occurrences, and for "set_of_words" documents that have the word.
+        """
+        if not isinstance(self.recipe_, GenerativeRecipe):
+            return self.telling_words()
+        counts, shares = self.recipe_.counts_and_probabilities(self.tally_, self.params_)
+        target, classes = self.schema_.target.name, self.tally_.classes
+        return table_by_class("word", self.words_.tolist(), counts.T, shares.T, target, classes)
+
+    def diagnose(self, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
+        """Find pairs of words that are dependent within the classes, their cost, and possible remedies.
+
+        The 200 words with the highest information gain are examined, if at least five documents have them. Documents
+        are scored by a model with the same settings without them; this model is unchanged.
+        """
+        return diagnose_documents(self, X, y, sample_weight)
+
+    def similarity(self, X: Any, other: Any = None) -> Floats:
+        """Compute the cosine similarity of documents.
+
+        Parameters
+        ----------
+        X : documents
+        other : documents, optional
+            By default ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_other)
+        """
+        a = self.document_values(X)
+        return cosine_similarity(a, a if other is None else self.document_values(other))
+
+    def centroid_similarity(self, X: Any) -> Floats:
+        """Compute the cosine similarity of documents to the centroid of each class (n_documents, n_classes)."""
+        return cosine_to_centroids(self.document_values(X), self.recipe_.value_sums(self.counted_))
+
+    def document_values(self, X: Any) -> Any:
+        """Return the CSR matrix (n_documents, n_words) of the values that the recipe learns from."""
+        self._check_is_fitted()
+        parts = []
+        for block in self._encoder().blocks(documents_source(X, column=self.column)):
+            rows = block.tokens[COLUMN]
+            parts.append(values_matrix(rows, self.recipe_.values(rows)))
+        from scipy.sparse import vstack
+
+        return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+
+    # -- export --------------------------------------------------------------------------------------
 
     def _scoring_form(self) -> ScoringForm:
-        """What words say, as plain numbers."""
+        """Return the weights of words as plain numbers, for SQL, ONNX and web pages."""
         self._check_is_fitted()
         refuse_random_ties(self)
-        if not hasattr(self, "predict_proba"):
-            raise BayesError(
-                Setting.given("recipe", self.recipe), " has margins and no probabilities to carry elsewhere"
-            )
         if self.hash_bits is not None:
-            raise BayesError(Setting.given("hash_bits", self.hash_bits), ": words in buckets have no names to look up")
+            raise BayesError(f"hash_bits={self.hash_bits!r}: hashed words have no names to look up")
         base, term = self.params_.words_term(COLUMN)
         return whole_form(self, base, [term])
 
+    @if_linear
     def to_logistic(self) -> LogisticForm:
-        """The same model as a linear boundary over words: an intercept and a weight for each word.
+        """Return the same model as a linear classifier: an intercept and a weight for each word.
 
+        Examples
+        --------
         >>> from bayeskit.datasets import load_worked_example
         >>> sports = load_worked_example("sports")
         >>> form = TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"]).to_logistic()
@@ -306,35 +723,85 @@ class TextClassifier(Exported, DocumentClassifier):
         self._check_is_fitted()
         base, term = self.params_.words_term(COLUMN)
         prior, weights = self._tempered(base), self._tempered(term.weights)
-        opened = partial(source_of, column=self.column)
+        opened = partial(documents_source, column=self.column)
         return words_form(self.classes_, self._encoder(), prior, replace(term, weights=weights), opened)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores (documents, classes), or (documents,) of the second class against the first where there are two."""
-        scores = self.predict_joint_log_proba(X)
-        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+    # -- reading -------------------------------------------------------------------------------------
 
-    def diagnose(self, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
-        """The pairs of words that come together within the classes, what they cost, and what helps.
+    def _schema_for(self, source: Source) -> Schema:
+        if self.schema is not None:
+            return super()._schema_for(source)
+        return Schema({COLUMN: Text(self.tokenizer())}, Target(source.target or "class"), named=False)
 
-        Looked at are the 200 words that tell most of the class, in at least five documents. Documents are scored by a
-        model of the same settings without them; this model stays as it is.
-        """
-        from bayeskit.models.text.words_together import diagnose_documents
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        if is_source(X):
+            return self._labelled_source(X, y)
+        if y is None:
+            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return self._with_labels(documents_source(X, y, sample_weight, self.column))
 
-        return diagnose_documents(self, X, y, sample_weight)
+    def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
+        if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
+            folder = FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
+            return folder if engine is None else super()._labelled_source(folder, None, engine)
+        rows = super()._labelled_source(source, target)
+        plain = rows.source if isinstance(rows, LabelledRows) else rows
+        if isinstance(plain, FileSource):
+            rows = self._with_labels(plain := TextColumn.of(plain, self.column))
+        return rows if engine is None else super()._labelled_source(plain, None, engine)
 
-    def _left_out(self) -> TextLeftOut:
-        """Scores of learnt documents under the estimates made without them; see ``leave_one_out_scores``."""
+    def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
-        return TextLeftOut(self.recipe_, self.tally_, self.params_, self._recipe.prior_or(self.prior))
+        texts = X if is_source(X) else {COLUMN: documents_source(X, column=self.column).columns[COLUMN]}
+        for block, scores in super()._score(texts):
+            if self.ties == "random":
+                # Random ties are drawn by the content of the document.
+                block = replace(block, codes={COLUMN: content_hash(block.tokens[COLUMN])})
+            yield block, scores
 
-    def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
-        """Scores (documents, classes) of the learnt documents, each by the model without it, to the last count.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        tags.input_tags.categorical = False
+        tags.input_tags.one_d_array = True
+        return tags
 
-        For tf-idf recipes the idf of the others is held and the own vector made with df − 1; for weighted evidence
-        the weights are held, which makes it a little optimistic.
-        """
-        left_out = self._left_out()
-        source = self._labelled(X, y, sample_weight)
-        return np.concatenate([left_out.scores(block) for block in self._encoder().blocks(source)])
+
+class TextLeftOut:
+    """Floats of training documents, each by the model without it."""
+
+    def __init__(self, recipe: Recipe, tally: Tally, params: TextParameters, prior: Any) -> None:
+        self.recipe, self.tally, self.params = recipe, tally, params
+        self.prior = prior
+        self.counts = tally.class_counts.astype(np.float64)
+
+    def scores(self, block: Block) -> Floats:
+        """Score a block (documents, classes); −∞ for a class that only the document itself has."""
+        labels = block.labels
+        if labels is None or (labels >= len(self.counts)).any():
+            raise NotLearnt("a document to leave out has a class that was never learned")
+        labels = labels.astype(np.int64)
+        unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        rows = block.tokens[COLUMN]
+        scores = np.empty((block.n_rows, len(self.counts)))
+        step = max(1, LEFT_OUT_CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(self.counts), 1))
+        for start in range(0, block.n_rows, step):
+            part = np.arange(start, min(start + step, block.n_rows))
+            batch = LeftOutBatch(rows.take(part), labels[part], unit[part])
+            scores[part] = self.recipe.left_out_scores(self.tally, self.params, batch)
+        scores += self._log_priors(labels, unit)
+        alone = self.counts[labels] - unit <= GONE * self.counts.sum()
+        scores[np.flatnonzero(alone), labels[alone]] = -np.inf
+        return scores
+
+    def log_prior(self, label: int, unit: float) -> Floats:
+        """Compute ln P(class) without ``unit`` documents of a class (classes,)."""
+        return log_prior_without(self.prior, self.tally.classes, self.counts, label, unit)
+
+    def _log_priors(self, labels: Any, unit: Floats) -> Floats:
+        scores = np.empty((len(labels), len(self.counts)))
+        for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
+            scores[(labels == label) & (unit == u)] = self.log_prior(label, u)
+        return scores

@@ -1,18 +1,17 @@
-"""nbsvm: a linear support vector machine on words weighed by their naive Bayes log-count ratio.
+"""Recipe "nbsvm": a linear support vector machine on words weighted by their naive Bayes log-count ratio.
 
 S. Wang and C. D. Manning, "Baselines and Bigrams: Simple, Good Sentiment and Topic Classification", 2012.
-Of present words f and classes y = ±1: p = α + Σ_{y=1} f, q = α + Σ_{y=−1} f, r = ln((p/∥p∥₁) / (q/∥q∥₁)). The
-machine is trained on r ∘ f, and its weights w are drawn towards their mean magnitude: w' = (1 − β) w̄ + β w. That is
-a mean of two classifiers, naive Bayes w̄ (r·f + ln(N₊/N₋)) and the machine w·(r ∘ f) + b, so the constant is the same
-mean of theirs. More classes: one machine each, against the rest.
+With presence indicators f and classes y = ±1: p = α + Σ_{y=1} f, q = α + Σ_{y=−1} f, r = ln((p/∥p∥₁) / (q/∥q∥₁)). The
+machine is trained on r ∘ f, and its weights w are interpolated with their mean magnitude: w' = (1 − β) w̄ + β w. This is
+the mean of two classifiers, naive Bayes w̄ (r·f + ln(N₊/N₋)) and the machine w·(r ∘ f) + b, so the constant is the same
+mean of theirs. With more than two classes there is one machine per class, against the rest.
 
-Margins m become probabilities softmax(s m + b): the scale s and a bias for each class are fitted on margins that the
-training documents get from machines which have not seen them, on folds.
+Margins m become probabilities softmax(s m + b): the scale s and a bias for each class are fitted on margins of training
+documents by machines trained without them, on folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
@@ -22,34 +21,31 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.temperature import fit_scale_and_bias
-from bayeskit.estimate.words.weights import WordWeights
-from bayeskit.models.text.held_documents import rows_that_fit
-from bayeskit.models.text.parameters import PresenceParameters
-from bayeskit.models.text.reading import LabelledDocuments, document_frequency, mass_tally, with_words
-from bayeskit.models.text.recipe import PROBABILITIES, TALLYING, Recipe, Settings, Training
-from bayeskit.models.text.state import check_numbers, finite
-from bayeskit.models.text.two_halves import FOLDS, HELD_OUT
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.estimate.words.weights import WordWeights, log_count_ratio
+from bayeskit.models.text.best import FOLDS, HELD_OUT
+from bayeskit.models.text.bounded_fit import all_rows
+from bayeskit.models.text.documents import LabeledDocuments, document_frequency, select_words, value_tally
+from bayeskit.models.text.recipe import PresenceParameters, Recipe, TrainingSource, check_weight, check_weights
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
-from bayeskit.typing import Bools, Floats, Ints
+from bayeskit.typing import Floats, Ints
 
 SEED = 0
 
 
 @dataclass(frozen=True)
 class MarginMap:
-    """From margins to log probabilities but for what all classes share: s m + b."""
+    """Map margins to log probabilities, up to a constant shared by all classes: s m + b."""
 
     scale: float
     bias: Floats
     log_loss: float
-    """On folds of the training documents."""
+    """The log loss on folds of the training documents."""
 
     def __call__(self, margins: WordWeights) -> WordWeights:
         return WordWeights(self.scale * margins.table, self.scale * margins.constant + self.bias)
@@ -57,105 +53,86 @@ class MarginMap:
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayesSVM(Recipe):
-    """Fitted on all documents at once, and not moved after. ``linear`` are margins, which older files have alone."""
+    """Naive Bayes SVM, fitted on all documents at once; ``linear`` are its weights before calibration."""
 
     linear: WordWeights | None = None
     calibration: MarginMap | None = None
     name = "nbsvm"
-    prior = "uniform"  # the constant of the machine has it
-    plain_counts = False
-    sum_over_words = True
+    # The constant of the machine already accounts for the class frequencies.
+    default_prior = "uniform"
+    counts_words = False
+    is_linear = True
+    can_update = False
     parameters = PresenceParameters
     infinite = "no other class"
 
-    @property
-    def absent(self) -> Mapping[str, str]:
-        """What needs counts, and of an older file what needs probabilities."""
-        moving = dict.fromkeys(TALLYING, "a linear machine is no function of counts: fit it anew on all documents")
-        absent = {**super().absent, **moving}
-        if self.linear is not None and self.calibration is None:
-            why = (
-                "its file is of a version whose scores were margins and no probabilities: use decision_function, or fit"
-            )
-            absent |= dict.fromkeys((*PROBABILITIES, "to_logistic"), why)
-        return absent
-
-    def check(self, settings: Settings) -> None:
-        """The penalty and the share of the machine are numbers."""
+    def check_settings(self, settings: Any) -> None:
+        """Refuse a penalty or an interpolation weight out of range."""
         C, beta = settings.C, settings.beta
         if not is_number(C) or not 0 < C < inf:
-            raise BayesError(f"C={C!r}: give a number over 0", culprit=C)
+            raise BayesError(f"C={C!r}: give a number over 0")
         if not is_number(beta) or not 0 <= beta <= 1:
-            raise BayesError(f"beta={beta!r}: give a number from 0 to 1", culprit=beta)
+            raise BayesError(f"beta={beta!r}: give a number from 0 to 1")
 
-    def learn(self, training: Training) -> tuple[Recipe, Tally]:
-        """The weights, what makes probabilities of them, and which words the documents of each class have."""
-        read, settings = training.read(), training.settings
-        rows, pruned = rows_that_fit(read, settings)
+    def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
+        """Fit and calibrate the machines; the tally counts the documents of each class that have a word."""
+        read, settings = training.documents, training.settings
+        rows, pruned = all_rows(read, settings)
         if not len(rows.words):
             raise BayesError(
-                Setting("recipe", self.name),
-                " weighs words, and no document has one: see ",
-                Remedy("pattern"),
-                Remedy("stop_words", clause=", {} and min_df=", without=""),
+                f"{format_setting('recipe', self.name)} weighs words, and no document has one:",
+                hint="see pattern=, stop_words= and min_df=",
             )
         pseudo = self.pseudo_counts(settings, rows.words)
-        linear = WordWeights(*fit_linear(rows, read, pseudo, settings.C, settings.beta))
-        held_out, margins = margins_on_folds(rows, read, pseudo, settings.C, settings.beta)
+        linear = WordWeights(*fit_machines(rows, read, pseudo, settings.C, settings.beta))
+        held_out, scores = margins_on_folds(rows, read, pseudo, settings.C, settings.beta)
         importance = np.ones(len(held_out)) if read.weights is None else read.weights[held_out]
-        found = fit_scale_and_bias(margins, read.labels[held_out], importance, thread_count(settings.n_threads))
+        found = fit_scale_and_bias(scores, read.labels[held_out], importance, thread_count(settings.n_threads))
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
-        return fitted, mass_tally(training.schema, rows, self.values(rows), read, pruned)
+        return fitted, value_tally(training.schema, rows, self.values(rows), read, pruned)
 
     def values(self, rows: TokenRows) -> Floats:
-        """1 for a word that is there."""
+        """Return 1 for each cell (cells,)."""
         return np.ones(len(rows.ids))
 
-    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """The weights of the machine, which must be fitted."""
-        if self.linear is None:
+    def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """Return the calibrated weights of the machines."""
+        if self.linear is None or self.calibration is None:
             raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit')
-        return self.linear if self.calibration is None else self.calibration(self.linear)
+        return self.calibration(self.linear)
 
-    def state(self) -> State | None:
-        """The weights, and what makes probabilities of them."""
-        if self.linear is None:
+    def to_state(self) -> State | None:
+        """Return the weights and their calibration."""
+        if self.linear is None or self.calibration is None:
             return None
-        margins, made = [self.linear.table, self.linear.constant], self.calibration
-        if made is None:
-            return State({}, margins)
-        return State({"scale": made.scale, "log_loss": made.log_loss}, [*margins, made.bias])
+        header = {"scale": self.calibration.scale, "log_loss": self.calibration.log_loss}
+        return State(header, [self.linear.table, self.linear.constant, self.calibration.bias])
 
     def from_state(self, state: State | None, tally: Tally) -> Self:
-        """Weights of the words and classes that were counted."""
+        """Restore weights of the words and classes that were counted."""
         if state is None:
             raise BadFile(f"a model of recipe {self.name!r} holds linear weights beside counts")
-        (table, constant), biases = state.arrays[:2], state.arrays[2:]
+        table, constant, bias = state.arrays
         k = len(tally.classes)
         if table.shape != (len(tally.words[COLUMN].words), k) or constant.shape != (k,):
             raise BadFile("the linear weights do not fit the words and classes")
-        check_numbers(table)
-        check_numbers(constant)
-        linear = WordWeights(table, constant)
-        if not biases and "scale" not in state.header:
-            return replace(self, linear=linear)
-        (bias,), scale, loss = biases, finite(state.header["scale"]), finite(state.header["log_loss"])
+        scale, loss = check_weight(state.header["scale"]), check_weight(state.header["log_loss"])
         if bias.shape != (k,) or scale < 0:
-            raise BadFile("what makes probabilities of margins does not fit the classes")
-        check_numbers(bias)
-        return replace(self, linear=linear, calibration=MarginMap(scale, bias, loss))
+            raise BadFile("the calibration of margins does not fit the classes")
+        for array in (table, constant, bias):
+            check_weights(array)
+        return replace(self, linear=WordWeights(table, constant), calibration=MarginMap(scale, bias, loss))
 
 
 def margins_on_folds(
-    rows: TokenRows, read: LabelledDocuments, pseudo: Floats, C: float, beta: float
+    rows: TokenRows, read: LabeledDocuments, pseudo: Floats, C: float, beta: float
 ) -> tuple[Ints, Floats]:
-    """(documents, their margins (documents, classes) by machines that have not seen them).
+    """Return (documents, their margins (documents, classes) by machines trained without them).
 
-    A class is shared out evenly over three folds; the only document of a class is never held out. As many folds as
-    hold out some thousand documents.
+    Each class is spread evenly over three folds; the only document of a class is never held out.
     """
     n = len(read.labels)
-    fold = fold_of(read.labels)
+    fold = assign_folds(read.labels)
     parts = [np.flatnonzero(fold == f) for f in range(min(FOLDS, -(-FOLDS * HELD_OUT // n)))]
     margins = []
     for held_out in parts:
@@ -163,20 +140,21 @@ def margins_on_folds(
         weights = None if read.weights is None else read.weights[rest]
         others = replace(read, labels=read.labels[rest], weights=weights)
         known = document_frequency(rows.take(rest)) > 0
-        if not known.any():  # the only words are held out: nothing is said of them
+        if not known.any():
+            # Only held-out documents have words.
             margins.append(np.zeros((len(held_out), len(read.classes))))
             continue
-        table, constant = fit_linear(with_words(rows.take(rest), known), others, pseudo[known], C, beta)
-        present = with_words(rows.take(held_out), known).matrix(np.float64)
+        table, constant = fit_machines(select_words(rows.take(rest), known), others, pseudo[known], C, beta)
+        present = select_words(rows.take(held_out), known).matrix(np.float64)
         present.data[:] = 1.0
         margins.append(present @ table + constant)
     return np.concatenate(parts), np.concatenate(margins)
 
 
-def fold_of(labels: Ints) -> Ints:
-    """The fold of each document, −1 for the only one of its class.
+def assign_folds(labels: Ints) -> Ints:
+    """Assign a fold to each document (documents,), −1 to the only one of its class.
 
-    >>> fold_of(np.array([0, 0, 0, 1, 1, 2])).tolist()
+    >>> assign_folds(np.array([0, 0, 0, 1, 1, 2])).tolist()
     [1, 2, 0, 0, 1, -1]
     """
     order = np.random.default_rng(SEED).permutation(len(labels))
@@ -188,15 +166,15 @@ def fold_of(labels: Ints) -> Ints:
     return fold
 
 
-def fit_linear(
-    rows: TokenRows, read: LabelledDocuments, pseudo: Floats, C: float, beta: float
+def fit_machines(
+    rows: TokenRows, read: LabeledDocuments, pseudo: Floats, C: float, beta: float
 ) -> tuple[Floats, Floats]:
-    """(table (words, classes), constant (classes,)) of the scores."""
+    """Train the machines and return (table (words, classes), constant (classes,)) of the margins."""
     from sklearn.svm import LinearSVC
 
     k = len(read.classes)
     if k < 2:
-        raise BayesError(f"nbsvm needs two classes at least, and there is {read.classes[0]!r} alone")
+        raise BayesError(f"nbsvm needs two classes at least, and there is only {read.classes[0]!r}")
     present = rows.matrix(np.float64)
     present.data[:] = 1.0
     table, constant = np.zeros((len(rows.words), k)), np.zeros(k)
@@ -212,10 +190,3 @@ def fit_linear(
         table[:, c] = ratio * ((1 - beta) * mean + beta * w)
         constant[c] = (1 - beta) * mean * logspace.log(size / (1 - size)) + beta * machine.intercept_[0]
     return table, constant
-
-
-def log_count_ratio(present: Any, own: Bools, pseudo: Floats) -> Floats:
-    """r = ln((p/∥p∥₁) / (q/∥q∥₁)) of each word."""
-    p = pseudo + np.asarray(present[own].sum(axis=0)).ravel()
-    q = pseudo + np.asarray(present[~own].sum(axis=0)).ravel()
-    return logspace.log_odds(logspace.log(p / p.sum()), logspace.log(q / q.sum()))

@@ -1,313 +1,412 @@
-"""A recipe: what is learnt of documents, what is believed of their words, and what it can honour.
+"""Base classes of the text recipes: how words are weighted and how documents are scored by these weights.
 
-A recipe is a frozen object. That of :mod:`bayeskit.models.text.recipes` holds nothing; ``learn`` and ``from_state``
-give one that also holds what was fitted on documents, such as weights of evidence or document frequencies. The methods
-of a classifier that depend on its recipe, and what they say where it cannot honour them, stand at the end.
+A recipe is a frozen object. An unfitted one holds only its settings; ``fit`` and ``from_state`` return a copy that also
+holds what was fitted on documents, such as word weights or document frequencies. Its parameters score documents:
+
+    score_c = ln P(c) + constant_c + Σ_w value_w · table[w, c]
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import getattr_static
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bayeskit import kernels
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of, naming_the_file
+from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words import weights as word_weights
-from bayeskit.estimate.words.left_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.words.weights import WordWeights
+from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
+from bayeskit.estimate.words.weights import BernoulliWeights, WordWeights
+from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.memory import memory_allowed
-from bayeskit.models.base.available import Conditional
-from bayeskit.models.text.parameters import Parameters, WordParameters
-from bayeskit.models.text.reading import LabelledDocuments, read_all
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.models.text.documents import LabeledDocuments, read_documents
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array, Floats, Ints
 
-Model = TypeVar("Model", bound=type)
-
-DRAWING = ("document_log_likelihood", "score_samples", "sample", "work", "predict_column_log_proba")
-LEAVING_OUT = ("_left_out", "leave_one_out", "leave_one_out_scores")
-PROBABILITIES = ("predict_proba", "predict_log_proba")
-TALLYING = ("partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally")
-CONDITIONAL = (*DRAWING, *LEAVING_OUT, *PROBABILITIES, *TALLYING, "to_logistic")
-"""Methods of a TextClassifier that a recipe may name as absent."""
+if TYPE_CHECKING:
+    from bayeskit.models.text.classifier import TextClassifier
 
 
-class Settings(Protocol):
-    """The settings of a TextClassifier that recipes go by."""
+# Weights beyond this overflow when they are summed; no fit produces them.
+LARGEST_WEIGHT = 1e15
 
-    recipe: str
-    smoothing: Any
-    ngrams: tuple[int, int] | None
-    characters: Any
-    min_df: int | float
-    max_df: int | float
-    max_features: int | None
-    C: float
-    beta: float
-    n_threads: int | None
-    memory_limit: Any
 
-    def tokenizer(self, ngrams: tuple[int, int] | None = None, pattern: str | None = None) -> Tokenizer:
-        """What a word is; ``pattern`` where the setting is None."""
-        ...
+def check_weight(number: Any) -> float:
+    """Return a number read from a model file; refuse anything but a finite weight."""
+    if type(number) not in (int, float) or not abs(number) < LARGEST_WEIGHT:
+        raise BadFile(f"{number!r} is not a weight")
+    return float(number)
+
+
+def check_weights(array: Array) -> None:
+    """Refuse an array read from a model file that holds anything but finite weights."""
+    if array.dtype.kind != "f" or not (np.abs(array) < LARGEST_WEIGHT).all():
+        raise BadFile("a fitted weight is not a number")
+
+
+# -- parameters ------------------------------------------------------------------------------------------
+
+
+class TextParameters(ABC):
+    """Fitted parameters of a text model: score documents and explain the scores."""
+
+    log_prior: Floats
+    vocabulary: Words
+
+    @property
+    def words(self) -> Mapping[str, Words]:
+        """The vocabulary by column, for the encoder."""
+        return {COLUMN: self.vocabulary}
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Vocabularies of coded columns, for the encoder: text models have none."""
+        return {}
+
+    @property
+    @abstractmethod
+    def constant(self) -> Floats:
+        """Scores of a document before its words are added (classes,)."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Floats:
+        """Weight of one occurrence of each word (words, classes)."""
+
+    @abstractmethod
+    def scores_without_words(self, rows: TokenRows) -> Floats:
+        """Compute the scores before any word is added (documents, classes)."""
+
+    @abstractmethod
+    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
+        """Compute the scores of documents given as counted words (documents, classes)."""
+
+    def text_scores(self, texts: Documents, tokenizer: Tokenizer, n_threads: int) -> Floats | None:
+        """Compute the scores in one pass over the text; None if its words must be counted first."""
+        return None
+
+    @abstractmethod
+    def contributions(self, rows: TokenRows) -> Floats:
+        """Compute the addend of each cell to the score (cells, classes)."""
+
+    def contribution_parts(self, rows: TokenRows) -> tuple[Floats, ...]:
+        """Split the contributions of cells into named addends (cells, classes); empty if there is one only."""
+        return ()
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Export the scores as (base (classes,), sum over words)."""
+        raise BayesError(
+            "this recipe weights a word by the other words of its document, so it cannot be exported as a sum over "
+            "words"
+        )
 
 
 @dataclass(frozen=True)
-class Training:
-    """Labelled documents as a recipe may take them: counted in parts by an engine, or all of them in memory.
+class WordParameters(TextParameters):
+    """Parameters of a sum over words; the value of a word is its count in the document."""
 
-    ``known`` is what was counted before, None in a first fit.
+    log_prior: Floats
+    vocabulary: Words
+    weights: WordWeights
+    pseudo: Floats
+
+    def values(self, rows: TokenRows) -> Floats:
+        """Compute the value of each cell (cells,)."""
+        return rows.counts.astype(np.float64)
+
+    @property
+    def constant(self) -> Floats:
+        """Scores of a document before its words are added (classes,)."""
+        return np.asarray(self.log_prior + self.weights.constant)
+
+    @property
+    def table(self) -> Floats:
+        """Weight of one occurrence of each word (words, classes)."""
+        return self.weights.table
+
+    def scores_without_words(self, rows: TokenRows) -> Floats:
+        """Compute the scores before any word is added; a Bernoulli model counts all words as absent."""
+        return np.tile(self.constant, (len(rows.lengths), 1))
+
+    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
+        """Compute the scores of documents (documents, classes)."""
+        out = self.scores_without_words(rows)
+        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.table, out, n_threads)
+        return out
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Export the scores as (base (classes,), sum over words)."""
+        return self.constant, WordsTerm(name, tuple(self.vocabulary.tolist()), self.table)
+
+    def contributions(self, rows: TokenRows) -> Floats:
+        """Compute the addend of each cell to the score (cells, classes)."""
+        return np.asarray(self.values(rows)[:, None] * self.table[rows.ids])
+
+
+@dataclass(frozen=True)
+class PresenceParameters(WordParameters):
+    """Parameters of a sum over distinct words: a word counts once, however often it occurs."""
+
+    def values(self, rows: TokenRows) -> Floats:
+        """Return 1 for each cell (cells,)."""
+        return np.ones(len(rows.ids))
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Export the scores; each distinct word counts once."""
+        base, term = super().words_term(name)
+        return base, replace(term, presence=True)
+
+
+@dataclass(frozen=True)
+class BernoulliParameters(PresenceParameters):
+    """Parameters of a Bernoulli model, in which words may be certain without smoothing."""
+
+    weights: BernoulliWeights
+
+    @cached_property
+    def presence_table(self) -> Floats:
+        """Addend of a present word to :meth:`scores_without_words` (words, classes): ln p for certain words."""
+        if not len(self.weights.certain):
+            return self.table
+        table = self.table.copy()
+        table[self.weights.certain] = self.weights.present
+        return table
+
+    def scores_without_words(self, rows: TokenRows) -> Floats:
+        """Sum the scores of absent words; of the certain words only those that the document lacks."""
+        scores = super().scores_without_words(rows)
+        if len(self.weights.certain):
+            position = np.full(len(self.vocabulary), -1)
+            position[self.weights.certain] = np.arange(len(self.weights.certain))
+            scores += _sum_over_lacking(rows, position, self.weights.absent)
+        return scores
+
+    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
+        """Compute the scores of documents (documents, classes)."""
+        out = self.scores_without_words(rows)
+        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.presence_table, out, n_threads)
+        return out
+
+    def contributions(self, rows: TokenRows) -> Floats:
+        """Compute the addend of each cell to the score (cells, classes)."""
+        return np.asarray(self.presence_table[rows.ids])
+
+    def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
+        """Export the scores; refuse words that are certain."""
+        if len(self.weights.certain):
+            word = self.vocabulary[int(self.weights.certain[0])]
+            raise BayesError(
+                f"every document of a class has {word!r}, so without smoothing a document that lacks it is impossible, "
+                "and a sum over present words cannot express this.",
+                hint="Smooth the estimates.",
+            )
+        return super().words_term(name)
+
+
+def _sum_over_lacking(rows: TokenRows, position: Ints, absent: Floats) -> Floats:
+    """Sum ``absent`` (k, classes) over those of k words that each document lacks; word w is number ``position[w]``."""
+    from scipy.sparse import csr_matrix
+
+    documents = np.repeat(np.arange(len(rows.lengths)), np.diff(rows.indptr))
+    words = position[rows.ids]
+    is_one = words >= 0
+    shape = (len(rows.lengths), len(absent))
+    present = csr_matrix((np.ones(is_one.sum()), (documents[is_one], words[is_one])), shape=shape)
+    impossible = np.isneginf(absent)
+    finite = np.where(impossible, 0.0, absent)
+    n_impossible = impossible.sum(axis=0) - present @ impossible.astype(np.float64)
+    return np.where(n_impossible > 0, -np.inf, finite.sum(axis=0) - present @ finite)
+
+
+# -- recipes ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrainingSource:
+    """Labeled documents for a recipe: counted in parts by an engine, or read into memory at once.
+
+    ``known`` are the counts of earlier documents, None in the first fit.
     """
 
     source: Source
     schema: Schema
-    settings: Settings
+    settings: TextClassifier
     known: WordCounts | None
     count: Callable[[], Tally]
 
-    def read(self) -> LabelledDocuments:
-        """All documents at once, which an engine cannot give; they are read once."""
-        return self._documents
-
     @cached_property
-    def _documents(self) -> LabelledDocuments:
+    def documents(self) -> LabeledDocuments:
+        """All documents in memory; refused for an engine, which only counts."""
         if engine_of(self.source) is not None:
-            raise BayesError.needs_rows(
-                f'recipe="{self.settings.recipe}"',
-                "looks at every document",
-                ", or pass ",
-                Remedy("recipe", "multinomial"),
+            raise BayesError(
+                f"{format_setting('recipe', self.settings.recipe)} looks at every document, and an engine only counts: "
+                f"fit without engine=, on rows that this machine can read, or pass "
+                f"{format_setting('recipe', 'multinomial')}"
             )
         with naming_the_file(self.source):
-            return read_all(self.source, limit=memory_allowed(self.settings.memory_limit))
+            return read_documents(self.source, limit=memory_allowed(self.settings.memory_limit))
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """Learnt documents scored without themselves; ``unit`` (documents,) of each leaves the counts of its class."""
+class LeftOutBatch:
+    """Training documents to score without themselves; ``unit`` (documents,) is the weight each one removes."""
 
     rows: TokenRows
     labels: Array
     unit: Floats
 
-    def with_values(self, learnt: Floats, values: Floats) -> LeftOutDocuments:
-        """The same with the value of each cell that was learnt, and the one that it is scored by."""
-        taken = learnt * np.repeat(self.unit, np.diff(self.rows.indptr))
-        return LeftOutDocuments(self.rows.indptr, self.rows.ids, taken, values, self.labels, self.unit)
+    def with_values(self, learned: Floats, values: Floats) -> LeftOutDocuments:
+        """Attach the value of each cell in the counts and its value in the score."""
+        removed = learned * np.repeat(self.unit, np.diff(self.rows.indptr))
+        return LeftOutDocuments(self.rows.indptr, self.rows.ids, removed, values, self.labels, self.unit)
 
 
 class Recipe:
-    """A recipe over plain word counts, which need one reading in parts and can be moved; others override more.
+    """A recipe over plain word counts, which are read in parts and can be updated; others override more.
 
-    A new one gives at least ``name`` and :meth:`weigh`. With :meth:`_left_out` it has exact leave-one-out.
+    A new recipe defines at least ``name`` and :meth:`word_weights`. With :meth:`left_out_scores` it has exact
+    leave-one-out.
     """
 
-    name: str
-    prior: ClassVar[Any] = "empirical"
-    """The class prior where the setting is None."""
-    smoothing: ClassVar[Any] = 1.0
-    """The pseudo-count of a word where the setting is None."""
-    pattern: ClassVar[str] = "words"
-    """What a word is where the setting is None."""
-    plain_counts: ClassVar[bool] = True
-    """The tally holds plain counts: documents are counted in parts, by any engine, and shared among classes by EM."""
-    generative: ClassVar[bool] = False
-    """Scores are ln P(document, class), and documents can be drawn; see :class:`GenerativeRecipe`."""
-    probabilities: ClassVar[bool] = True
-    """The softmax of scores is meant as probabilities."""
-    weights_by_em: ClassVar[bool] = False
-    """Documents without labels teach weights, see ``estimate/words/unlabelled_em.py``, instead of counts."""
-    sum_over_words: ClassVar[bool] = False
-    """A score is a constant and a weight for each word, however the others are."""
+    name: str = ""
+    default_prior: ClassVar[Any] = "empirical"
+    """The class prior if the setting is None."""
+    default_smoothing: ClassVar[Any] = 1.0
+    """The pseudo-count of a word if the setting is None."""
+    default_pattern: ClassVar[str] = "words"
+    """The token pattern if the setting is None."""
+    counts_words: ClassVar[bool] = True
+    """The tally holds plain counts: any engine can collect it, and EM can split documents among classes."""
+    is_generative: ClassVar[bool] = False
+    """Scores are ln P(document, class), and documents can be sampled; see :class:`GenerativeRecipe`."""
+    has_probabilities: ClassVar[bool] = True
+    """The softmax of scores estimates P(class | document)."""
+    learns_by_weighted_em: ClassVar[bool] = False
+    """Unlabeled documents train word weights (``estimate/words/unlabeled_em.py``) instead of counts."""
+    is_linear: ClassVar[bool] = False
+    """A score is a constant plus one weight per word, whatever the other words are."""
+    can_update: ClassVar[bool] = True
+    """Documents can be added, removed and merged after the fit."""
     parameters: ClassVar[type[WordParameters]] = WordParameters
     infinite: ClassVar[str] = ""
-    """Which word would weigh infinitely without smoothing: one that … has; empty where none does."""
+    """Without smoothing, a word that "no other class" has would get an infinite weight; empty if none would."""
 
     @property
-    def absent(self) -> Mapping[str, str]:
-        """Methods of the classifier that this recipe cannot honour, and why."""
-        absent: dict[str, str] = {}
-        if not self.generative:
-            absent |= dict.fromkeys(DRAWING, "its scores are not the probability of a document")
-        if not self.sum_over_words:
-            absent["to_logistic"] = "what a word says hangs on the other words of its document, or is no log odds"
-        if type(self).left_out is Recipe.left_out:
-            absent |= dict.fromkeys(LEAVING_OUT, "it has no closed form without a document: cross-validate")
-        return absent
+    def has_leave_one_out(self) -> bool:
+        """Whether the scores without one document have a closed form."""
+        return type(self).left_out_scores is not Recipe.left_out_scores
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
-    def check(self, settings: Settings) -> None:
-        """Refuse settings that mean nothing to the recipe."""
-        return
+    def check_settings(self, settings: TextClassifier) -> None:
+        """Refuse settings that the recipe does not support."""
 
-    def learn(self, training: Training) -> tuple[Recipe, Tally]:
-        """(the recipe with what it fitted, the tally) of the first documents."""
+    def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
+        """Fit on the first documents; return the fitted recipe and the tally."""
         return self, training.count()
 
-    def count(self, training: Training) -> Tally:
-        """The tally of more documents, in the values of the first ones."""
+    def count_more(self, training: TrainingSource) -> Tally:
+        """Count further documents in the same values as the first ones."""
         return training.count()
 
     def values(self, rows: TokenRows) -> Floats:
-        """What is learnt of each cell of some documents: these are summed by class."""
+        """Compute the value of each cell that is summed by class (cells,)."""
         return rows.counts.astype(np.float64)
 
-    def learnt(self, counted: WordCounts) -> Floats:
-        """Σ of the learnt values (words, classes)."""
+    def value_sums(self, counted: WordCounts) -> Floats:
+        """Return the sums of the values by class (words, classes)."""
         return counted.table().astype(np.float64)
 
-    # -- believing -----------------------------------------------------------------------------------
+    # -- estimates -----------------------------------------------------------------------------------
 
-    def prior_or(self, setting: Any) -> Any:
-        """The class prior that the setting asks for, or the recipe's own."""
-        return self.prior if setting is None else setting
+    def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
+        """Compute the weight of each word for each class from counts and pseudo-counts."""
+        raise NotImplementedError(f"recipe {self.name!r} has no word weights")
 
-    def weigh(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """The weight of each word for each class, from counts and pseudo-counts."""
-        raise TypeError(f"recipe {self.name!r} does not weigh words")
-
-    def estimate(self, tally: Tally, log_prior: Floats, settings: Settings) -> Parameters:
-        """What is believed, a pure function of the tally and of what the recipe holds."""
+    def estimate(self, tally: Tally, log_prior: Floats, settings: TextClassifier) -> TextParameters:
+        """Compute the parameters, a pure function of the tally and of the fitted recipe."""
         counted = tally.words[COLUMN]
         pseudo = self.pseudo_counts(settings, counted.words, counted)
         if self.infinite and not pseudo.all():
             word = counted.words[int(np.flatnonzero(pseudo == 0)[0])]
             raise BayesError(
-                Setting("recipe", self.name),
-                f" needs smoothing over 0 for every word, and {word!r} has none: a word that "
-                f"{self.infinite} has would weigh infinitely",
+                f"{format_setting('recipe', self.name)} needs smoothing over 0 for every word, and {word!r} has none: "
+                f"a word that {self.infinite} has would weigh infinitely"
             )
-        weights = self.weigh(counted, tally.class_counts.astype(np.float64), pseudo)
-        return self.believed(log_prior, counted.words, weights, pseudo)
+        weights = self.word_weights(counted, tally.class_counts.astype(np.float64), pseudo)
+        return self.make_parameters(log_prior, counted.words, weights, pseudo)
 
-    def believed(self, log_prior: Floats, words: Words, weights: WordWeights, pseudo: Floats) -> WordParameters:
-        """The weights, and by which values documents are scored."""
+    def make_parameters(self, log_prior: Floats, words: Words, weights: WordWeights, pseudo: Floats) -> WordParameters:
+        """Combine the weights with the values by which documents are scored."""
         return self.parameters(log_prior, words, weights, pseudo)
 
-    def pseudo_counts(self, settings: Settings, words: Words, counted: WordCounts | None = None) -> Floats:
-        """α_w of each word (words,)."""
-        smoothing = self.smoothing if settings.smoothing is None else settings.smoothing
+    def pseudo_counts(self, settings: TextClassifier, words: Words, counted: WordCounts | None = None) -> Floats:
+        """Compute the pseudo-count of each word (words,)."""
+        smoothing = self.default_smoothing if settings.smoothing is None else settings.smoothing
         counts = np.zeros((len(words), 1)) if counted is None or smoothing != "auto" else counted.table()
         return word_weights.pseudo_counts(smoothing, words, counts)
 
-    # -- leaving out ---------------------------------------------------------------------------------
+    # -- leave-one-out -------------------------------------------------------------------------------
 
-    def left_out(self, tally: Tally, params: Any, leaving: Leaving) -> Floats:
-        """Scores without prior (documents, classes), each document taken out of what was counted."""
-        raise TypeError(f"recipe {self.name!r} leaves no document out")
+    def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
+        """Compute scores without prior (documents, classes), each document removed from the counts."""
+        raise NotImplementedError(f"recipe {self.name!r} has no closed form without a document")
 
-    def words_left(self, tally: Tally, params: Any, documents: LeftOutDocuments) -> LeftOutWords:
-        """The learnt sums without each document."""
+    def left_out_words(self, tally: Tally, params: Any, documents: LeftOutDocuments) -> LeftOutWords:
+        """Return the value sums without each document."""
         counted = tally.words[COLUMN]
-        having = counted.totals("documents").astype(np.float64)
-        return LeftOutWords(self.learnt(counted), params.pseudo, documents, having)
+        n_documents = counted.totals("documents").astype(np.float64)
+        return LeftOutWords(self.value_sums(counted), params.pseudo, documents, n_documents)
 
-    # -- storage -------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
-    def state(self) -> State | None:
-        """What the recipe holds, for a file; None where the counts are all."""
+    def to_state(self) -> State | None:
+        """Return the fitted part for a file; None if the counts are all there is."""
         return None
 
     def from_state(self, state: State | None, tally: Tally) -> Self:
-        """The recipe that holds what :meth:`state` wrote, everything checked; :class:`BadFile` for anything else."""
+        """Restore the fitted recipe from :meth:`to_state`; raise BadFile if anything does not fit."""
         if state is not None:
             raise BadFile(f"a model of recipe {self.name!r} holds nothing beside counts")
         return self
 
 
 class GenerativeRecipe(Recipe):
-    """A recipe that says how documents come about."""
+    """A recipe that models P(document | class)."""
 
-    generative = True
+    is_generative = True
 
-    def n_free(self, n_words: int) -> int:
-        """Free parameters of the words in each class: all but one of a distribution over them."""
+    def n_word_parameters(self, n_words: int) -> int:
+        """Count the free word parameters of each class: one less than the words of a distribution."""
         return max(n_words - 1, 0)
 
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
-        """Parts of ln P(document ∣ class) that are the same for all classes (documents,), and not in the scores."""
+        """Return the terms of ln P(document | class) that are equal for all classes (documents,)."""
         return ()
 
-    def counts_and_shares(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
-        """What was counted of each word in each class, and P(word | class), both (words, classes)."""
-        raise TypeError(f"recipe {self.name!r} has no probabilities of words")
+    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
+        """Return the counts of each word in each class and P(word | class), both (words, classes)."""
+        raise NotImplementedError(f"recipe {self.name!r} has no probabilities of words")
 
-    def written_out(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
-        """The factors of the first document, as counts and what is added to them."""
-        raise TypeError(f"recipe {self.name!r} writes no documents out")
+    def factors(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
+        """Return the factors of the first document as counts and pseudo-counts."""
+        raise NotImplementedError(f"recipe {self.name!r} does not write documents as products")
 
-    def draw(self, params: Any, counted: WordCounts, labels: Array, rng: np.random.Generator) -> list[str]:
-        """A document of each class that is asked for."""
-        raise TypeError(f"recipe {self.name!r} draws no documents")
-
-
-class RecipeMethod(Conditional):
-    """A method that is there unless ``model.absent_by_recipe`` names it."""
-
-    def __init__(self, name: str, method: Any) -> None:
-        self.name, self.method = name, method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, model: Any, kind: type | None = None) -> Any:
-        if model is not None and (why := model.absent_by_recipe.get(self.name)) is not None:
-            raise AttributeError(f"{type(model).__name__} has no {self.name}: with recipe={model.recipe!r}, {why}")
-        return self.method.__get__(model, kind)
-
-
-class RecipeAttribute(Conditional):
-    """What the fitted recipe holds under a name of its own, where it does."""
-
-    def __init__(self, held: str) -> None:
-        self.held = held
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: Any, kind: type | None = None) -> Any:
-        if model is None:
-            return self
-        recipe = vars(model).get("recipe_")
-        if not hasattr(recipe, self.held):
-            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {self.held}"
-            raise AttributeError(f"{type(model).__name__} has no {self.name}: {why}")
-        return getattr(recipe, self.held)
-
-
-class ParameterCount(Conditional):
-    """Free parameters of the class prior and of the words, where the recipe says how documents come about."""
-
-    def __get__(self, model: Any, kind: type | None = None) -> Any:
-        if model is None:
-            return self
-        recipe = vars(model).get("recipe_")
-        if not isinstance(recipe, GenerativeRecipe):
-            why = "nothing is fitted yet" if recipe is None else f"recipe={recipe.name!r} is no distribution over words"
-            raise AttributeError(f"{type(model).__name__} has no n_parameters_: {why}")
-        n_classes = len(model.tally_.classes)
-        return n_classes - 1 + n_classes * recipe.n_free(len(model.words_))
-
-
-def by_recipe(*names: str) -> Callable[[Model], Model]:
-    """Let ``model.absent_by_recipe``, from method to reason, rule over these methods of a class, inherited or not."""
-
-    def ruled(kind: Model) -> Model:
-        for name in names:
-            setattr(kind, name, RecipeMethod(name, getattr_static(kind, name)))
-        return kind
-
-    return ruled
+    def sample(self, params: Any, counted: WordCounts, labels: Array, rng: np.random.Generator) -> list[str]:
+        """Sample one document for each label."""
+        raise NotImplementedError(f"recipe {self.name!r} does not sample documents")

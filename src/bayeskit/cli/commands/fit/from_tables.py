@@ -362,7 +362,7 @@ def _with_advice(work: Callable[[], Any]) -> tuple[Any, list[str]]:
     """(what came of it, the advice that was given)"""
     import warnings
 
-    from bayeskit.cli.remedies import in_options
+    from bayeskit.cli.hints import with_options
     from bayeskit.errors import AdviceWarning
 
     with warnings.catch_warnings(record=True) as caught:
@@ -371,4 +371,4 @@ def _with_advice(work: Callable[[], Any]) -> tuple[Any, list[str]]:
     for warning in caught:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return made, [in_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
+    return made, [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]

@@ -1,0 +1,227 @@
+// Python functions that encode, count and sum columns.
+#include "arrays.hpp"
+
+void bind_counting(nb::module_& m);
+
+namespace {
+
+nb::tuple py_int_ranges(const Arrays& columns, int64_t n_threads) {
+    const size_t n = length(columns), t = threads(n_threads);
+    const auto in = all<Integers>(columns, n, integers);
+    if (n == 0 && !in.empty()) refuse("an empty column has no range");
+    const auto low = empty<int64_t>(in.size()), high = empty<int64_t>(in.size());
+    without_lock([&] { int_ranges(in, n, low.data, high.data, t); });
+    return nb::make_tuple(low.array, high.array);
+}
+
+nb::list py_lookup_codes(const Arrays& columns, const Int64s& lo, const std::vector<Uint32s>& tables,
+                         const Uint32s& unseen, int64_t n_threads) {
+    const size_t n = length(columns), k = columns.size(), t = threads(n_threads);
+    const auto in = all<Integers>(columns, n, integers);
+    check_number("lo", lo.size(), k);
+    check_number("tables", tables.size(), k);
+    check_number("unseen", unseen.size(), k);
+    std::vector<Table> known;
+    std::vector<int> widths;
+    for (size_t j = 0; j < k; ++j) {
+        known.push_back({tables[j].data(), tables[j].size()});
+        uint32_t top = unseen[j];
+        for (size_t i = 0; i < known[j].size; ++i) top = std::max(top, known[j].data[i]);
+        widths.push_back(code_width(top));
+    }
+    nb::list arrays;
+    const auto out = make_codes(widths, n, arrays);
+    without_lock([&] { lookup_codes(in, n, lo.data(), known, unseen.data(), out, t); });
+    return arrays;
+}
+
+nb::list py_bin_codes(const Arrays& columns, const std::vector<Vector>& cuts, int64_t n_threads) {
+    const size_t n = length(columns), k = columns.size(), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    check_number("cuts", cuts.size(), k);
+    std::vector<Cuts> at;
+    std::vector<int> widths;
+    for (size_t j = 0; j < k; ++j) {
+        const auto& own = cuts[j];
+        for (size_t i = 0; i < own.size(); ++i)
+            if (own[i] != own[i] || (i && own[i - 1] > own[i]))
+                refuse("the cuts of column " + std::to_string(j) + " are not sorted");
+        at.push_back({own.data(), own.size()});
+        widths.push_back(code_width(own.size() + 1));
+    }
+    nb::list arrays;
+    const auto out = make_codes(widths, n, arrays);
+    without_lock([&] { bin_codes(in, n, at, out, t); });
+    return arrays;
+}
+
+nb::list py_count_codes(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,
+                        int64_t n_classes, const OptionalVector& weights, int64_t n_threads) {
+    const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
+    const auto own = codes(labels, "labels", n);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto size = check_sizes(sizes, columns.size());
+    nb::list arrays;
+    if (const auto* by = shaped(weights, "weights", n)) {
+        const auto out = make_tables<double>(size, c, arrays);
+        without_lock([&] { weigh_codes(in, n, size, own, c, by, out, t); });
+    } else {
+        const auto out = make_tables<int64_t>(size, c, arrays);
+        without_lock([&] { count_codes(in, n, size, own, c, out, t); });
+    }
+    return arrays;
+}
+
+nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int64_t>& sizes,
+                                   const Matrix& responsibilities, int64_t n_threads) {
+    const size_t n = responsibilities.shape(0), c = count_classes(responsibilities, "responsibilities"),
+                 t = threads(n_threads);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto size = check_sizes(sizes, columns.size());
+    nb::list arrays;
+    const auto out = make_tables<double>(size, c, arrays);
+    without_lock([&] { count_responsibilities(in, n, size, responsibilities.data(), c, out, t); });
+    return arrays;
+}
+
+struct MadeSums {
+    MadeSums(size_t n_classes, size_t n_columns) {
+        for (auto& one : arrays) one = zeros<double>(n_classes, n_columns);
+    }
+    MomentSums data() const {
+        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data, arrays[5].data};
+    }
+    nb::tuple with(const nb::object& n, bool usable) const {
+        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, arrays[5].array,
+                              usable);
+    }
+    Made<double> arrays[6];
+};
+
+nb::tuple py_moments(const Arrays& columns, const Array& labels, int64_t n_classes, const OptionalVector& weights,
+                     int64_t n_threads) {
+    const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
+    const auto own = codes(labels, "labels", n);
+    const auto in = all<Floats>(columns, n, floats);
+    const MadeSums sums(c, in.size());
+    if (const auto* by = shaped(weights, "weights", n)) {
+        const bool usable = without_lock([&] { return weighted_moments(in, n, own, c, by, sums.data(), t); });
+        return sums.with(sums.arrays[4].array, usable);
+    }
+    const auto count = zeros<int64_t>(c, in.size());
+    const bool usable = without_lock([&] { return moments(in, n, own, c, count.data, sums.data(), t); });
+    return sums.with(count.array, usable);
+}
+
+nb::tuple py_moments_responsibilities(const Arrays& columns, const Matrix& responsibilities, int64_t n_threads) {
+    const size_t n = responsibilities.shape(0), c = count_classes(responsibilities, "responsibilities"),
+                 t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    const MadeSums sums(c, in.size());
+    const bool usable =
+        without_lock([&] { return moments_responsibilities(in, n, responsibilities.data(), c, sums.data(), t); });
+    return sums.with(sums.arrays[4].array, usable);
+}
+
+nb::object py_count_pairs(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,
+                          int64_t n_classes, const OptionalVector& weights, int64_t n_threads) {
+    const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
+    const auto own = codes(labels, "labels", n);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto size = check_sizes(sizes, columns.size());
+    size_t cells = 0;
+    for (size_t a = 0; a < size.size(); ++a)
+        for (size_t b = a + 1; b < size.size(); ++b) {
+            const size_t block = times(size[a], size[b], "sizes");
+            if (block > static_cast<size_t>(PTRDIFF_MAX) - cells) refuse("sizes are too large together");
+            cells += block;
+        }
+    if (const auto* by = shaped(weights, "weights", n)) {
+        const auto out = zeros<double>(c, cells);
+        without_lock([&] { weigh_pairs(in, n, size, own, c, by, out.data, t); });
+        return out.array;
+    }
+    const auto out = zeros<int64_t>(c, cells);
+    without_lock([&] { count_pairs(in, n, size, own, c, out.data, t); });
+    return out.array;
+}
+
+nb::tuple py_factor_codes(const Arrays& columns, const std::vector<int64_t>& sizes) {
+    const size_t n = length(columns);
+    const auto in = all<Codes>(columns, n, codes);
+    const auto size = check_sizes(sizes, columns.size());
+    const auto indices = empty<uint32_t>(n);
+    std::vector<int64_t> rows;
+    without_lock([&] { factor_codes(in, n, size, indices.data, rows); });
+    return nb::make_tuple(indices.array, copy_to_array(rows));
+}
+
+nb::object py_context_codes(const Arrays& parents, const Array& child, int64_t child_size,
+                            const std::vector<Cells<int32_t, 2>>& steps, int64_t n_nodes, int64_t n_threads) {
+    const size_t n = length(child), t = threads(n_threads);
+    const auto in = all<Codes>(parents, n, codes);
+    const auto own = codes(child, "child", n);
+    check_number("steps", steps.size(), parents.size());
+    std::vector<Steps> known;
+    size_t before = 1;  // nodes of all levels up to this one
+    for (size_t d = 0; d < steps.size(); ++d) {
+        known.push_back({steps[d].data(), steps[d].shape(0), steps[d].shape(1), 0});
+        if (d) before += steps[d].shape(0);
+    }
+    if (n_nodes < static_cast<int64_t>(before)) refuse("n_nodes is less than the steps have");
+    if (steps.empty() && n_nodes != 1) refuse("n_nodes is not 1 where there are no parents");
+    if (!known.empty()) known.back().leads_to = static_cast<size_t>(n_nodes) - before;
+    if (child_size < 0 || child_size > UINT32_MAX || n_nodes > UINT32_MAX ||
+        static_cast<uint64_t>(n_nodes) * static_cast<uint64_t>(child_size) > UINT32_MAX)
+        refuse("the contexts do not fit in 32-bit codes");
+    const auto out = empty<uint32_t>(n);
+    without_lock([&] { context_codes(in, own, static_cast<size_t>(child_size), n, known, out.data, t); });
+    return out.array;
+}
+
+nb::list copy_to_arrays(const std::vector<std::vector<double>>& lists) {
+    nb::list arrays;
+    for (const auto& numbers : lists) arrays.append(copy_to_array(numbers));
+    return arrays;
+}
+
+nb::list py_mdl_cuts(const Arrays& columns, const Array& labels, int64_t n_classes, const OptionalVector& weights,
+                     int64_t n_threads) {
+    const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
+    const auto own = codes(labels, "labels", n);
+    const auto in = all<Floats>(columns, n, floats);
+    const auto* by = shaped(weights, "weights", n);
+    return copy_to_arrays(without_lock([&] { return mdl_cuts(in, n, own, c, by, t); }));
+}
+
+nb::list py_frequency_cuts(const Arrays& columns, const std::vector<int64_t>& intervals, double tolerance,
+                           int64_t n_threads) {
+    const size_t n = length(columns), t = threads(n_threads);
+    const auto in = all<Floats>(columns, n, floats);
+    check_number("intervals", intervals.size(), columns.size());
+    for (const int64_t number : intervals) check_between(number, "one of the intervals", 1, INT64_MAX);
+    if (!(tolerance >= 0 && tolerance < 1)) refuse("tolerance is no share of the rows");
+    const std::vector<size_t> into(intervals.begin(), intervals.end());
+    return copy_to_arrays(without_lock([&] { return frequency_cuts(in, n, into, tolerance, t); }));
+}
+
+}  // namespace
+
+void bind_counting(nb::module_& m) {
+    m.def("int_ranges", &py_int_ranges, "columns"_a, "n_threads"_a);
+    m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
+    m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
+    m.def("count_codes", &py_count_codes, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
+          "n_threads"_a);
+    m.def("count_responsibilities", &py_count_responsibilities, "columns"_a, "sizes"_a, "responsibilities"_a,
+          "n_threads"_a);
+    m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
+    m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
+    m.def("count_pairs", &py_count_pairs, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
+          "n_threads"_a);
+    m.def("factor_codes", &py_factor_codes, "columns"_a, "sizes"_a);
+    m.def("context_codes", &py_context_codes, "parents"_a, "child"_a, "child_size"_a, "steps"_a, "n_nodes"_a,
+          "n_threads"_a);
+    m.def("mdl_cuts", &py_mdl_cuts, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
+    m.def("frequency_cuts", &py_frequency_cuts, "columns"_a, "intervals"_a, "tolerance"_a, "n_threads"_a);
+}

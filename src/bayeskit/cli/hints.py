@@ -1,0 +1,121 @@
+"""Messages of the library in terms of the command line: settings become options, classes become ``--model`` names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayeskit.cli.commands.fit.from_tables import MODELS
+from bayeskit.errors import Message, join_hint
+from bayeskit.printable import printable
+
+OPTIONS = {
+    "roles": "--role",
+    "domains": "--domain",
+    "types": "--type",
+    "missing": "--empty",
+    "encoding": "--encoding",
+    "target": "--target",
+    "column": "--text",
+    "delimiter": "--delimiter",
+    "columns": "--columns",
+    "decimal": "--decimal",
+    "comment": "--comment",
+    "cuts": "--cuts",
+    "engine": "--processes",
+    "sql": "--sql",
+    "sample_weight": "--weight",
+    "unseen": "--unseen",
+    "numeric": "--numeric",
+    "prior": "--prior",
+    "smoothing": "--smoothing",
+    "variance": "--variance",
+    "ddof": "--ddof",
+    "memory_limit": "--memory-limit",
+    "timeout": "--wait",
+    "recipe": "--recipe",
+    "pattern": "--pattern",
+    "hash_bits": "--hash-bits",
+    "characters": "--characters",
+    "folds": "--folds",
+    "level": "--level",
+    "probability": "--probability",
+    "count": "--count",
+    "n_topics": "--topics",
+    "unlabelled": "--drop-unlabelled",
+}
+"""The option that passes a setting."""
+
+FLAGS = {"--drop-unlabelled"}
+"""Options without a value."""
+
+NO_OPTION = {
+    "schema": "fit both with the same --role",
+    "structure": "fit one model on the rows of both",
+    "tree": "fit one model on the rows of both",
+    "undecidable": "fit it with --smoothing 1",
+}
+"""The hint at a terminal where the setting that helps in Python has no option."""
+
+METAVARS = {"timeout": "SECONDS", "domains": "COLUMN=A,B,..."}
+"""The value to type after an option where the hint gives none and it is not obvious."""
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_BRACKETS = rf"""\{{(?:[^{{}}'"]|{_QUOTED})*\}}|\[(?:[^\[\]'"]|{_QUOTED})*\]"""
+VALUE = rf"{_QUOTED}|{_BRACKETS}|-?\d[\w.+-]*\b|None\b|True\b|False\b|"
+"""A Python literal after ``name=``, or nothing."""
+_SETTING = re.compile(rf"(?<!\w\()\b({'|'.join(OPTIONS)})=({VALUE})")  # not an argument in parentheses
+_MODEL = re.compile(rf"\b({'|'.join(sorted(set(MODELS.values())))})\b")
+
+
+def with_options(message: object, where: Callable[[str], str] = lambda option: "") -> str:
+    """Return a message with its settings as options; ``where`` names the command of an option that this one lacks.
+
+    >>> from bayeskit.errors import AdviceWarning, format_setting
+    >>> with_options(AdviceWarning("year holds codes", hint=f"pass {format_setting('roles', {'the year': 'ignore'})}"))
+    "year holds codes: pass --role 'the year=ignore'"
+    >>> with_options(AdviceWarning("the structures differ", hint="fit the other with structure=first.structure_"))
+    'the structures differ: fit one model on the rows of both'
+    """
+    if not isinstance(message, Message):
+        return str(message)
+    hint = message.hint
+    for name, instead in NO_OPTION.items():
+        if re.search(rf"\b{name}=", hint):
+            hint = instead
+    hint = _MODEL.sub(lambda found: _model_option(found[0]) + where("--model"), hint)
+    text = join_hint(str(type(message)(*message.args)), printable(hint))
+    return _SETTING.sub(lambda found: option(found[1], found[2], where), text)
+
+
+def option(setting: str, value: str, where: Callable[[str], str] = lambda option: "") -> str:
+    """Return a setting with its Python value as an option is typed.
+
+    >>> option("missing", "['not known', '']"), option("unseen", '"ignore"', lambda option: " (of bayes fit)")
+    ("--empty 'not known' --empty ''", '--unseen ignore (of bayes fit)')
+    >>> option("roles", "{'year': \\"ignore\\"}"), option("memory_limit", "")
+    ('--role year=ignore', '--memory-limit')
+    """
+    name = OPTIONS[setting]
+    values = [] if name in FLAGS else [shlex.quote(each) for each in _values(value)] if value else []
+    if not value and setting in METAVARS:
+        values = [METAVARS[setting]]
+    return " ".join(f"{name} {each}" for each in values or [""]).strip() + where(name)
+
+
+def _values(text: str) -> list[str]:
+    """Return the words to type after an option, one each time it is given."""
+    try:
+        value: Any = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return [text]
+    if isinstance(value, Mapping):
+        return [f"{name}={item}" for name, item in value.items()]
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
+def _model_option(name: str) -> str:
+    return f"--model {next(short for short, model in MODELS.items() if model == name)}"

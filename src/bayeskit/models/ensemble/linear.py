@@ -1,0 +1,192 @@
+"""The linear part of the ensemble: multinomial logistic regression on values and numbers, fitted on folds.
+
+Its features are one-hot values, standardized numbers (clipped at 4), and their normal scores: the quantile of a
+number's rank under a normal distribution. A training row is scored by the fold that has not seen it, and a new row by
+the mean of the coefficients of all folds.
+
+Formula: P(class ∣ x) ∝ exp(Σ_j w_j(class) x_j), the mean over folds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.numbers import LARGEST
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.models.ensemble.training_rows import TrainingRows
+from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.typing import Array, Bytes, Floats, Ints
+
+CODES = 256
+VARIANCE = 3.0  # of the coefficients' normal prior
+FARTHEST = 4.0  # deviations
+FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000  # fewer folds above so many rows
+MOST_FITTED = 10_000  # rows of a fold
+MOST_READ = 20_000  # rows whose features are held
+MOST_CLASSES = 100  # above which the line is left out: its price is that of all coefficients
+ROUNDS, ENOUGH = 60, 1e-4  # of the fit, and the relative gain below which it ends
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPart:
+    """Coefficients (features, classes) of 1, numbers in deviations, what codes stand for, and one-hot values."""
+
+    classes: tuple[Value, ...]
+    numbers: tuple[str, ...]  # columns in deviations
+    centre: Floats
+    spread: Floats
+    read: Ints  # the trees' column that each table of numbers reads
+    tables: Floats  # (tables, codes): normal scores, and numbers that values stand for
+    coefficients: Floats
+
+    def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
+        """(one-hot codes, where their coefficients begin, numbers) of rows."""
+        hot = trees.hot_columns
+        n_numbers = 1 + len(self.numbers) + len(self.tables)
+        numbers = np.empty((len(codes), n_numbers))
+        numbers[:, 0] = 1
+        for j, name in enumerate(self.numbers):
+            deviations = (cells[name] - self.centre[j]) / self.spread[j]
+            deviations = np.where(np.isfinite(deviations), deviations, 0.0)
+            numbers[:, 1 + j] = np.clip(deviations, -FARTHEST, FARTHEST)
+        for j, (column, table) in enumerate(zip(self.read, self.tables, strict=True)):
+            numbers[:, 1 + len(self.numbers) + j] = table[codes[:, column]]
+        place = np.cumsum([n_numbers, *(trees.columns[j].size for j in hot)]).astype(np.int64)
+        return np.ascontiguousarray(codes[:, hot]), place, numbers
+
+    def log_shares(
+        self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees, classes: Any, log_prior: Floats, n_threads: int
+    ) -> Floats:
+        """ln P(class | x) by the line (rows, classes); a class that it has never seen has its prior."""
+        scores = kernels.score_line(*self.features(cells, codes, trees), self.coefficients, n_threads)
+        return self.in_classes(scores, classes, log_prior)
+
+    def in_classes(self, scores: Floats, classes: Any, log_prior: Floats) -> Floats:
+        """Scores of the line's classes as ln P of the classes that there are now."""
+        at = positions(classes, self.classes)
+        known = at >= 0
+        shares = logspace.log_normalise(np.ascontiguousarray(scores[:, at[known]]))[0] if known.any() else scores[:, :0]
+        if known.all():
+            return np.asarray(shares)
+        told = np.empty((len(scores), len(at)))
+        told[:, ~known] = log_prior[~known]
+        told[:, known] = shares + logspace.log(np.maximum(logspace.exp(log_prior[known]).sum(), 0.0))
+        return told
+
+    def arrays(self) -> list[Array]:
+        """All that is held."""
+        return [self.centre, self.spread, self.read, self.tables, self.coefficients]
+
+
+def fit_line(
+    rows: TrainingRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
+) -> tuple[LinearPart, Floats]:
+    """(the line, ln P(class | x) of the asked rows (asked, classes), each by the fold that has not seen it)"""
+    n_rows, n_classes = len(rows.labels), len(rows.classes)
+    line = _features_of(rows, trees, codes)
+    n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
+    fold = assign_folds(rows.labels, n_folds, rng)
+    told, coefficients = np.zeros((len(asked), n_classes)), []
+    features = _reader(line, rows, trees, codes)
+    for k in range(n_folds):
+        others = np.flatnonzero(fold != k)
+        if len(others) > MOST_FITTED:
+            others = np.sort(rng.choice(others, MOST_FITTED, replace=False))
+        coefficients.append(_fitted(rows, others, *features(others), n_threads))
+        mine = np.flatnonzero(fold[asked] == k)
+        told[mine] = kernels.score_line(*features(asked[mine]), coefficients[-1], n_threads)
+    mean = np.mean(coefficients, axis=0)
+    made = LinearPart(rows.classes, line.numbers, line.centre, line.spread, line.read, line.tables, mean)
+    return made, np.asarray(logspace.log_normalise(told)[0])
+
+
+def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
+    """The fold of each row, drawn; those of a class are shared among all folds."""
+    shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
+    fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
+    return fold
+
+
+def _reader(
+    line: LinearPart, rows: TrainingRows, trees: CodedTrees, codes: Bytes
+) -> Callable[[Ints], tuple[Bytes, Ints, Floats]]:
+    """The features of some rows; where there is room they are made once for all folds."""
+    if len(rows.labels) > MOST_READ:
+        return lambda some: line.features({name: c[some] for name, c in rows.cells.items()}, codes[some], trees)
+    hot, place, numbers = line.features(rows.cells, codes, trees)
+    return lambda some: (hot[some], place, numbers[some])
+
+
+def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
+    """What is read of rows, before there are coefficients."""
+    names, centre, spread, read, tables = [], [], [], [], []
+    for name, how in rows.codes.items():
+        if how.values is None:
+            numbers = rows.cells[name]
+            there = numbers[~np.isnan(numbers)]
+            largest = float(np.abs(there).max(initial=0.0)) or 1.0
+            deviation = float((there / largest).std()) * largest if len(there) else 0.0  # squares may overflow
+            if deviation > 1 / LARGEST:
+                names.append(name)
+                centre.append(float((there / largest).mean()) * largest)
+                spread.append(deviation)
+    for j, column in enumerate(trees.columns):
+        if not column.categorical:
+            size = column.size
+            counts = np.bincount(codes[:, j], minlength=CODES).astype(np.float64)
+            absent = np.zeros(CODES)
+            if column.missing:
+                gap = int(column.table[0]) if len(column.table) else size - 1
+                absent[gap], counts[gap] = counts[gap] > 0, 0
+            for table in (_normal_scores(counts[:size]), absent):
+                if table.any():
+                    read.append(j)
+                    tables.append(table)
+    return LinearPart(
+        rows.classes,
+        tuple(names),
+        np.array(centre),
+        np.array(spread),
+        np.array(read, dtype=np.int64),
+        np.array(tables).reshape(len(tables), CODES),
+        np.zeros((0, len(rows.classes))),
+    )
+
+
+def _normal_scores(counts: Floats) -> Floats:
+    """Of each code, what the middle of its ranks is in deviations of a normal; 0 for codes without rows."""
+    from scipy.special import ndtri
+
+    scores, total = np.zeros(CODES), counts.sum()
+    if np.count_nonzero(counts) > 1:
+        middle = (np.cumsum(counts) - counts / 2) / total
+        scores[: len(counts)] = np.where(counts > 0, np.clip(ndtri(middle), -FARTHEST, FARTHEST), 0.0)
+    return scores
+
+
+def _fitted(rows: TrainingRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
+    """Coefficients of the line that is most probable by some rows, under a normal prior on all but the intercept."""
+    from scipy.optimize import minimize
+
+    labels, shape = rows.labels[which], (int(place[-1]), len(rows.classes))
+    if not len(which) or shape[1] < 2:
+        return np.zeros(shape)
+    weights = None if rows.weights is None else rows.weights[which] / rows.weights[which].mean()
+    precision = np.full((shape[0], 1), 1 / VARIANCE)
+    precision[0] = 0
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        coefficients = flat.reshape(shape)
+        value, slope = kernels.line_loss(hot, place, numbers, labels, weights, coefficients, n_threads)
+        pulled = precision * coefficients
+        return value + 0.5 * float((pulled * coefficients).sum()), (slope + pulled).ravel()
+
+    start, options = np.zeros(shape[0] * shape[1]), {"maxiter": ROUNDS, "ftol": ENOUGH}
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
+    return np.asarray(best.x, dtype=np.float64).reshape(shape)

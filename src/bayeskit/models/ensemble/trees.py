@@ -1,0 +1,241 @@
+"""Trees of the ensemble: two forests, and boosting of the remaining error.
+
+Forests: trees grown on samples of the rows, whose leaves are counted on all rows. A tree of the first forest takes the
+best cut of some columns, one of the second the best of random cuts. A pure leaf of a few rows would be overconfident;
+counted on all rows, with back-off to the nodes above, it is not. A training row is scored only by trees that it did not
+grow, its own count removed from its path.
+
+Boosting: small trees that lower the log loss of the score of all other parts. They start from leave-one-out scores.
+Every fold has its own trees, grown on the rows of the other folds; a training row is scored by those of its fold, and a
+new row by the mean of all folds. Boosting is kept only if the leave-one-out scores gain clearly. It stays fixed when
+rows are added or removed, like the linear part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels, logspace
+from bayeskit.data.vocabulary import Value, positions
+from bayeskit.estimate.temperature import log_capped
+from bayeskit.models.ensemble.linear import MOST_CLASSES, assign_folds
+from bayeskit.models.ensemble.training_rows import TrainingRows
+from bayeskit.tally.coded_trees import UNKNOWN, CodedTrees, Trees, tree_columns
+from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
+
+SHARE = 0.65  # of the rows grow a tree
+MOST_GROWN = 100_000  # rows that grow a tree, about
+MOST_CUT = 200_000  # rows whose numbers are cut
+BACK_OFF = 0.5  # rows that the node above is worth
+ROOM = 2e8  # bytes that all leaves may take when they are ready to be asked
+
+
+def number_of_trees(n_rows: int, n_classes: int) -> int:
+    """Of each forest: fewer where a tree has many leaves, or a leaf many classes."""
+    trees = 100 if n_rows <= 5_000 else 50 if n_rows <= 20_000 else 25
+    most = ROOM / (8.0 * max(n_classes, 1) * max(min(n_rows, MOST_GROWN), 1))
+    return int(max(4, min(trees, most)))
+
+
+def forests_of(n_trees: int) -> Iterator[tuple[int, int]]:
+    """(first, last) tree of each forest."""
+    half = n_trees // 2
+    return iter([(0, half), (half, n_trees)])
+
+
+def grow_forests(
+    rows: TrainingRows, n_trees: int, rng: np.random.Generator, n_threads: int
+) -> tuple[CodedTrees, Bytes, Bytes]:
+    """(trees of both forests, codes of the rows, which rows have grown each tree)"""
+    n_rows = len(rows.labels)
+    some = slice(None, None, -(-n_rows // MOST_CUT) if n_rows else 1)
+    columns = tree_columns({name: cells[some] for name, cells in rows.cells.items()}, rows.codes)
+    empty: Trees = (
+        np.zeros(1, np.int64),
+        np.zeros((0, 2), np.uint32),
+        np.zeros(0, np.int32),
+        np.zeros((0, 4), np.uint64),
+    )
+    reader = CodedTrees(rows.codes, columns, empty)
+    codes = reader.codes(rows.cells, reader.tables(rows.codes), n_threads)
+    kinds = np.array([column.categorical for column in columns], dtype=np.uint8)
+    parts = np.empty((2 * n_trees, n_rows), dtype=np.uint8)
+    for part in parts:
+        part[:] = rng.random(n_rows) < min(SHARE, MOST_GROWN / max(n_rows, 1))
+    seeds = rng.integers(0, 2**63, 2 * n_trees).astype(np.uint64)
+    n_tried = max(2, isqrt(len(columns)))
+    grown = [
+        kernels.grow_trees(
+            codes, kinds, rows.labels, len(rows.classes), rows.weights, parts[some_trees], seeds[some_trees], n_tried,
+            at_random, n_threads,
+        )
+        for some_trees, at_random in ((slice(0, n_trees), False), (slice(n_trees, None), True))
+    ]  # fmt: skip
+    return CodedTrees(rows.codes, columns, _side_by_side(*grown)), codes, parts
+
+
+def _side_by_side(first: Trees, second: Trees) -> Trees:
+    start = np.concatenate([first[0], first[0][-1] + second[0][1:]])
+    subset = np.where(second[2] < 0, second[2], second[2] + np.int32(len(first[3])))
+    return (
+        start,
+        np.concatenate([first[1], second[1]]),
+        np.concatenate([first[2], subset]),
+        np.concatenate([first[3], second[3]]),
+    )
+
+
+def count_leaves(trees: CodedTrees, codes: Bytes, rows: TrainingRows, n_threads: int) -> Floats:
+    """Rows that end at each node (nodes, classes)."""
+    return kernels.count_leaves(codes, rows.labels, len(rows.classes), rows.weights, trees.arrays, n_threads)
+
+
+def total_leaves(trees: CodedTrees, counts: Any, n_threads: int) -> Floats:
+    """Rows that end at each node or below it (nodes, classes)."""
+    return kernels.total_leaves(trees.arrays, np.ascontiguousarray(counts, dtype=np.float64), n_threads)
+
+
+@dataclass(frozen=True)
+class LeftOutForests:
+    """Learnt rows and the trees that they had no part in, their own counts taken from their paths."""
+
+    trees: CodedTrees
+    codes: Bytes  # of the rows
+    parts: Bytes | None  # (trees, rows): which rows have grown a tree; None where none has
+    totals: Floats  # of every node
+    labels: npt.NDArray[np.uint32]
+    taken: Floats
+    log_prior: Floats  # without the row (rows, classes)
+    n: float
+
+    def every(self, step: int, unknown: str | None = None) -> LeftOutForests:
+        """Some of the rows, one column of which is not known."""
+        codes = self.codes[::step].copy()
+        codes[:, [column.name == unknown for column in self.trees.columns]] = UNKNOWN
+        parts = None if self.parts is None else np.ascontiguousarray(self.parts[:, ::step])
+        return replace(
+            self,
+            codes=codes,
+            parts=parts,
+            labels=np.ascontiguousarray(self.labels[::step]),
+            taken=np.ascontiguousarray(self.taken[::step]),
+            log_prior=np.ascontiguousarray(self.log_prior[::step]),
+        )
+
+    def means(self, n_threads: int) -> list[Floats]:
+        """Both means of each forest (rows, classes), by trees that a row has not grown."""
+        means, prior = [], logspace.exp(self.log_prior)
+        for first, last in forests_of(len(self.trees)):
+            inside = None if self.parts is None else self.parts[first:last]
+            logs, sums = kernels.leave_out_leaves(
+                self.codes, self.labels, self.taken, inside, self.trees.some(first, last),
+                self.totals[self.trees.nodes_of(first, last)], prior, self.n, BACK_OFF, n_threads,
+            )  # fmt: skip
+            outside = np.full(len(prior), last - first) if inside is None else (inside == 0).sum(axis=0)
+            none, n_trees = outside == 0, np.maximum(outside, 1)[:, None]
+            logs[none], sums[none] = self.log_prior[none], prior[none]
+            means += _normalised(logs / n_trees, sums / n_trees)
+        return means
+
+
+def ready_leaves(trees: CodedTrees, totals: Floats, prior: Floats, n: float, n_threads: int) -> Singles:
+    """What every node says (nodes, classes), ready to be asked."""
+    return kernels.smooth_leaves(trees.arrays, totals, prior, n, BACK_OFF, n_threads)
+
+
+def means_of(trees: CodedTrees, values: Singles, codes: Bytes, n_threads: int) -> list[Floats]:
+    """Both means of each forest (rows, classes)."""
+    means = []
+    for first, last in forests_of(len(trees)):
+        own = values[trees.nodes_of(first, last)]
+        logs, sums = kernels.score_leaves(codes, trees.some(first, last), own, n_threads)
+        means += _normalised(logs / (last - first), sums / (last - first))
+    return means
+
+
+def _normalised(log_mean: Floats, mean: Floats) -> list[Floats]:
+    return [logspace.log_normalise(log_mean)[0], logspace.log(mean)]
+
+
+FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000  # fewer folds above so many rows
+FEW = 1_000  # rows below which a gain may more easily be chance
+LEAST_TRIED = 8  # columns of a tree, where half of them are fewer
+ROUNDS, PATIENCE = 300, 15
+LEAST_GAIN = 2.0  # nats of all rows together
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Trees of all folds, and what their nodes add to the score of each class (nodes, classes)."""
+
+    classes: tuple[Value, ...]
+    trees: Trees
+    values: Singles
+
+    def scores(self, codes: Bytes, classes: Any, n_threads: int) -> Floats:
+        """What is added (rows, classes): nothing to a class that was never seen."""
+        sums = kernels.add_leaves(np.ascontiguousarray(codes), self.trees, self.values, n_threads)
+        at = positions(classes, self.classes)
+        told = np.zeros((len(codes), len(at)))
+        told[:, at >= 0] = sums[:, at[at >= 0]]
+        return told
+
+    def raised(self, by: float) -> BoostedTrees:
+        """The same trees, which add so many times as much."""
+        return replace(self, values=(self.values * by).astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.trees[0]) - 1
+
+    def arrays(self) -> list[Array]:
+        """All that is held."""
+        return [*self.trees, self.values]
+
+
+def fit_boosting(
+    rows: TrainingRows,
+    asked: Ints,
+    trees: CodedTrees,
+    codes: Bytes,
+    scores: Floats,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> tuple[BoostedTrees, Floats] | None:
+    """(trees, scores of the asked rows left out with what these add) where that is worth it.
+
+    ``codes`` and ``scores`` are those of the asked rows.
+    """
+    labels, n_rows, n_classes = rows.labels[asked], len(asked), scores.shape[1]
+    if not 2 <= n_classes <= MOST_CLASSES:
+        return None
+    weights = None if rows.weights is None else rows.weights[asked] / rows.weights[asked].mean()
+    n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, n_rows)
+    n_tried = max(len(trees.columns) // 2, min(LEAST_TRIED, len(trees.columns)), 1)
+    kinds = np.array([column.categorical for column in trees.columns], dtype=np.uint8)
+    start, nodes, subset, sets, values, told = kernels.boost_trees(
+        codes, kinds, labels, weights, np.ascontiguousarray(scores),
+        assign_folds(labels, n_folds, rng).astype(np.uint8), n_folds, int(rng.integers(0, 2**63)), n_tried, ROUNDS,
+        PATIENCE, n_threads,
+    )  # fmt: skip
+    if not _is_gain(scores, told, labels, weights):
+        return None
+    return BoostedTrees(rows.classes, (start, nodes, subset, sets), values).raised(1 / n_folds), told
+
+
+def _is_gain(before: Floats, after: Floats, labels: Any, weights: Floats | None) -> bool:
+    """Whether the log loss of all rows falls by more than chance, which may do much where rows are few."""
+    n_rows, n_classes = before.shape
+    own = np.arange(n_rows), labels
+
+    def said(scores: Floats) -> Floats:
+        return log_capped(logspace.log_normalise(np.ascontiguousarray(scores))[0][own], n_rows, n_classes)
+
+    gains = (said(after) - said(before)) * (1.0 if weights is None else weights)
+    error = float(np.sqrt(n_rows) * gains.std()) if n_rows else 0.0
+    return float(gains.sum()) > LEAST_GAIN + (1.0 if n_rows < FEW else 0.25) * error
