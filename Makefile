@@ -15,11 +15,7 @@ else
 WATCH := libasan.so
 endif
 
-# What stands on the kernels; the rest (files, command line, pages) does not see which of them serve.
-ON_TWINS := tests/kernels tests/laws tests/worked_examples tests/tally tests/engines tests/estimate tests/network \
-  tests/models/naive_bayes/test_naive_bayes.py tests/models/test_drop_in.py tests/data/text/test_tokens.py tests/models/text/test_classifier.py tests/models/naive_bayes/test_text_columns.py
-
-# One seed for both runs of a soak, so that what it finds can be found again.
+# The seed of a soak, so that what it finds can be found again.
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
@@ -58,9 +54,8 @@ demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
 test: $(STAMP) ## the tests, in five minutes: all behaviour on fixed examples, docstrings and the short pages
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
-test-all: $(STAMP) ## every test: more examples, all pages, services where they are installed, and the NumPy twins
+test-all: $(STAMP) ## every test: more examples, all pages, services where they are installed
 	BAYESKIT_TESTS=all $(BIN)/python -m pytest -q -n 2 --dist loadgroup
-	BAYESKIT_TESTS=all BAYESKIT_KERNELS=twins $(BIN)/python -m pytest -q -n 2 -m "not spark and not dask" $(ON_TWINS)
 
 coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
 	mkdir -p build/coverage
@@ -89,13 +84,12 @@ sanitize: $(WATCHED)/.installed ## the kernels' tests and hostile arrays under A
 	  $(BIN)/python -m pytest -q -n 2 tests/kernels
 
 soak: EXAMPLES ?= 200
-soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each, on kernels and twins; prints the SEED
+soak: $(STAMP) ## the laws on random examples, EXAMPLES=200 of each; prints the SEED
 	@echo "make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 	BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) tests
-	BAYESKIT_KERNELS=twins BAYESKIT_SOAK=$(EXAMPLES) $(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-seed=$(SEED) $(ON_TWINS)
 	@echo "nothing found by make soak SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
 
-check: $(STAMP) ## format, lint, types, direction of imports, stubs as the code says
+check: $(STAMP) ## format, lint, types, direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run --Werror $(wildcard native/*.[ch]pp native/*/*.[ch]pp)

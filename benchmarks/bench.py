@@ -30,7 +30,6 @@ PARTS = [
     "sequences",
     "decide",
     "semi_naive",
-    "ensemble",
     "topics",
 ]
 

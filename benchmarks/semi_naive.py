@@ -1,4 +1,4 @@
-"""TAN and AODE beside Weka's, cut points beside scikit-learn's, and the kernels beside their NumPy twins."""
+"""TAN and AODE beside Weka's, and cut points beside scikit-learn's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import subprocess
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +13,13 @@ from bench import Row, compare
 from sklearn.preprocessing import KBinsDiscretizer
 
 import bayeskit as bk
-from bayeskit import kernels
-from bayeskit.kernels import twins
 
 TITLE = "Beyond naive"
 NOTE = (
     "TAN and AODE: 1,000,000 rows × 20 categorical columns of 2 to 21 values, 5 classes. Weka 3.6 (`WEKA_JAR`, else "
     "/usr/share/java/weka.jar) is measured in the same run, in its own process, by the CPU time of its thread, on rows "
     "that are in its memory; ours start from a NumPy matrix. Cuts: 1,000,000 × 10 numbers; `KBinsDiscretizer` looks at "
-    "200,000 of the rows by default, and at all with `subsample=None`. Kernels: the NumPy twins take fewer rows, and "
-    "times are those of 1,000,000."
+    "200,000 of the rows by default, and at all with `subsample=None`."
 )
 ROWS, VALUES, CLASSES = 1_000_000, list(range(2, 22)), 5
 WEKA = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
@@ -34,7 +30,7 @@ def run() -> list[Row]:
     rng = np.random.default_rng(0)
     y = rng.integers(0, CLASSES, ROWS)
     codes = np.column_stack([rng.integers(0, s, ROWS) for s in VALUES]).astype(np.int8)
-    return [*_models(codes, y), *_cuts(rng, y), *_kernels(codes, y)]
+    return [*_models(codes, y), *_cuts(rng, y)]
 
 
 def _models(codes: np.ndarray, y: np.ndarray) -> list[Row]:
@@ -79,38 +75,6 @@ def _cuts(rng: np.random.Generator, y: np.ndarray) -> list[Row]:
         ):
             call, other = (lambda m=ours: m.fit(numbers, y)), (lambda m=theirs: m.fit(numbers))
             rows.append(compare(f"cuts by {work}: fit", peer, 1, call, other, 3))
-    return rows
-
-
-def _kernels(codes: np.ndarray, y: np.ndarray) -> list[Row]:
-    few, rng = 50_000, np.random.default_rng(1)
-    columns = [np.ascontiguousarray(column).astype(np.uint8) + np.uint8(1) for column in codes.T]
-    labels, sizes, wide = y.astype(np.uint8), [s + 1 for s in VALUES], [s + 2 for s in VALUES]
-    total = sum(wide)
-    tables = [rng.normal(size=(size * total, CLASSES)) for size in wide]
-    base, weights = rng.normal(size=(total, CLASSES)), np.zeros(total)
-    step = np.full((1, wide[1]), -1, dtype=np.int32)
-    step[0, 1:-1] = np.arange(VALUES[1])
-    number = rng.normal(size=ROWS) + 0.1 * y
-    works = {
-        "count_pairs": (few, lambda k, n: k.count_pairs([c[:n] for c in columns], sizes, labels[:n], CLASSES, None, 1)),
-        "score_aode": (
-            few,
-            lambda k, n: k.score_aode([c[:n] for c in columns], wide, tables, base, weights, np.empty((n, CLASSES)), 1),
-        ),
-        "score_parents": (few, lambda k, n: k.score_parents([c[:n] for c in columns], wide, tables, base, 1)),
-        "context_codes": (
-            ROWS,
-            lambda k, n: k.context_codes([columns[1]], columns[0], wide[0], [step], VALUES[1] + 1, 1),
-        ),
-        "factor_codes": (ROWS, lambda k, n: k.factor_codes(columns[:5], sizes[:5])),
-        "mdl_cuts": (ROWS, lambda k, n: k.mdl_cuts([number[:n]], labels[:n], CLASSES, None, 1)),
-    }
-    rows = []
-    for name, (n, call) in works.items():
-        ours, theirs = (_least(partial(call, k, n), rounds) for k, rounds in ((kernels, 5), (twins, 2)))
-        rows.append(Row(f"kernel `{name}`", "its NumPy twin", 5, ours * ROWS / n, theirs * ROWS / n))
-        print(rows[-1], flush=True)
     return rows
 
 

@@ -6,7 +6,6 @@ namespace nb = nanobind;
 void bind_counting(nb::module_& m);
 void bind_ensemble(nb::module_& m);
 void bind_junction_tree(nb::module_& m);
-void bind_k_means(nb::module_& m);
 void bind_ridge_logistic(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_hidden_markov(nb::module_& m);
@@ -21,7 +20,6 @@ NB_MODULE(_core, m) {
     bind_counting(m);
     bind_ensemble(m);
     bind_junction_tree(m);
-    bind_k_means(m);
     bind_ridge_logistic(m);
     bind_scores(m);
     bind_hidden_markov(m);

@@ -1,49 +1,50 @@
-"""The compiled kernels (native/). Types are written by hand; `make check` compares the arguments with the core."""
+"""Types of the compiled kernels (native/), written by hand; :mod:`bayeskit.kernels` describes each of them.
+
+`make check` compares names and arguments with the core.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
-from bayeskit.kernels.twins.backoff import Learnt
-from bayeskit.kernels.twins.checks import Codes, Floats, Integers
-from bayeskit.kernels.twins.moments import Moments
-from bayeskit.kernels.twins.tokens import ByClass, Cut, Rows
-from bayeskit.kernels.twins.topics import Singles, Topics, WordIds
-from bayeskit.kernels.twins.tree_growth import Trees
-from bayeskit.kernels.twins.word_lists import Bytes, Ids, Offsets
+from bayeskit.data.text.tokens import ByClass, Cut, TokenCounts
+from bayeskit.typing import Array, Bools, Bytes, Codes, Floats, Ints, Singles
+
+_Ids = NDArray[np.int32]
+_UInts = NDArray[np.uint32]
+_Seeds = NDArray[np.uint64]
+_Topics = NDArray[np.uint16]
+_Learnt = tuple[Any, ...]
+_Moments = tuple[Ints | Floats, Floats, Floats, Floats, Floats, Floats, bool]
+_Trees = tuple[Ints, _UInts, _Ids, _Seeds]
 
 class WordIndex:
-    def __init__(self, data: Bytes, offsets: Offsets) -> None: ...
-    def find(self, data: Bytes, offsets: Offsets) -> npt.NDArray[np.int64]: ...
+    def __init__(self, data: Bytes, offsets: Ints) -> None: ...
+    def find(self, data: Bytes, offsets: Ints) -> Ints: ...
     def __len__(self) -> int: ...
 
 def text_alphabet(data: Bytes) -> int: ...
 def token_rows(
-    data: Bytes, offsets: Offsets, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
-) -> Rows: ...
-def token_classes(
-    data: Bytes, offsets: Offsets, labels: npt.NDArray[Any], n_classes: int, cut: Cut, n_threads: int
-) -> ByClass: ...
-def union_words(
-    a_data: Bytes, a_offsets: Offsets, b_data: Bytes, b_offsets: Offsets
-) -> tuple[Bytes, Offsets, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    data: Bytes, offsets: Ints, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
+) -> TokenCounts: ...
+def token_classes(data: Bytes, offsets: Ints, labels: Array, n_classes: int, cut: Cut, n_threads: int) -> ByClass: ...
+def union_words(a_data: Bytes, a_offsets: Ints, b_data: Bytes, b_offsets: Ints) -> tuple[Bytes, Ints, Ints, Ints]: ...
 def score_rows(
-    indptr: Offsets,
-    ids: Ids,
-    values: npt.NDArray[np.float64],
-    table: npt.NDArray[np.float64],
-    scores: npt.NDArray[np.float64],
+    indptr: Ints,
+    ids: _Ids,
+    values: Floats,
+    table: Floats,
+    scores: Floats,
     n_threads: int,
 ) -> None: ...
 def score_words(
-    indptr: Offsets, ids: Ids, counts: Ids, table: Floats, g: float, log_prior: Floats, constant: Floats, n_threads: int
+    indptr: Ints, ids: _Ids, counts: _Ids, table: Floats, g: float, log_prior: Floats, constant: Floats, n_threads: int
 ) -> Floats: ...
 def score_documents(
     data: Bytes,
-    offsets: Offsets,
+    offsets: Ints,
     cut: Cut,
     known: WordIndex,
     table: Floats,
@@ -51,18 +52,16 @@ def score_documents(
     log_prior: Floats,
     constant: Floats,
     n_threads: int,
-) -> npt.NDArray[np.float64]: ...
-def int_ranges(columns: Sequence[Integers], n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+) -> Floats: ...
+def int_ranges(columns: Sequence[Array], n_threads: int) -> tuple[Ints, Ints]: ...
 def lookup_codes(
-    columns: Sequence[Integers],
-    lo: NDArray[np.int64],
-    tables: Sequence[NDArray[np.uint32]],
-    unseen: NDArray[np.uint32],
+    columns: Sequence[Array],
+    lo: Ints,
+    tables: Sequence[_UInts],
+    unseen: _UInts,
     n_threads: int,
 ) -> list[Codes]: ...
-def factor_strings(
-    cells: NDArray[np.object_], most_others: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None: ...
+def factor_strings(cells: Array, most_others: int) -> tuple[_Ids, Ints] | None: ...
 def count_codes(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -70,31 +69,31 @@ def count_codes(
     n_classes: int,
     weights: Floats | None,
     n_threads: int,
-) -> list[NDArray[Any]]: ...
+) -> list[Array]: ...
 def count_responsibilities(
     columns: Sequence[Codes], sizes: Sequence[int], responsibilities: Floats, n_threads: int
 ) -> list[Floats]: ...
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
-) -> Moments: ...
-def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> Moments: ...
+) -> _Moments: ...
+def moments_responsibilities(columns: Sequence[Floats], responsibilities: Floats, n_threads: int) -> _Moments: ...
 def bin_codes(columns: Sequence[Floats], cuts: Sequence[Floats], n_threads: int) -> list[Codes]: ...
 def tree_candidates(
-    depth: Ids, weight: Floats, indptr: Offsets, states: Ids, counts: Floats, base: Floats, within: float
-) -> tuple[Offsets, Ids, Floats]: ...
+    depth: _Ids, weight: Floats, indptr: Ints, states: _Ids, counts: Floats, base: Floats, within: float
+) -> tuple[Ints, _Ids, Floats]: ...
 def best_tags(
-    first: Offsets,
-    last: Offsets,
-    starts: Offsets,
-    states: Ids,
+    first: Ints,
+    last: Ints,
+    starts: Ints,
+    states: _Ids,
     scores: Floats,
     pairs: Floats,
-    contexts: Ids,
-    indptr: Offsets,
-    successors: Ids,
+    contexts: _Ids,
+    indptr: Ints,
+    successors: _Ids,
     logs: Floats,
     n_threads: int,
-) -> tuple[Ids, Floats]: ...
+) -> tuple[_Ids, Floats]: ...
 
 class NormalRow:
     def __init__(self, mean: Floats, precision: Floats, constant: Floats) -> None: ...
@@ -104,29 +103,29 @@ def filter_states(
     logs: Floats,
     codes: Codes | None,
     labels: Codes | None,
-    allowed: npt.NDArray[np.uint8] | None,
+    allowed: Bytes | None,
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
-    starts: Offsets,
+    starts: Ints,
     log_start: Floats,
     log_transition: Floats,
     before: Floats | None,
     every: bool,
     n_threads: int,
-) -> tuple[Floats, Offsets, Floats]: ...
+) -> tuple[Floats, Ints, Floats]: ...
 def count_states(
     logs: Floats,
     codes: Codes | None,
     labels: Codes | None,
-    allowed: npt.NDArray[np.uint8] | None,
+    allowed: Bytes | None,
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
-    starts: Offsets,
+    starts: Ints,
     log_start: Floats,
     log_transition: Floats,
     before: Floats | None,
     after: Floats | None,
     by_row: bool,
     n_threads: int,
-) -> tuple[Floats, Offsets, Floats, Floats, Floats, Floats]: ...
+) -> tuple[Floats, Ints, Floats, Floats, Floats, Floats]: ...
 def weigh_numbers(
     columns: Sequence[Floats], centre: Floats, shares: Floats, n_threads: int
 ) -> tuple[Floats, Floats, Floats]: ...
@@ -134,9 +133,9 @@ def best_states(
     logs: Floats,
     codes: Codes | None,
     labels: Codes | None,
-    allowed: npt.NDArray[np.uint8] | None,
+    allowed: Bytes | None,
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
-    starts: Offsets,
+    starts: Ints,
     log_start: Floats,
     log_transition: Floats,
     before: Floats | None,
@@ -148,9 +147,9 @@ def draw_states(
     logs: Floats,
     codes: Codes | None,
     labels: Codes | None,
-    allowed: npt.NDArray[np.uint8] | None,
+    allowed: Bytes | None,
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
-    starts: Offsets,
+    starts: Ints,
     log_start: Floats,
     log_transition: Floats,
     before: Floats | None,
@@ -162,20 +161,20 @@ def k_best_states(
     logs: Floats,
     codes: Codes | None,
     labels: Codes | None,
-    allowed: npt.NDArray[np.uint8] | None,
+    allowed: Bytes | None,
     normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None,
-    starts: Offsets,
+    starts: Ints,
     log_start: Floats,
     log_transition: Floats,
     k: int,
     n_threads: int,
 ) -> tuple[Codes, Floats]: ...
 def sample_topics(
-    start: Offsets,
-    words: WordIds,
-    topics: Topics,
+    start: Ints,
+    words: _UInts,
+    topics: _Topics,
     n_words: int,
-    base: npt.NDArray[np.int32] | None,
+    base: _Ids | None,
     alpha: Floats,
     beta: float,
     seed: int,
@@ -184,11 +183,11 @@ def sample_topics(
     n_shards: int,
     exact: bool,
     n_threads: int,
-) -> Topics: ...
-def topic_histograms(start: Offsets, topics: Topics, n_topics: int) -> tuple[Offsets, Offsets]: ...
+) -> _Topics: ...
+def topic_histograms(start: Ints, topics: _Topics, n_topics: int) -> tuple[Ints, Ints]: ...
 def fold_in_topics(
-    start: Offsets,
-    words: WordIds,
+    start: Ints,
+    words: _UInts,
     likelihood: Singles,
     alpha: Floats,
     seed: int,
@@ -197,72 +196,64 @@ def fold_in_topics(
     n_threads: int,
 ) -> Floats: ...
 def left_to_right(
-    start: Offsets, words: WordIds, likelihood: Singles, alpha: Floats, seed: int, n_particles: int, n_threads: int
+    start: Ints, words: _UInts, likelihood: Singles, alpha: Floats, seed: int, n_particles: int, n_threads: int
 ) -> Floats: ...
 def grow_trees(
-    codes: NDArray[np.uint8],
-    categorical: NDArray[np.uint8],
-    labels: NDArray[np.uint32],
+    codes: Bytes,
+    categorical: Bytes,
+    labels: _UInts,
     n_classes: int,
     weights: Floats | None,
-    parts: NDArray[np.uint8],
-    seeds: NDArray[np.uint64],
+    parts: Bytes,
+    seeds: _Seeds,
     n_tried: int,
     at_random: bool,
     n_threads: int,
-) -> Trees: ...
+) -> _Trees: ...
 def count_leaves(
-    codes: NDArray[np.uint8],
-    labels: NDArray[np.uint32],
+    codes: Bytes,
+    labels: _UInts,
     n_classes: int,
     weights: Floats | None,
-    trees: Trees,
+    trees: _Trees,
     n_threads: int,
 ) -> Floats: ...
-def total_leaves(trees: Trees, counts: Floats, n_threads: int) -> Floats: ...
-def smooth_leaves(
-    trees: Trees, totals: Floats, prior: Floats, n: float, m: float, n_threads: int
-) -> NDArray[np.float32]: ...
+def total_leaves(trees: _Trees, counts: Floats, n_threads: int) -> Floats: ...
+def smooth_leaves(trees: _Trees, totals: Floats, prior: Floats, n: float, m: float, n_threads: int) -> Singles: ...
 def leave_out_leaves(
-    codes: NDArray[np.uint8],
-    labels: NDArray[np.uint32],
+    codes: Bytes,
+    labels: _UInts,
     taken: Floats,
-    parts: NDArray[np.uint8] | None,
-    trees: Trees,
+    parts: Bytes | None,
+    trees: _Trees,
     totals: Floats,
     prior: Floats,
     n: float,
     m: float,
     n_threads: int,
 ) -> tuple[Floats, Floats]: ...
-def score_leaves(
-    codes: NDArray[np.uint8], trees: Trees, values: NDArray[np.float32], n_threads: int
-) -> tuple[Floats, Floats]: ...
-def add_leaves(codes: NDArray[np.uint8], trees: Trees, values: NDArray[np.float32], n_threads: int) -> Floats: ...
+def score_leaves(codes: Bytes, trees: _Trees, values: Singles, n_threads: int) -> tuple[Floats, Floats]: ...
+def add_leaves(codes: Bytes, trees: _Trees, values: Singles, n_threads: int) -> Floats: ...
 def boost_trees(
-    codes: NDArray[np.uint8],
-    categorical: NDArray[np.uint8],
-    labels: NDArray[np.uint32],
+    codes: Bytes,
+    categorical: Bytes,
+    labels: _UInts,
     weights: Floats | None,
     offset: Floats,
-    folds: NDArray[np.uint8],
+    folds: Bytes,
     n_folds: int,
     seed: int,
     n_tried: int,
     most_rounds: int,
     patience: int,
     n_threads: int,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint64], NDArray[np.float32], Floats
-]: ...
-def score_line(
-    codes: NDArray[np.uint8], place: NDArray[np.int64], numbers: Floats, coefficients: Floats, n_threads: int
-) -> Floats: ...
+) -> tuple[Ints, _UInts, _Ids, _Seeds, Singles, Floats]: ...
+def score_line(codes: Bytes, place: Ints, numbers: Floats, coefficients: Floats, n_threads: int) -> Floats: ...
 def line_loss(
-    codes: NDArray[np.uint8],
-    place: NDArray[np.int64],
+    codes: Bytes,
+    place: Ints,
     numbers: Floats,
-    labels: NDArray[np.uint32],
+    labels: _UInts,
     weights: Floats | None,
     coefficients: Floats,
     n_threads: int,
@@ -274,16 +265,16 @@ def count_pairs(
     n_classes: int,
     weights: Floats | None,
     n_threads: int,
-) -> NDArray[Any]: ...
-def factor_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+) -> Array: ...
+def factor_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[_UInts, Ints]: ...
 def context_codes(
     parents: Sequence[Codes],
     child: Codes,
     child_size: int,
-    steps: Sequence[NDArray[np.int32]],
+    steps: Sequence[_Ids],
     n_nodes: int,
     n_threads: int,
-) -> NDArray[np.uint32]: ...
+) -> _UInts: ...
 def score_aode(
     columns: Sequence[Codes],
     sizes: Sequence[int],
@@ -321,32 +312,32 @@ def score_gaussian_left_out(
     least: float,
     scores: Floats,
     n_threads: int,
-) -> NDArray[np.bool_]: ...
-def best_classes(scores: Floats, tolerance: float, n_threads: int) -> NDArray[np.int64]: ...
+) -> Bools: ...
+def best_classes(scores: Floats, tolerance: float, n_threads: int) -> Ints: ...
 def judge(
     scores: Floats, labels: Codes, tolerance: float, n_threads: int
-) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]: ...
+) -> tuple[Floats, Floats, Ints, Floats, Floats]: ...
 def normalise(scores: Floats, n_threads: int, out: Floats | None = None) -> tuple[Floats, Floats]: ...
 def left_out_evidence(
-    start: NDArray[np.int64],
-    words: NDArray[np.uint32],
-    counts: NDArray[np.uint32],
+    start: Ints,
+    words: _UInts,
+    counts: _UInts,
     mass: Floats,
-    labels: NDArray[np.uint32],
+    labels: _UInts,
     class_mass: Floats,
-    bands: NDArray[np.uint8],
+    bands: Bytes,
     a: float,
     both: bool,
     n_threads: int,
 ) -> Floats: ...
 def left_out_scores(
-    start: NDArray[np.int64],
-    words: NDArray[np.uint32],
-    counts: NDArray[np.uint32],
+    start: Ints,
+    words: _UInts,
+    counts: _UInts,
     mass: Floats,
-    labels: NDArray[np.uint32],
+    labels: _UInts,
     class_mass: Floats,
-    bands: NDArray[np.uint8],
+    bands: Bytes,
     weights: Floats,
     a: float,
     n_threads: int,
@@ -357,18 +348,18 @@ def softmax_loss(
     importance: Floats,
     weights: Floats,
     bias: Floats,
-    labels: NDArray[np.uint32],
+    labels: _UInts,
     n_threads: int,
 ) -> tuple[float, Floats, Floats]: ...
 def fit_ridge_logistic(
-    start: NDArray[np.int64],
-    words: NDArray[np.uint32],
+    start: Ints,
+    words: _UInts,
     values: Singles,
     offsets: Singles,
-    labels: NDArray[np.uint32],
+    labels: _UInts,
     costs: Singles,
     n_classes: int,
-    visited: NDArray[np.int64],
+    visited: Ints,
     table: Singles,
     beta: Singles,
     seed: int,
@@ -376,77 +367,74 @@ def fit_ridge_logistic(
     most_rounds: int,
 ) -> tuple[Singles, Singles, int]: ...
 def propagate(
-    cliques: NDArray[np.int64],
+    cliques: Ints,
     potentials: Floats,
     floors: Floats,
-    to_separator: NDArray[np.int32],
-    variables: NDArray[np.int64],
-    states: NDArray[np.int32],
-    observed: NDArray[np.int64],
+    to_separator: _Ids,
+    variables: Ints,
+    states: _Ids,
+    observed: Ints,
     likelihoods: Floats,
-    queried: NDArray[np.int64],
+    queried: Ints,
     n_threads: int,
-) -> tuple[Floats, Floats, NDArray[np.bool_]]: ...
-def k_means(
-    rows: Floats, first: NDArray[np.int64], uniforms: Floats, max_rounds: int, tolerance: float, n_threads: int
-) -> tuple[Floats, NDArray[np.uint32], float]: ...
+) -> tuple[Floats, Floats, Bools]: ...
 def learn_backoff(
     codes: Codes,
-    sizes: NDArray[np.int64],
-    parents: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    labels: NDArray[np.uint32],
+    sizes: Ints,
+    parents: _Ids,
+    columns: Ints,
+    labels: _UInts,
     n_classes: int,
     weights: Floats | None,
-    asked: NDArray[np.int64],
+    asked: Ints,
     n_threads: int,
     m: Floats | None = None,
-) -> tuple[Floats, Learnt]: ...
+) -> tuple[Floats, _Learnt]: ...
 def score_backoff(
     codes: Codes,
-    sizes: NDArray[np.int64],
-    parents: NDArray[np.int32],
-    columns: NDArray[np.int64],
+    sizes: Ints,
+    parents: _Ids,
+    columns: Ints,
     n_classes: int,
-    learnt: Learnt,
+    learnt: _Learnt,
     n_threads: int,
 ) -> Floats: ...
 def learn_chains(
     columns: Sequence[Codes | Floats],
-    sizes: NDArray[np.int64],
-    labels: NDArray[np.uint32],
+    sizes: Ints,
+    labels: _UInts,
     n_classes: int,
     weights: Floats | None,
-    asked: NDArray[np.int64],
-    parts: NDArray[np.uint8],
-    candidates: NDArray[np.int32],
+    asked: Ints,
+    parts: Bytes,
+    candidates: _Ids,
     cuts: Floats,
     prior: Floats,
     n_threads: int,
-) -> tuple[Floats, Floats, Learnt]: ...
+) -> tuple[Floats, Floats, _Learnt]: ...
 def count_chains(
     columns: Sequence[Codes | Floats],
-    sizes: NDArray[np.int64],
-    labels: NDArray[np.uint32],
+    sizes: Ints,
+    labels: _UInts,
     n_classes: int,
     weights: Floats | None,
-    asked: NDArray[np.int64],
-    start: NDArray[np.int64],
-    column: NDArray[np.int32],
+    asked: Ints,
+    start: Ints,
+    column: _Ids,
     m: Floats,
     cuts: Floats,
     prior: Floats,
     n_threads: int,
-) -> tuple[Floats, Floats, Learnt]: ...
+) -> tuple[Floats, Floats, _Learnt]: ...
 def score_chains(
     columns: Sequence[Codes | Floats],
-    sizes: NDArray[np.int64],
+    sizes: Ints,
     learnt_columns: Sequence[Codes | Floats],
     n_learnt: float,
     prior: Floats,
-    learnt: Learnt,
+    learnt: _Learnt,
     n_threads: int,
 ) -> tuple[Floats, Floats]: ...
 def exponent_loss(
-    factors: NDArray[np.float32], labels: NDArray[np.uint32], weights: Floats | None, exponents: Floats, n_threads: int
+    factors: Singles, labels: _UInts, weights: Floats | None, exponents: Floats, n_threads: int
 ) -> tuple[float, Floats]: ...

@@ -51,9 +51,6 @@ RANK = 1e-9
 
 # -- sums in double-double, about 32 digits ------------------------------------------------------------
 
-SAME_SUM = 1e-27
-"""Of √(n·Σx²), and of Σx²: sums that agree within this are the same; five digits of room."""
-
 RESIDUE = 1e-30
 """Of Σx² before a subtraction: what may be left of a spread that was none."""
 
@@ -65,9 +62,6 @@ LOW_PART = 2.0**-50
 
 LOW_TINY = 1e-290
 """Below it the parts of a double-double are too small for `LOW_PART` to hold."""
-
-SAME_PRODUCT = 1e-12
-"""Of the sizes of two columns: sums of products that agree within this are the same."""
 
 # -- variances and matrices of floats --------------------------------------------------------------
 

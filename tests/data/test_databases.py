@@ -13,6 +13,7 @@ import bayeskit as bk
 from bayeskit.data.databases.address import Address
 from bayeskit.engines import sql
 from tests.databases import MISTYPED, SECRET, database
+from tests.tallies import agree
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[sql]'")
 DAYS = pa.table(
@@ -186,10 +187,10 @@ def test_exact_sums_inside_the_database_can_be_forgotten_far_from_zero():
         there.load("far", table)
         here = bk.NaiveBayes().fit(table, "class")
         pushed = bk.NaiveBayes().fit(sql("SELECT * FROM far", there.source_of_rows(), push=True), "class")
-        assert pushed.tally_.agrees(here.tally_)
+        assert agree(pushed.tally_, here.tally_)
         assert pushed.table("x")["variance"] == here.table("x")["variance"]
         left = pushed.forget(table.slice(0, 2990), "class")
-        assert left.tally_.agrees(bk.NaiveBayes().fit(table.slice(2990), "class").tally_)
+        assert agree(left.tally_, bk.NaiveBayes().fit(table.slice(2990), "class").tally_)
 
 
 def test_nothing_but_counts_leaves_the_server():
@@ -291,7 +292,7 @@ def test_a_fit_of_two_readings_is_of_the_rows_that_there_were_at_the_first(kind,
     found = Interrupted(**settings).fit(source, "play")
     expected = bk.NaiveBayes(**settings).fit(rows, "play")
     assert found.schema_ == expected.schema_
-    assert found.tally_.agrees(expected.tally_)
+    assert agree(found.tally_, expected.tally_)
     assert there.rows("SELECT COUNT(*), SUM(x) FROM moving") != [(100, sum(rows["x"].to_pylist()))]  # it did change
     other.execute("DELETE FROM moving")  # no transaction of ours is left open
 
@@ -319,7 +320,7 @@ def test_a_file_of_sqlite_is_read_in_one_state(tmp_path, monkeypatch):
     )
     settings = {"numeric": "histogram", "cuts": 4}
     found = Interrupted(**settings).fit(sql("SELECT * FROM moving", path), "play")
-    assert found.tally_.agrees(bk.NaiveBayes(**settings).fit(rows, "play").tally_)
+    assert agree(found.tally_, bk.NaiveBayes(**settings).fit(rows, "play").tally_)
     assert writer.execute("SELECT MIN(x) FROM moving").fetchone()[0] < 0
     writer.close()
 

@@ -9,7 +9,7 @@ import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.data.sheet import COLUMNS, ROWS, Grid, Records, Sheet
 from bayeskit.data.table import Table
-from bayeskit.decide import Costs, decide
+from bayeskit.decisions import Costs, decide
 from bayeskit.explain.overview import column_records
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e"

@@ -13,6 +13,7 @@ import bayeskit.engines.spark
 from bayeskit.engines import Spark
 from bayeskit.engines.records import Task
 from tests.engines.faults import Trouble
+from tests.tallies import agree
 
 
 def main(folder, tried):
@@ -32,7 +33,7 @@ def main(folder, tried):
     session.sparkContext.setLogLevel("OFF")
     bayeskit.engines.spark.Task = lambda *told: Trouble(Task(*told), tried, 1, "executor killed")
     model = bk.NaiveBayes().fit_source(folder, "play", engine=Spark(session, parts=4))
-    assert model.tally_.agrees(bk.NaiveBayes().fit_source(folder, "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes().fit_source(folder, "play").tally_)
     print("agrees after trials:", len(list(Path(tried).iterdir())))
     session.stop()
 

@@ -21,6 +21,7 @@ from bayeskit.tally.plan import Plan
 from tests.engines import clusters
 from tests.engines.conftest import dask_frame, in_files, spark_frame
 from tests.engines.faults import Trouble
+from tests.tallies import agree
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")]
 on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -59,9 +60,9 @@ def frame(request):
 def test_a_frame_is_learnt_from_as_it_is(frame):
     model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     whole = pa.concat_tables(PARTS)
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
     model.partial_fit(frame, "play").forget(whole, "play")
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
     weighted = bk.NaiveBayes(roles={"id": "ignore"}).fit(frame, "play", sample_weight="days")
     assert weighted.tally_.n_rows == pa.compute.sum(whole["days"]).as_py()
 
@@ -158,10 +159,9 @@ def test_dates_decimals_and_large_integers_are_the_same_values(make):
         "key": "categorical",
         "days": "ignore",
     }
-    assert (
-        bk.NaiveBayes(roles=roles)
-        .fit(make([table], None)[0], "play")
-        .tally_.agrees(bk.NaiveBayes(roles=roles).fit(table, "play").tally_)
+    assert agree(
+        bk.NaiveBayes(roles=roles).fit(make([table], None)[0], "play").tally_,
+        bk.NaiveBayes(roles=roles).fit(table, "play").tally_,
     )
 
 
@@ -193,7 +193,7 @@ def test_a_task_that_spark_tries_again_is_counted_once(trouble, what, kind, tmp_
     tried = trouble(what)
     data = spark_frame(PARTS, None)[0] if kind == "frame" else in_files(PARTS, tmp_path)
     model = bk.NaiveBayes(**SETTINGS).fit_source(data, "play", engine=Spark(session, parts=4))
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
     assert len(list(tried.iterdir())) == {"killed": 2, "failed": 3, "slow": 1}[what]
 
 
@@ -234,7 +234,7 @@ def test_a_part_of_a_dask_worker_that_dies_is_counted_by_another(trouble, what, 
     client = clusters.dask_client()
     trouble(what)
     model = bk.NaiveBayes(**SETTINGS).fit_source(in_files(PARTS, tmp_path), "play", engine=Dask(client, parts=4))
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
 
 
 @pytest.mark.dask
@@ -247,7 +247,7 @@ def test_a_dask_frame_needs_no_client():
     frame = dd.from_pandas(PARTS[0].to_pandas(), npartitions=3)
     with dask.config.set(scheduler="synchronous"):
         model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play").tally_)
 
 
 @pytest.mark.dask
@@ -276,9 +276,9 @@ def test_many_partitions_of_spark_are_merged_in_a_tree(monkeypatch):
     assert source.may_have_many_parts
     model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     expected = bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables([rows(4, seed) for seed in range(8)]), "play")
-    assert model.tally_.agrees(expected.tally_)
+    assert agree(model.tally_, expected.tally_)
     shuffled = frame.repartition(7)
-    assert bk.NaiveBayes(**SETTINGS).fit(shuffled, "play").tally_.agrees(expected.tally_)
+    assert agree(bk.NaiveBayes(**SETTINGS).fit(shuffled, "play").tally_, expected.tally_)
 
 
 @pytest.mark.spark
@@ -290,42 +290,3 @@ def test_a_frame_that_changes_between_two_readings_is_refused():
     engine.collect(source, schema, plan)
     with pytest.raises(LostParts, match="changed between two readings: 60 rows, then 59"):
         engine.collect(replace(source, frame=frame.where("id != 1001")), schema, plan)
-
-
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
-def test_workers_without_the_core_serve_on_twins_and_are_named(monkeypatch, tmp_path):
-    session = clusters.spark_session()
-    monkeypatch.setattr("bayeskit.engines.spark.Task", lambda *told: OnTwins(Task(*told)))
-    with pytest.warns(bk.BayesWarning, match="workers on .* have no compiled core: the counts are the same") as told:
-        model = bk.NaiveBayes(**SETTINGS).fit_source(in_files(PARTS, tmp_path), "play", engine=Spark(session, parts=4))
-    assert len([one for one in told if isinstance(one.message, bk.BayesWarning)]) == 1
-    assert model.tally_.agrees(bk.NaiveBayes(**SETTINGS).fit(pa.concat_tables(PARTS), "play").tally_)
-
-
-class OnTwins:
-    """A task that counts in a process of its own, which is told to do without the compiled core."""
-
-    def __init__(self, task):
-        self.task = task
-        self.max_categories = task.max_categories
-
-    def count(self, number, part):
-        import pickle
-        import subprocess
-        import sys
-
-        said = pickle.dumps((self.task, number, part))
-        run = subprocess.run(
-            [sys.executable, "-m", "bayeskit.engines.worker"],
-            input=said,
-            capture_output=True,
-            check=True,
-            env={**os.environ, "BAYESKIT_KERNELS": "twins"},
-        )
-        return pickle.loads(run.stdout)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.task, name)

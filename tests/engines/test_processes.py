@@ -16,6 +16,7 @@ from bayeskit.engines import Processes
 from bayeskit.engines.records import Task
 from bayeskit.errors import LostParts
 from tests.engines.faults import Trouble
+from tests.tallies import agree
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +62,7 @@ def test_a_part_whose_process_is_killed_is_counted_by_another(file, what, monkey
     tried = tmp_path_factory.mktemp("tried")
     monkeypatch.setattr("bayeskit.engines.processes.Task", lambda *told: Trouble(Task(*told), tried, 1, what))
     model = bk.NaiveBayes().fit_source(file, "play", engine=Processes(2))
-    assert model.tally_.agrees(bk.NaiveBayes().fit(file, "play").tally_)
+    assert agree(model.tally_, bk.NaiveBayes().fit(file, "play").tally_)
     assert len(list(tried.iterdir())) == {"killed": 2, "slow": 1}[what]
 
 
@@ -124,4 +125,4 @@ def test_the_command_counts_on_processes(file, tmp_path):
         [*run, "-o", str(tmp_path / "m.bayes")], capture_output=True, text=True, check=True, env=environment
     )
     assert "60 rows" in " ".join(told.stdout.split())
-    assert bk.load(tmp_path / "m.bayes").tally_.agrees(bk.NaiveBayes().fit(file, "play").tally_)
+    assert agree(bk.load(tmp_path / "m.bayes").tally_, bk.NaiveBayes().fit(file, "play").tally_)

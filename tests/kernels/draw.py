@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.text.tokens import Cut
 from bayeskit.data.text.unicode import unicode_tables
-from bayeskit.kernels.twins.tokens import Cut
-from bayeskit.kernels.twins.word_lists import packed
+from bayeskit.data.text.word_list import pack_words
 
 from .conftest import codes, floats, strided
 
@@ -67,12 +67,12 @@ class Draw:
     @property
     def documents(self) -> tuple[np.ndarray, np.ndarray]:
         texts = [b" ".join(self.rng.choice(np.array(WORDS, dtype=object), 6)) for _ in range(min(self.n, 40))]
-        return packed(texts)
+        return pack_words(texts)
 
     @property
     def words(self) -> tuple[np.ndarray, np.ndarray]:
         chosen = self.rng.random(len(WORDS)) < 0.6
-        return packed(sorted(word for word, is_in in zip(WORDS, chosen, strict=True) if is_in))
+        return pack_words(sorted(word for word, is_in in zip(WORDS, chosen, strict=True) if is_in))
 
     @property
     def cut(self) -> Cut:

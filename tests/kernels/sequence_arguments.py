@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayeskit.kernels.twins.tagging import slot_of
+from bayeskit.estimate.tagging.interpolation import first_slot
 
 from .conftest import codes, floats, strided
 from .draw import Arguments, Draw
@@ -41,7 +41,7 @@ def best_tags(d: Draw) -> Arguments:
     successors = np.full((n_rows, slots), -1, np.int32)
     for row in successors:
         for state in d.rng.permutation(size)[: d.rng.integers(0, size + 1)]:
-            free = (int(slot_of(np.array([state]))[0]) + np.arange(slots)) % slots
+            free = (int(first_slot(np.array([state]))[0]) + np.arange(slots)) % slots
             row[free[row[free] < 0][0]] = state
     return {
         "first": last - sizes,

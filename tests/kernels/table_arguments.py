@@ -139,21 +139,6 @@ def propagate(d: Draw) -> Arguments:
     return tree | {"observed": observed, "likelihoods": likelihoods, "queried": queried}
 
 
-def k_means(d: Draw) -> Arguments:
-    n, n_starts = d.n + 1, int(d.rng.integers(1, 4))
-    shape = (n_starts, min(d.n_classes, n) - 1, int(d.rng.integers(1, 4)))
-    rows = d.rng.normal(size=(n, d.k + 1)) + 3 * d.rng.integers(0, 2, (n, 1))
-    if d.rng.random() < 0.3:
-        rows = rows[d.rng.integers(0, n, n)]
-    return {
-        "rows": rows,
-        "first": d.rng.integers(0, n, n_starts),
-        "uniforms": d.rng.random(shape),
-        "max_rounds": int(d.rng.choice([1, 3, 300])),
-        "tolerance": float(d.rng.choice([0.0, 1e-4])),
-    }
-
-
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "best_classes": best_classes,
     "bin_codes": bin_codes,
@@ -166,7 +151,6 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "frequency_cuts": frequency_cuts,
     "int_ranges": int_ranges,
     "judge": judge,
-    "k_means": k_means,
     "lookup_codes": lookup_codes,
     "mdl_cuts": summed,
     "moments": summed,

@@ -45,8 +45,6 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         own = rng.integers(0, n_classes, 3_000).astype(np.uint32)
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
-    clusters = kernels.k_means(np.nan_to_num(x[:5_000]), np.array([3, 70]), rng.random((2, 6, 3)), 20, 0.0, n_threads)
-    out += [np.asarray(part) for part in clusters]
     out += [*hidden_states(rng, coded[0], scores, n_threads), *topics_of_words(rng, n_threads)]
     return [*out, scores, *kernels.normalise(scores, n_threads)]
 
@@ -95,7 +93,6 @@ def topics_of_words(rng: np.random.Generator, n_threads: int) -> list[np.ndarray
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not kernels.NATIVE, reason="twins have one thread, whatever they are told")
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
     for one, many in zip(everything(1), everything(n_threads), strict=True):
@@ -103,7 +100,6 @@ def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not kernels.NATIVE, reason="needs the compiled core")
 def test_machines_without_wide_registers_give_the_same_bits() -> None:
     script = (
         "import sys, hashlib; sys.path.insert(0, sys.argv[1]); import kernels.test_bits as t;"

@@ -7,8 +7,8 @@ from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import Tokenizer, count_documents, cut_of
 from bayeskit.data.text.word_list import Words
-from bayeskit.kernels.twins import document_scores as twins
-from bayeskit.kernels.twins.word_lists import WordIndex
+
+from . import reference
 
 SYLLABLES = ["a", "é", "game", "The", "ΟΔΟΣ", "!", "...", "_", "x" * 62, "y" * 130, "don't", "\t", "co-op"]
 TOKENIZERS = [
@@ -46,9 +46,9 @@ def test_scores_straight_from_text_are_those_of_counted_words(tokenizer, n_class
     for n_threads in (2, 5):
         again = kernels.score_documents(texts.data, texts.offsets, cut, words.index, *by, n_threads)
         np.testing.assert_array_equal(straight, again)
-    known = WordIndex(words.data, words.offsets)
+    known = reference.WordIndex(words.data, words.offsets)
     np.testing.assert_allclose(
-        straight, twins.score_documents(texts.data, texts.offsets, cut, known, *by, 1), rtol=1e-12, atol=1e-12
+        straight, reference.score_documents(texts.data, texts.offsets, cut, known, *by, 1), rtol=1e-12, atol=1e-12
     )
 
 
@@ -77,21 +77,15 @@ def test_a_long_document_has_more_words_than_fit_at_first():
 def test_what_does_not_fit_is_refused():
     index, texts = Words.of(["a", "game"]).index, Documents.of(["a game"])
     cut, none = cut_of(Tokenizer(), texts), np.zeros(2)
-    for module, known in ((kernels, index), (twins, WordIndex(*_packed(["a", "game"])))):
-        for table in (np.zeros((3, 8)), np.zeros((2, 7))):
-            with pytest.raises(ValueError, match="table"):
-                module.score_documents(texts.data, texts.offsets, cut, known, table, 1.0, none, none, 1)
-        cells = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.int32)
-        for at, bad, error in (
-            (0, np.array([0, 2]), "indptr"),
-            (1, np.full(1, 2, np.int32), "ids"),
-            (1, np.full(1, -1, np.int32), "ids"),
-            (2, np.zeros(1, np.int32), "counts"),
-        ):
-            with pytest.raises(ValueError, match=error):
-                module.score_words(*cells[:at], bad, *cells[at + 1 :], np.zeros((2, 8)), 1.0, none, none, 1)
-
-
-def _packed(words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    listed = Words.of(words)
-    return listed.data, listed.offsets
+    for table in (np.zeros((3, 8)), np.zeros((2, 7))):
+        with pytest.raises(ValueError, match="table"):
+            kernels.score_documents(texts.data, texts.offsets, cut, index, table, 1.0, none, none, 1)
+    cells = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.int32)
+    for at, bad, error in (
+        (0, np.array([0, 2]), "indptr"),
+        (1, np.full(1, 2, np.int32), "ids"),
+        (1, np.full(1, -1, np.int32), "ids"),
+        (2, np.zeros(1, np.int32), "counts"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            kernels.score_words(*cells[:at], bad, *cells[at + 1 :], np.zeros((2, 8)), 1.0, none, none, 1)

@@ -1,4 +1,4 @@
-"""Hidden states: the kernels against their twins, against all paths, in parts, and where plain numbers fade."""
+"""Hidden states: the kernels against their references, against all paths, in parts, and where plain numbers fade."""
 
 from itertools import pairwise, product
 from typing import Any
@@ -9,14 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit import kernels
-from bayeskit.kernels import twins
 
+from . import reference
 from .arguments import good_arguments
 from .conftest import same, seeds, thread_counts
 
 KERNELS = ["filter_states", "count_states", "best_states", "k_best_states", "draw_states"]
 few_states = st.sampled_from([1, 2, 3, 4])
-beside_twins = settings(max_examples=40 if kernels.NATIVE else 5)  # a twin is the same as itself
 
 
 def chain(rng: np.random.Generator, k: int, n: int, n_symbols: int = 3) -> dict[str, Any]:
@@ -44,45 +43,45 @@ def all_paths(given: dict[str, Any]) -> tuple[list[tuple[int, ...]], np.ndarray]
 @pytest.mark.parametrize("name", KERNELS)
 @example(seed=5519, n_threads=2)  # rows before one that no path can have
 @example(seed=71332, n_threads=1)  # a last state that no path ends in
-@beside_twins
+@settings(max_examples=40)
 @given(seed=seeds, n_threads=thread_counts)
-def test_the_kernels_equal_their_twins_for_any_number_of_threads(name: str, seed: int, n_threads: int) -> None:
+def test_the_kernels_equal_their_reference_for_any_number_of_threads(name: str, seed: int, n_threads: int) -> None:
     given = good_arguments(name, seed) | {"n_threads": 1}
     ours = getattr(kernels, name)(**given)
     again = getattr(kernels, name)(**given | {"n_threads": n_threads})
-    theirs = getattr(twins, name)(**given)
-    for one, many, twin in zip(ours, again, theirs, strict=True):
+    theirs = getattr(reference, name)(**given)
+    for one, many, expected in zip(ours, again, theirs, strict=True):
         if one is None:
-            assert twin is None
+            assert expected is None
             continue
         np.testing.assert_array_equal(one, many)
         if name in ("best_states", "k_best_states") and given["normals"] is None:
-            np.testing.assert_array_equal(one, twin)
+            np.testing.assert_array_equal(one, expected)
         elif np.asarray(one).dtype.kind == "f":
             # What is believed of a state without a hope differs in no digit that anyone sees: e^-600 and e^-700.
-            visible = np.maximum(one, -600.0), np.maximum(twin, -600.0)
+            visible = np.maximum(one, -600.0), np.maximum(expected, -600.0)
             np.testing.assert_allclose(*visible, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=40)
 @given(seed=seeds, n_threads=thread_counts)
-def test_weighed_numbers_equal_their_twin_for_any_number_of_threads(seed: int, n_threads: int) -> None:
+def test_weighed_numbers_equal_their_reference_for_any_number_of_threads(seed: int, n_threads: int) -> None:
     given = good_arguments("weigh_numbers", seed) | {"n_threads": 1}
     ours = kernels.weigh_numbers(**given)
     same(ours, kernels.weigh_numbers(**given | {"n_threads": n_threads}))
-    sizes = twins.weigh_numbers(**given | {"columns": [np.abs(column) for column in given["columns"]]})
-    for one, twin, size in zip(ours, twins.weigh_numbers(**given), sizes, strict=True):
-        np.testing.assert_allclose(one, twin, rtol=1e-9, atol=1e-10 * float(np.abs(size).max(initial=1.0)))
+    sizes = reference.weigh_numbers(**given | {"columns": [np.abs(column) for column in given["columns"]]})
+    for one, expected, size in zip(ours, reference.weigh_numbers(**given), sizes, strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-10 * float(np.abs(size).max(initial=1.0)))
 
 
 @settings(max_examples=40)
 @given(seed=seeds)
-def test_one_row_of_numbers_equals_its_twin(seed: int) -> None:
+def test_one_row_of_numbers_equals_its_reference(seed: int) -> None:
     given = good_arguments("NormalRow", seed)
     rng = np.random.default_rng(seed)
     cells = np.where(rng.random(given["mean"].shape[1]) < 0.2, np.nan, rng.normal(size=given["mean"].shape[1]) * 20)
     both, top = kernels.NormalRow(**given).score(cells.tolist())
-    expected, largest = twins.NormalRow(**given).score(cells.tolist())
+    expected, largest = reference.NormalRow(**given).score(cells.tolist())
     np.testing.assert_allclose(both, expected, rtol=1e-9, atol=1e-300)
     np.testing.assert_allclose(top, largest, rtol=1e-12)
     with pytest.raises(ValueError, match="cells"):
@@ -152,8 +151,8 @@ def test_paths_are_drawn_as_often_as_they_are_probable() -> None:
 @settings(max_examples=20)
 @given(seeds, st.sampled_from([2, 3, 6, 13]), st.floats(0.001, 0.999))
 def test_a_sequence_in_two_parts_is_the_whole(seed: int, k: int, where: float) -> None:
-    """Also over more steps than the kernels hold at a time; twins hold them all."""
-    rng, n = np.random.default_rng(seed), 1_600 if kernels.NATIVE else 80
+    """Also over more steps than the kernels hold at a time."""
+    rng, n = np.random.default_rng(seed), 1_600
     cut = max(1, int(where * n))
     given = chain(rng, k, n, 5)
     uniforms = rng.random(n + 1)
@@ -211,13 +210,13 @@ def hard_chain(rng: np.random.Generator, k: int, n: int, lengths: int) -> dict[s
 
 
 @pytest.mark.slow
-@beside_twins
+@settings(max_examples=40)
 @given(seeds, st.sampled_from([2, 3, 5, 8, 9, 13, 50, 60]), st.sampled_from([2, 30, 400]))
 def test_states_that_are_hard_to_reach_are_counted_as_in_logarithms(seed: int, k: int, n: int) -> None:
     given = hard_chain(np.random.default_rng(seed), k, n, 2)
     ours = kernels.count_states(**given, before=None, after=None, by_row=True)
-    twin = twins.count_states(**given, before=None, after=None, by_row=True)
-    for one, other in zip(ours, twin, strict=True):
+    expected = reference.count_states(**given, before=None, after=None, by_row=True)
+    for one, other in zip(ours, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
 
 
@@ -242,8 +241,8 @@ def test_one_row_below_the_smallest_double_is_no_trouble() -> None:
         "log_start": np.log([0.5, 0.5]), "log_transition": np.log([[1 - 1e-12, 1e-12], [0.5, 0.5]]), "n_threads": 1,
     }  # fmt: skip
     ours = kernels.count_states(**given, before=None, after=None, by_row=True)
-    twin = twins.count_states(**given, before=None, after=None, by_row=True)
-    for one, other in zip(ours, twin, strict=True):
+    expected = reference.count_states(**given, before=None, after=None, by_row=True)
+    for one, other in zip(ours, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
@@ -278,7 +277,6 @@ def test_labels_leave_only_the_states_open_that_they_allow() -> None:
     assert tuple(path.tolist()) == [p for p, o in zip(paths, open_, strict=True) if o][int(scores[open_].argmax())]
 
 
-@pytest.mark.skipif(not kernels.NATIVE, reason="twins read no pads")
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("kernel", ["filter_states", "count_states", "draw_states"])
 def test_what_memory_held_before_is_not_read(kernel: str, k: int) -> None:

@@ -1,4 +1,4 @@
-"""Sums of numbers and of their squares, in double-double: against their NumPy twin and against exact fractions."""
+"""Sums of numbers and of their squares, in double-double: against their reference and against exact fractions."""
 
 from fractions import Fraction
 from typing import Any
@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import kernels
-from bayeskit.kernels import twins
 
+from . import reference
 from .conftest import class_counts, codes, few, floats, seeds, sizes, strided, thread_counts
 
 
@@ -32,7 +32,7 @@ def scales(x: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), st.booleans(), thread_counts)
-def test_moments_equal_their_twin(
+def test_moments_equal_their_reference(
     seed: int, n: int, k: int, n_classes: int, how: int, weighted: bool, n_threads: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -40,20 +40,20 @@ def test_moments_equal_their_twin(
     weights = rng.random(n) * 3 if weighted else None
     columns = strided(x, how)
     ours = kernels.moments(columns, labels, n_classes, weights, n_threads)
-    theirs = twins.moments(columns, labels, n_classes, weights, 1)
+    theirs = reference.moments(columns, labels, n_classes, weights, 1)
     shares = np.eye(n_classes)[labels] * (1.0 if weights is None else weights[:, None])
     near_sums(ours, theirs, *scales(x, shares))
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), thread_counts)
-def test_moments_by_responsibility_equal_their_twin(
+def test_moments_by_responsibility_equal_their_reference(
     seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
 ) -> None:
     rng = np.random.default_rng(seed)
     x, shares = floats(rng, n, k), rng.random((n, n_classes))
     columns = strided(x, how)
     ours = kernels.moments_responsibilities(columns, shares, n_threads)
-    near_sums(ours, twins.moments_responsibilities(columns, shares, 1), *scales(x, shares))
+    near_sums(ours, reference.moments_responsibilities(columns, shares, 1), *scales(x, shares))
 
 
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=60), st.integers(0, 3))
@@ -61,7 +61,7 @@ def test_moments_by_responsibility_equal_their_twin(
 def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
     x, labels = np.array(values), np.zeros(len(values), dtype=np.uint8)
     weights = np.full(len(values), float(weight))
-    for module in (kernels, twins):
+    for module in (kernels, reference):
         for by, factor in ((None, 1), (weights, weight)):
             _, high, low, square_high, square_low, _, usable = module.moments([x], labels, 1, by, 1)
             assert usable
@@ -76,7 +76,7 @@ def test_moments_hold_the_exact_sums(values: list[float], weight: int) -> None:
 def test_a_huge_value_makes_the_moments_unusable(value: float) -> None:
     x, labels = np.arange(100.0), np.zeros(100, dtype=np.uint8)
     x[70] = value
-    for module in (kernels, twins):
+    for module in (kernels, reference):
         assert module.moments([x], labels, 1, None, 1)[-1] is False
         assert module.moments([x], labels, 1, np.ones(100), 1)[-1] is False
         assert module.moments([np.array([1e150, np.nan])], labels[:2], 1, None, 1)[-1] is True

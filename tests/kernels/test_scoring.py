@@ -1,4 +1,4 @@
-"""Scores of rows, also left out, and what is made of them: each kernel against its NumPy twin."""
+"""Scores of rows, also left out, and what is made of them: each kernel against its reference."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayeskit import kernels
-from bayeskit.kernels import twins
 
+from . import reference
 from .conftest import class_counts, codes, few, floats, seeds, sizes, strided, thread_counts
 
 
 @given(seeds, sizes, few, class_counts, thread_counts)
-def test_scored_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+def test_scored_codes_equal_their_reference(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     tables = [rng.normal(size=(rng.choice([1, 2, 50, 256]), n_classes)) for _ in range(k)]
     for table in tables:
@@ -21,12 +21,14 @@ def test_scored_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_codes(columns, tables, ours, n_threads)
-    twins.score_codes(columns, tables, theirs, 1)
+    reference.score_codes(columns, tables, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
 @given(seeds, sizes, few, class_counts, st.integers(0, 3), thread_counts)
-def test_gaussian_scores_equal_their_twin(seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int) -> None:
+def test_gaussian_scores_equal_their_reference(
+    seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
+) -> None:
     rng = np.random.default_rng(seed)
     columns = strided(floats(rng, n, k), how)
     mean, constant = rng.normal(size=(2, n_classes, k))
@@ -34,12 +36,14 @@ def test_gaussian_scores_equal_their_twin(seed: int, n: int, k: int, n_classes: 
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_gaussian(columns, mean, precision, constant, ours, n_threads)
-    twins.score_gaussian(columns, mean, precision, constant, theirs, 1)
+    reference.score_gaussian(columns, mean, precision, constant, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
 @given(seeds, st.sampled_from([0, 1, 127, 129, 2100]), st.integers(1, 5), class_counts, thread_counts)
-def test_scores_by_every_parent_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+def test_scores_by_every_parent_equal_their_reference(
+    seed: int, n: int, k: int, n_classes: int, n_threads: int
+) -> None:
     rng = np.random.default_rng(seed)
     spans = [int(rng.choice([1, 2, 7])) for _ in range(k)]
     columns, total = [codes(rng, n, span) for span in spans], sum(spans)
@@ -47,23 +51,23 @@ def test_scores_by_every_parent_equal_their_twin(seed: int, n: int, k: int, n_cl
     base = np.where(rng.random((total, n_classes)) < 0.1, -np.inf, -rng.exponential(size=(total, n_classes)))
     weights = rng.choice([0.0, 0.7, -np.inf], total)
     each = kernels.score_parents(columns, spans, tables, base, n_threads)
-    np.testing.assert_allclose(each, twins.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
+    np.testing.assert_allclose(each, reference.score_parents(columns, spans, tables, base, 1), rtol=1e-13)
     ours, one, theirs = (np.zeros((n, n_classes)) for _ in range(3))
     kernels.score_aode(columns, spans, tables, base, weights, ours, n_threads)
     kernels.score_aode(columns, spans, tables, base, weights, one, 1)
-    twins.score_aode(columns, spans, tables, base, weights, theirs, 1)
+    reference.score_aode(columns, spans, tables, base, weights, theirs, 1)
     np.testing.assert_array_equal(ours, one)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
 @given(seeds, sizes, class_counts, thread_counts)
-def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_threads: int) -> None:
+def test_probabilities_equal_their_reference(seed: int, n: int, n_classes: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(n, n_classes)) * 10.0 ** rng.integers(-3, 4, size=(n, 1))
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     before = scores.copy()
-    ours, theirs = kernels.normalise(scores, n_threads), twins.normalise(scores, 1)
-    for module in (kernels, twins):
+    ours, theirs = kernels.normalise(scores, n_threads), reference.normalise(scores, 1)
+    for module in (kernels, reference):
         room = np.empty_like(scores)
         assert module.normalise(scores, 1, room)[0] is room
         np.testing.assert_allclose(room, ours[0], rtol=1e-13)
@@ -77,7 +81,9 @@ def test_probabilities_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
 
 @pytest.mark.slow
 @given(seeds, sizes, few, class_counts, thread_counts)
-def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_classes: int, n_threads: int) -> None:
+def test_left_out_scores_of_codes_equal_their_reference(
+    seed: int, n: int, k: int, n_classes: int, n_threads: int
+) -> None:
     rng = np.random.default_rng(seed)
     spans = [int(rng.choice([1, 3, 40, 3000])) for _ in range(k)]
     columns = [codes(rng, n, min(span, 250)) for span in spans]
@@ -86,13 +92,13 @@ def test_left_out_scores_of_codes_equal_their_twin(seed: int, n: int, k: int, n_
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     kernels.score_codes_left_out(columns, tables, labels, ours, n_threads)
-    twins.score_codes_left_out(columns, tables, labels, theirs, 1)
+    reference.score_codes_left_out(columns, tables, labels, theirs, 1)
     np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.slow
 @given(seeds, sizes, st.sampled_from([0, 1, 5, 70, 130]), class_counts, st.integers(0, 3), thread_counts)
-def test_left_out_scores_of_gaussians_equal_their_twin(
+def test_left_out_scores_of_gaussians_equal_their_reference(
     seed: int, n: int, k: int, n_classes: int, how: int, n_threads: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -108,17 +114,17 @@ def test_left_out_scores_of_gaussians_equal_their_twin(
     ours = rng.normal(size=(n, n_classes))
     theirs = ours.copy()
     left = kernels.score_gaussian_left_out(strided(x, how), *parts, ours, n_threads)
-    np.testing.assert_array_equal(left, twins.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
+    np.testing.assert_array_equal(left, reference.score_gaussian_left_out(strided(x, how), *parts, theirs, 1))
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
 
 
 @given(seeds, sizes, class_counts, thread_counts)
-def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_threads: int) -> None:
+def test_judged_scores_equal_their_reference(seed: int, n: int, n_classes: int, n_threads: int) -> None:
     rng = np.random.default_rng(seed)
     scores = rng.integers(-3, 3, (n, n_classes)) + rng.choice([0, 1e-14, 1e-3], (n, n_classes))
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     labels = codes(rng, n, n_classes)
-    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), twins.judge(scores, labels, 1e-12, 1)
+    ours, theirs = kernels.judge(scores, labels, 1e-12, n_threads), reference.judge(scores, labels, 1e-12, 1)
     np.testing.assert_array_equal(ours[2], theirs[2])
     np.testing.assert_array_equal(ours[2], kernels.best_classes(scores, 1e-12, n_threads))
     for a, b in zip(ours, theirs, strict=True):
@@ -127,14 +133,14 @@ def test_judged_scores_equal_their_twin(seed: int, n: int, n_classes: int, n_thr
 
 
 @given(seeds, sizes, class_counts, st.sampled_from([0, 1, 2, 3, 4, 7, 13, 16, 30]), st.booleans(), thread_counts)
-def test_the_loss_of_exponents_equals_its_twin(
+def test_the_loss_of_exponents_equals_its_reference(
     seed: int, n: int, n_classes: int, n_terms: int, weighted: bool, n_threads: int
 ) -> None:
     rng = np.random.default_rng(seed)
     factors = (rng.normal(size=(n, n_classes, n_terms)) * 10.0 ** rng.integers(-3, 3)).astype(np.float32)
     labels = rng.integers(0, n_classes, n).astype(np.uint32)
     args = factors, labels, rng.random(n) if weighted else None, rng.random(n_terms)
-    ours, theirs = kernels.exponent_loss(*args, n_threads), twins.exponent_loss(*args, 1)
+    ours, theirs = kernels.exponent_loss(*args, n_threads), reference.exponent_loss(*args, 1)
     size = np.abs(factors).sum() + 1
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12, atol=1e-14 * size)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12, atol=1e-14 * size)

@@ -1,4 +1,4 @@
-"""Tags of words: the kernels against their twins, and the best path against all paths."""
+"""Tags of words: the kernels against their references, and the best path against all paths."""
 
 from itertools import product
 from typing import Any
@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import kernels
-from bayeskit.kernels import twins
-from bayeskit.kernels.twins.tagging import slot_of
+from bayeskit.estimate.tagging.interpolation import first_slot
 
+from . import reference
 from .arguments import good_arguments
 from .conftest import same, seeds, thread_counts
 
 
 @given(seeds)
-def test_candidates_of_a_tree_equal_their_twin(seed: int) -> None:
+def test_candidates_of_a_tree_equal_their_reference(seed: int) -> None:
     arguments = good_arguments("tree_candidates", seed)
-    ours, theirs = kernels.tree_candidates(**arguments), twins.tree_candidates(**arguments)
+    ours, theirs = kernels.tree_candidates(**arguments), reference.tree_candidates(**arguments)
     same(ours[:2], theirs[:2])
     np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-12, atol=1e-12)
 
@@ -41,11 +41,11 @@ def test_a_node_is_its_counts_over_its_parent_and_far_states_are_left_out() -> N
 
 @settings(max_examples=40)
 @given(seeds, thread_counts)
-def test_best_tags_equal_their_twin_for_any_number_of_threads(seed: int, n_threads: int) -> None:
+def test_best_tags_equal_their_reference_for_any_number_of_threads(seed: int, n_threads: int) -> None:
     arguments = good_arguments("best_tags", seed) | {"n_threads": 1}
     path, totals = kernels.best_tags(**arguments)
     same((path, totals), kernels.best_tags(**arguments | {"n_threads": n_threads}))
-    same((path, totals), twins.best_tags(**arguments))
+    same((path, totals), reference.best_tags(**arguments))
 
 
 @settings(max_examples=40)
@@ -62,7 +62,7 @@ def test_the_best_path_is_the_best_of_all_paths(seed: int, n_words: int, n_state
     whole = np.broadcast_to(pairs, triples.shape).copy()  # [a, b, c]
     for a, b in np.argwhere(listed):
         for c in rng.permutation(size)[: rng.integers(0, size + 1)]:
-            slot = int(slot_of(np.array([c]))[0]) % slots
+            slot = int(first_slot(np.array([c]))[0]) % slots
             while successors[contexts[a, b], slot] >= 0:
                 slot = (slot + 1) % slots
             successors[contexts[a, b], slot], logs[contexts[a, b], slot] = c, triples[a, b, c]

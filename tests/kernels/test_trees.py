@@ -1,4 +1,4 @@
-"""Trees and the line: compiled kernels against their twins, and both against formulas written out."""
+"""Trees and the line: compiled kernels against their references, and both against formulas written out."""
 
 import math
 
@@ -6,29 +6,26 @@ import numpy as np
 import pytest
 
 from bayeskit import kernels
-from bayeskit.kernels import twins
 
+from . import reference
 from .arguments import good_arguments
 
 NAMES = (
-    "grow_trees", "count_leaves", "total_leaves", "smooth_leaves", "leave_out_leaves", "score_leaves", "add_leaves",
-    "boost_trees", "score_line", "line_loss",
+    "count_leaves", "total_leaves", "smooth_leaves", "leave_out_leaves", "score_leaves", "add_leaves", "score_line",
+    "line_loss",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(40))
-def test_kernels_equal_their_twins(name, seed):
+def test_kernels_equal_their_reference(name, seed):
     arguments = good_arguments(name, seed)
-    ours, theirs = getattr(kernels, name)(**arguments), getattr(twins, name)(**arguments)
+    ours, theirs = getattr(kernels, name)(**arguments), getattr(reference, name)(**arguments)
     ours, theirs = (found if isinstance(found, tuple) else (found,) for found in (ours, theirs))
     for a, b in zip(ours, theirs, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
         assert np.shape(a) == np.shape(b)
-        if name == "grow_trees" or (name == "boost_trees" and np.asarray(a).dtype.kind != "f"):
-            np.testing.assert_array_equal(a, b)
-        else:
-            np.testing.assert_allclose(a, b, rtol=1e-6 if name == "smooth_leaves" else 1e-9, atol=1e-9)
+        np.testing.assert_allclose(a, b, rtol=1e-6 if name == "smooth_leaves" else 1e-9, atol=1e-9)
 
 
 def trees_of(rng, n=60, at_random=False):
@@ -112,39 +109,79 @@ def wide_and_narrow(rng, n, n_classes):
 @pytest.mark.parametrize("at_random", [False, True])
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 7, 70])
-def test_trees_of_wide_and_narrow_columns_equal_their_twins(n_classes, weighed, at_random):
+def test_trees_of_wide_and_narrow_columns_divide_where_at_their_best(n_classes, weighed, at_random):
     rng = np.random.default_rng(n_classes)
-    codes, kinds, labels = wide_and_narrow(rng, 700, n_classes)
-    weights = rng.integers(1, 9, 700) / 3 if weighed else None
-    parts, seeds = (rng.random((2, 700)) < 0.65).astype(np.uint8), np.arange(2, dtype=np.uint64)
+    codes, kinds, labels = wide_and_narrow(rng, 250, n_classes)
+    weights = rng.integers(1, 9, 250) / 3 if weighed else None
+    parts, seeds = (rng.random((2, 250)) < 0.65).astype(np.uint8), np.arange(2, dtype=np.uint64)
     arguments = codes, kinds, labels, n_classes, weights, parts, seeds, 3, at_random, 1
-    for a, b in zip(kernels.grow_trees(*arguments), twins.grow_trees(*arguments), strict=True):
-        np.testing.assert_array_equal(a, b)
+    trees = kernels.grow_trees(*arguments)
+    for t, part in enumerate(parts.astype(bool)):
+        some = None if weights is None else weights[part]
+        reference.check_grown_tree(codes[part], kinds, labels[part], some, trees, t, at_random)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_grown_trees_are_grown_until_pure_where_at_their_best(seed):
+    given = good_arguments("grow_trees", seed)
+    trees = kernels.grow_trees(**given)
+    assert len(trees[0]) == len(given["parts"]) + 1
+    for t, part in enumerate(given["parts"].astype(bool)):
+        weights = None if given["weights"] is None else given["weights"][part]
+        rows = given["codes"][part], given["categorical"], given["labels"][part], weights
+        reference.check_grown_tree(*rows, trees, t, given["at_random"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_boosted_trees_add_the_formula_and_judge_rows_by_the_model_of_their_fold(seed):
+    given = good_arguments("boost_trees", seed) | {"patience": 1}
+    *trees, values, kept = kernels.boost_trees(**given)
+    trees, offset, folds, n_folds = tuple(trees), given["offset"], given["folds"], given["n_folds"]
+    n_rounds = (len(trees[0]) - 1) // n_folds
+    expected = offset.copy()
+    for t in range(n_rounds * n_folds):
+        own = folds == t % n_folds
+        expected[own] += reference.add_leaves(given["codes"][own], tree(trees, t), part_of(values, trees, t), 1)
+    np.testing.assert_allclose(kept, expected, rtol=1e-6, atol=1e-6)
+    for k in range(n_folds if n_rounds else 0):
+        rows = given["codes"], given["labels"], given["weights"], offset, folds, k, given["seed"]
+        first = reference.first_boosted_values(*rows, trees)
+        np.testing.assert_allclose(part_of(values, trees, k), first, rtol=1e-5, atol=1e-6)
+    assert log_loss(kept, given) <= log_loss(offset, given)
+
+
+def log_loss(scores, given):
+    own = scores[np.arange(len(scores)), given["labels"]]
+    weights = np.ones(len(scores)) if given["weights"] is None else given["weights"]
+    return float(weights @ (np.logaddexp.reduce(scores, axis=1) - own))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_many_rows_in_trees_are_those_of_the_twins(n_classes, weighed, n_threads):
+def test_many_rows_in_trees_equal_their_reference(n_classes, weighed, n_threads):
     """Rows of a class that share a prior, and rows that end above the leaves."""
     rng = np.random.default_rng(n_classes)
-    codes, kinds, labels = wide_and_narrow(rng, 600, n_classes)
-    parts, seeds = (rng.random((11, 600)) < 0.65).astype(np.uint8), np.arange(11, dtype=np.uint64)
+    codes, kinds, labels = wide_and_narrow(rng, 200, n_classes)
+    parts, seeds = (rng.random((5, 200)) < 0.65).astype(np.uint8), np.arange(5, dtype=np.uint64)
     trees = kernels.grow_trees(codes, kinds, labels, n_classes, None, parts, seeds, 3, False, 1)
     codes[rng.random(codes.shape) < 0.02] = 255
-    weights = rng.integers(1, 4, 600) / 2 if weighed else None
+    weights = rng.integers(1, 4, 200) / 2 if weighed else None
     counts = kernels.count_leaves(codes, labels, n_classes, weights, trees, n_threads)
-    np.testing.assert_array_equal(counts, twins.count_leaves(codes, labels, n_classes, weights, trees, 1))
+    np.testing.assert_array_equal(counts, reference.count_leaves(codes, labels, n_classes, weights, trees, 1))
     totals = kernels.total_leaves(trees, counts, n_threads)
-    taken = np.ones(600) if weights is None else np.minimum(weights, 1.0)
+    taken = np.ones(200) if weights is None else np.minimum(weights, 1.0)
     prior = rng.dirichlet(np.ones(n_classes), n_classes)[labels]
     for inside in (parts, None):
-        arguments = codes, labels, taken, inside, trees, totals, prior, 600.0, 0.5
-        ours, theirs = kernels.leave_out_leaves(*arguments, n_threads), twins.leave_out_leaves(*arguments, 1)
+        arguments = codes, labels, taken, inside, trees, totals, prior, 200.0, 0.5
+        ours, theirs = kernels.leave_out_leaves(*arguments, n_threads), reference.leave_out_leaves(*arguments, 1)
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-    values = kernels.smooth_leaves(trees, totals, prior[0], 600.0, 0.5, 1)
-    ours, theirs = kernels.score_leaves(codes, trees, values, n_threads), twins.score_leaves(codes, trees, values, 1)
+    values = kernels.smooth_leaves(trees, totals, prior[0], 200.0, 0.5, 1)
+    ours, theirs = (
+        kernels.score_leaves(codes, trees, values, n_threads),
+        reference.score_leaves(codes, trees, values, 1),
+    )
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
@@ -164,10 +201,9 @@ def end_of(one, row):
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
-@pytest.mark.parametrize("module", [kernels, twins])
-def test_rows_without_weight_grow_no_tree(module, weight):
+def test_rows_without_weight_grow_no_tree(weight):
     codes, labels = np.arange(4, dtype=np.uint8)[:, None], np.zeros(4, dtype=np.uint32)
     parts, seeds = np.ones((1, 4), dtype=np.uint8), np.array([7], dtype=np.uint64)
     weights = np.array([weight, weight, 1.0, 1.0])
     with pytest.raises(ValueError, match="above zero"):
-        module.grow_trees(codes, np.zeros(1, np.uint8), labels, 2, weights, parts, seeds, 1, False, 1)
+        kernels.grow_trees(codes, np.zeros(1, np.uint8), labels, 2, weights, parts, seeds, 1, False, 1)

@@ -10,12 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit import kernels
 from bayeskit.data import frames
 from bayeskit.models.base import Learner
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-lawful = settings.get_profile("laws" if kernels.NATIVE else "slow laws")
+lawful = settings.get_profile("laws")
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 
 
@@ -221,7 +220,7 @@ def test_scores_of_rows_left_out_are_those_of_refits_with_the_structure_held(law
 
 def test_the_number_of_threads_changes_no_bit():
     rng = np.random.default_rng(0)
-    n = 3000 if kernels.NATIVE else 100
+    n = 3000
     X = {"a": rng.choice(list("uvw"), n), "b": rng.normal(size=n), "c": rng.integers(0, 9, n)}
     y = np.where((X["a"] == "u") ^ (X["b"] > 0), "yes", "no")
     models = [bk.BayesClassifier(n_members=3, n_chains=9, n_threads=t).fit(X, y) for t in (1, 2, 3)]

@@ -13,8 +13,8 @@ from bayeskit.data import frames
 from bayeskit.data.source import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.models.questions import answer_from_data, lines, network_of
 from bayeskit.network import answers
+from bayeskit.network.ask import answer_from_data, lines, network_of
 from bayeskit.network.query import parse
 
 DATA = {

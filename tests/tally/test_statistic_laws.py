@@ -16,6 +16,7 @@ from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.statistic import _KINDS
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import CLASSES
+from tests.tallies import agree
 
 SCHEMA = Schema(
     {"sky": Categorical(), "flag": Categorical(("n", "y")), "step": Numeric((0.0, 2.0)), "size": Numeric(),
@@ -113,16 +114,16 @@ def test_every_statistic_of_the_package_is_here():
 @few
 @given(KINDS, ROWS, st.booleans(), st.integers(1, 5))
 def test_blocks_do_not_matter(kind, rows, weighted, block):
-    assert counted(rows, PLANS[kind], weighted, block).agrees(counted(rows, PLANS[kind], weighted))
+    assert agree(counted(rows, PLANS[kind], weighted, block), counted(rows, PLANS[kind], weighted))
 
 
 @few
 @given(KINDS, ROWS, ROWS, st.booleans())
 def test_halves_are_the_whole_in_any_order_and_can_be_taken_away(kind, a, b, weighted):
     one, two, both = (counted(rows, PLANS[kind], weighted) for rows in (a, b, a + b))
-    assert (one + two).agrees(both)
-    assert (two + one).agrees(both)
-    assert (both - two).agrees(one) or kind in ("distinct", "all")  # whose bits, once dropped, do not come back
+    assert agree(one + two, both)
+    assert agree(two + one, both)
+    assert agree(both - two, one) or kind in ("distinct", "all")  # whose bits, once dropped, do not come back
     if not weighted and kind != "logarithms":  # of which no sum is exact: the bits beyond 1e-27 may differ
         assert one + two == both
     assert (both - two).n_rows == one.n_rows
@@ -133,17 +134,17 @@ def test_halves_are_the_whole_in_any_order_and_can_be_taken_away(kind, a, b, wei
 def test_weights_of_one_are_rows_and_whole_counts_become_weights_beside_them(kind, a, b):
     plain = counted(a, PLANS[kind])
     ones = counted([(*row[:7], 1.0) for row in a], PLANS[kind], weighted=True)
-    assert ones.agrees(plain.as_float())
+    assert agree(ones, plain.as_float())
     mixed = plain + counted(b, PLANS[kind], weighted=True)
     assert mixed.weighted
-    assert mixed.agrees(plain.as_float() + counted(b, PLANS[kind], weighted=True))
+    assert agree(mixed, plain.as_float() + counted(b, PLANS[kind], weighted=True))
     assert Tally.from_bytes(mixed.to_bytes()) == mixed
 
 
 @few
 @given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "transitions", "leaves", "all")]), ROWS)
 def test_shares_of_zero_and_one_are_labels(kind, rows):
-    assert counted(rows, PLANS[kind], soft=True).agrees(counted(rows, PLANS[kind]).as_float())
+    assert agree(counted(rows, PLANS[kind], soft=True), counted(rows, PLANS[kind]).as_float())
 
 
 @few
@@ -184,14 +185,14 @@ def test_fewer_columns_are_the_count_of_these(kind, rows, data):
         steps, lengths = walks(rows)
         left = {n: c for n, c in table_of(steps).items() if n in names}
         labels = [row[6] for row in steps]
-        assert local.collect(Sequences.of(left, lengths, labels=labels), part.schema, part.plan).agrees(part)
+        assert agree(local.collect(Sequences.of(left, lengths, labels=labels), part.schema, part.plan), part)
     elif part.plan:
         again = local.collect(
             open_source({n: c for n, c in table_of(rows).items() if n in names}, [row[6] for row in rows]),
             part.schema,
             part.plan,
         )
-        assert again.agrees(part)
+        assert agree(again, part)
 
 
 @few

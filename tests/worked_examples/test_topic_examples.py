@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from bayeskit import TopicModel, kernels
+from bayeskit import TopicModel
 
 DOCUMENTS = np.array([[2, 1, 0], [0, 1, 2]])  # a a b and c c b
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not kernels.NATIVE, reason="many draws: the twin is compared draw by draw")
 def test_33_the_sampler_approaches_the_exact_posterior_of_six_words():
     together = np.zeros((6, 6))
     n = 2_500

@@ -15,9 +15,9 @@ from bayeskit.explain.evidence import cell
 from bayeskit.tolerance import OFF_ONE
 
 if TYPE_CHECKING:
-    from bayeskit.models.hypotheses import Hypotheses
-    from bayeskit.models.questions import Reply
+    from bayeskit.beliefs.hypotheses import Hypotheses
     from bayeskit.network.answers import Distribution
+    from bayeskit.network.ask import Reply
     from bayeskit.network.joint_distribution import JointDistribution
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -118,15 +118,6 @@ class Encoder:
             batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens,
             batch.sequence_starts,
         )  # fmt: skip
-
-    def cut(self, block: Block) -> Block:
-        """A block of the same columns, its numbers in the intervals of this schema."""
-        codes, floats = dict(block.codes), dict(block.floats)
-        for name in block.floats:
-            role = self.schema.columns[name]
-            if isinstance(role, Numeric) and role.cuts is not None:
-                codes[name] = self._binned(floats.pop(name), role.cuts, name, block.start)
-        return replace(block, codes=codes, floats=floats)
 
     def columns(self, batch: Batch, where: Mapping[str, str]) -> dict[str, Column]:
         """The columns of the schema, each made of that of the batch in which it stands."""

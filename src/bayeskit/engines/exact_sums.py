@@ -28,8 +28,7 @@ from bayeskit.dialects import syntax
 from bayeskit.dialects.syntax import Node
 from bayeskit.engines.grouped_counts import CLASS, GroupedCounts
 from bayeskit.errors import BayesError, LostParts
-from bayeskit.tally.counts import LARGEST_COUNT
-from bayeskit.tally.moments import Moments
+from bayeskit.tally.moments import LARGEST_COUNT, Moments
 
 BITS = 2.0**53
 SPLIT = 2.0**27 + 1  # Veltkamp's: times this, a double falls into two halves

@@ -227,7 +227,7 @@ class GroupedCounts:
             yield self._piece(request, names, table)
 
     def _piece(self, request: Request, names: tuple[str, ...], table: pa.Table) -> Tally:
-        asked = names if request.kind == "pairs" else (names,) if statistic_of(request.kind).sets else names
+        asked = names if request.kind == "pairs" else (names,) if statistic_of(request.kind).by_column_set else names
         schema = self.schema.restrict(names)
         source = MemorySource(
             {name: self._cells(name, table[f"={name}"]) for name in names},
@@ -301,8 +301,8 @@ def _whole(statistic: Statistic) -> Statistic:
         tables = {names: replace(j, counts=j.counts.astype(np.int64)) for names, j in statistic.tables.items()}
         return Joints(tables)
     assert isinstance(statistic, DistinctValues)
-    columns = {n: replace(v, counts=v.counts.astype(np.int64)) for n, v in statistic.columns.items()}
-    return statistic.with_columns(columns)
+    columns = {n: replace(v, counts=v.counts.astype(np.int64)) for n, v in statistic.tables.items()}
+    return statistic.with_tables(columns)
 
 
 def assembled(
@@ -346,5 +346,5 @@ def _joined(request: Request, parts: Sequence[Any], space: Space) -> Statistic:
         tables_of = [part.counts for part in parts if len(part.columns) == 2]
         counts = np.concatenate(tables_of, axis=1) if tables_of else np.zeros((space.n_classes, 0), space.dtype)
         return Pairs(request.columns, sizes, counts)
-    columns: dict[str, Values] = {name: values for part in parts for name, values in part.columns.items()}
-    return DistinctValues({}, request.options.get("refuse_beyond")).with_columns(columns)
+    columns: dict[str, Values] = {name: values for part in parts for name, values in part.tables.items()}
+    return DistinctValues({}, request.options.get("refuse_beyond")).with_tables(columns)

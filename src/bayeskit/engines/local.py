@@ -79,7 +79,7 @@ def _count(
             counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
             running = counted if running is None else running.grown(space).plus(counted)
             for statistic in running.statistics.values():
-                if (need := statistic.takes()) is not None:
+                if (need := statistic.memory_used()) is not None:
                     check_memory(need, memory_limit)
     finally:
         close_rows(rows)

@@ -26,8 +26,7 @@ from bayeskit.engines.exact_sums import (
 )
 from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
 from bayeskit.errors import BayesError, BayesWarning, Unlabelled
-from bayeskit.tally.counts import CountMoments
-from bayeskit.tally.moments import ColumnMoments
+from bayeskit.tally.moments import ColumnMoments, CountMoments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.products import Products
 from bayeskit.tally.statistic import Statistic

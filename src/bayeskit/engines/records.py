@@ -6,14 +6,12 @@ whose record comes twice, or not at all, is refused and not merged around.
 
 from __future__ import annotations
 
-import platform
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bayeskit import kernels
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
@@ -28,12 +26,11 @@ SHOWN = 5  # parts that a message names
 
 @dataclass(frozen=True)
 class Counted:
-    """The tally of one part, or of several: (number, rows) of each, rows without a label, hosts without the core."""
+    """The tally of one part, or of several: (number, rows) of each, rows without a label."""
 
     parts: tuple[tuple[int, int], ...]
     tally: bytes
     unlabelled: int = 0
-    on_twins: tuple[str, ...] = ()
 
     @classmethod
     def together(cls, records: Sequence[Counted]) -> Counted:
@@ -46,7 +43,6 @@ class Counted:
             tuple(part for record in ordered for part in record.parts),
             tally.to_bytes(),
             sum(record.unlabelled for record in ordered),
-            tuple(sorted({host for record in ordered for host in record.on_twins})),
         )
 
 
@@ -75,8 +71,7 @@ class Task:
                 max_categories=self.max_categories,
             )
         unlabelled = source.gaps.n_missing if self.drops_unlabelled else 0
-        hosts = () if kernels.NATIVE else (platform.node(),)
-        return Counted(((number, rows.n_rows),), tally.to_bytes(), unlabelled, hosts)
+        return Counted(((number, rows.n_rows),), tally.to_bytes(), unlabelled)
 
 
 class RowsRead:
@@ -176,18 +171,9 @@ def part_name(part: Any) -> str:
 
 
 def _tell(whole: Counted, n_rows: int, source: Any) -> None:
-    """Say which rows were left out, and which workers lack the compiled core."""
+    """Warn of rows that were left out."""
     if whole.unlabelled:
         if whole.unlabelled == n_rows:
             raise source.none_labelled(n_rows)
         have = "row has" if whole.unlabelled == 1 else "rows have"
         warnings.warn(BayesWarning(f"{whole.unlabelled:,} of {n_rows:,} {have} no label: left out"), stacklevel=4)
-    if whole.on_twins and kernels.NATIVE:
-        hosts = ", ".join(whole.on_twins[:SHOWN]) + (", …" if len(whole.on_twins) > SHOWN else "")
-        warnings.warn(
-            BayesWarning(
-                f"workers on {hosts} have no compiled core: the counts are the same, and took longer. Install bayeskit "
-                "there with a C++20 compiler."
-            ),
-            stacklevel=4,
-        )

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BYTES = 1 << 27  # of files, for one task
-RECORD = (
-    "parts array<bigint>, rows array<bigint>, tally binary, unlabelled bigint, on_twins array<string>, error binary"
-)
+RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabelled bigint, error binary"
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,6 @@ def _batch(record: Counted, error: bytes | None) -> pa.RecordBatch:
         "rows": pa.array([[rows for _, rows in record.parts]], pa.list_(pa.int64())),
         "tally": pa.array([record.tally], pa.binary()),
         "unlabelled": pa.array([record.unlabelled], pa.int64()),
-        "on_twins": pa.array([list(record.on_twins)], pa.list_(pa.string())),
         "error": pa.array([error], pa.binary()),
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -273,7 +270,7 @@ def _batch(record: Counted, error: bytes | None) -> pa.RecordBatch:
 
 def _record(row: Mapping[str, Any]) -> Counted:
     parts = tuple(zip(row["parts"], row["rows"], strict=True))
-    return Counted(parts, row["tally"], row["unlabelled"], tuple(row["on_twins"]))
+    return Counted(parts, row["tally"], row["unlabelled"])
 
 
 def _current_session() -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit.data.schema import Numeric, Role
 from bayeskit.data.vocabulary import Value
@@ -21,6 +22,42 @@ def draw_slots(shares: Floats, rng: np.random.Generator) -> Ints:
     cumulative = np.cumsum(shares, axis=1)
     slots = (rng.random(len(shares))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
     return np.minimum(slots, max(shares.shape[1] - 1, 0))
+
+
+def mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix 64-bit numbers: neighboring numbers give unrelated ones (SplitMix64; Steele, Lea and Flood 2014)."""
+    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def k_means_plus_plus(
+    n: int, k: int, distances: Callable[[int], Floats], rng: np.random.Generator, weights: Floats | None = None
+) -> tuple[list[int], Ints]:
+    """Choose up to ``k`` rows far from each other by k-means++ (Arthur and Vassilvitskii 2007).
+
+    ``distances(row)`` gives squared distances (n,) to a row. Returns the chosen rows, fewer where no more differ, and
+    which of them is nearest to each row (n,).
+
+    >>> x = np.array([0.0, 0.1, 5.0, 5.1])
+    >>> rows, nearest = k_means_plus_plus(4, 2, lambda row: (x - x[row]) ** 2, np.random.default_rng(0))
+    >>> len(rows), nearest[0] == nearest[1] != nearest[2] == nearest[3]
+    (2, np.True_)
+    """
+    chosen: list[int] = []
+    away, nearest = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    chance = None if weights is None else weights / weights.sum()
+    while len(chosen) < k:
+        row = int(rng.integers(n) if chance is None else rng.choice(n, p=chance))
+        apart = distances(row)
+        nearest[apart < away] = len(chosen)
+        away = np.minimum(away, apart)
+        chosen.append(row)
+        mass = away if weights is None else away * weights
+        if not mass.sum() > 0:
+            break
+        chance = mass / mass.sum()
+    return chosen, nearest
 
 
 def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.Generator) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.beliefs.belief import tails
 from bayeskit.data.frames import label_column
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_table
@@ -24,7 +25,6 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import open_source
 from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.conjugate.belief import tails
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import PredictsNumbers

@@ -19,9 +19,8 @@ from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.sentences import WORD, Sentences
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
-from bayeskit.estimate.tagging.interpolation import log_transitions
+from bayeskit.estimate.tagging.interpolation import TrigramTable, log_transitions
 from bayeskit.estimate.tagging.suffixes import Lexicon
-from bayeskit.kernels.twins.tagging import Transitions
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of
@@ -50,7 +49,7 @@ class TagReport(NamedTuple):
 class TagBeliefs:
     """What the counts make believe."""
 
-    transitions: Transitions
+    transitions: TrigramTable
     lexicon: Lexicon
     tags: Array  # of each state
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
+from bayeskit.beliefs import BetaBernoulli
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
@@ -20,7 +21,6 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, QueryError, TooLarge
-from bayeskit.estimate.conjugate import BetaBernoulli
 from bayeskit.nearest import nearest
 from bayeskit.network.query import (
     IS_MISSING,

@@ -1,7 +1,7 @@
 """Evidence: convert findings to likelihoods of the states of observed nodes.
 
-A finding is a state (certain), or a mapping {state: likelihood} (*soft*: how well each state explains what was seen;
-only proportions matter). Findings on the same node multiply. Rows of evidence are a frame; a missing cell says nothing.
+A finding is a state, or a mapping {state: likelihood} for *soft* evidence, of which only proportions matter. Findings
+on the same node multiply. Rows of evidence are a frame; missing cells are ignored.
 """
 
 from __future__ import annotations

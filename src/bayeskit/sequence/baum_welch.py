@@ -18,6 +18,7 @@ import numpy as np
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations
 from bayeskit.sequence.parameters import HMMParameters, HMMStatistics, HMMStructure
 from bayeskit.tolerance import ROUNDING
@@ -214,20 +215,15 @@ def _assign_to_centers(x: Floats, k: int, rng: np.random.Generator) -> Ints:
     """Assign rows to the nearest of k centers: k-means++ initialization and a few Lloyd rounds."""
     if not len(x):
         return np.zeros(0, np.int64)
-    centres = x[rng.integers(len(x))][None]
-    while len(centres) < k:
-        away = _squared_distances(x, centres).min(axis=1)
-        total = away.sum()
-        at = rng.choice(len(x), p=away / total) if total > 0 else rng.integers(len(x))
-        centres = np.vstack([centres, x[at]])
-    nearest = _squared_distances(x, centres).argmin(axis=1)
+    rows, nearest = k_means_plus_plus(len(x), k, lambda row: _squared_distances(x, x[row][None])[:, 0], rng)
+    centres = x[rows]
     for _ in range(LLOYD_ROUNDS):
-        sizes = np.bincount(nearest, minlength=k)
+        sizes = np.bincount(nearest, minlength=len(centres))
         sums = np.zeros_like(centres)
         np.add.at(sums, nearest, x)
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
         nearest = _squared_distances(x, centres).argmin(axis=1)
-    return np.asarray(nearest)
+    return nearest
 
 
 def _squared_distances(x: Floats, centres: Floats) -> Floats:

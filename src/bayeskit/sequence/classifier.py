@@ -36,7 +36,7 @@ from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tally.space import Space, times
+from bayeskit.tally.space import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
@@ -77,8 +77,8 @@ class ClassTallies:
         for c, n in left.items():
             if n < -gone:
                 raise NotLearnt(
-                    f"class {c!r} was learnt {times(self.counts.get(c, 0))} and cannot be forgotten "
-                    f"{times(other.counts[c])}; nothing was changed",
+                    f"class {c!r} was learnt {format_times(self.counts.get(c, 0))} and cannot be forgotten "
+                    f"{format_times(other.counts[c])}; nothing was changed",
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
@@ -144,7 +144,7 @@ class ClassPrior(NamedTuple):
 
 
 def _is_counted(classifier: Any) -> bool:
-    return isinstance(classifier._model_kind(), MarkovChain)
+    return isinstance(classifier._class_model(), MarkovChain)
 
 
 @dataclass(eq=False, repr=False)
@@ -252,7 +252,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _unfitted(self, label: Value, of_class: Sequences, all_of_them: Sequences) -> Any:
         """Return the unfitted model of a class, with the symbols of all classes."""
-        model = clone(self._model_kind(label))
+        model = clone(self._class_model(label))
         if isinstance(model, HiddenMarkovModel):
             schema = shared_schema(model, all_of_them)
             check_columns_vary(label, of_class, all_of_them, schema)
@@ -268,7 +268,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, sample_weight)
         self._check_settings()
-        return self.become_tallies(self._class_tallies() + self._counted(X, y, sample_weight))
+        return self._become_tallies(self._class_tallies() + self._counted(X, y, sample_weight))
 
     @available_if(_is_counted, ONLY_COUNTED)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -281,7 +281,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         """
         self._check_is_fitted()
         self._check_settings()
-        return self.become_tallies(self._class_tallies() - self._counted(X, y, sample_weight))
+        return self._become_tallies(self._class_tallies() - self._counted(X, y, sample_weight))
 
     @available_if(_is_counted, ONLY_COUNTED)
     def merge(self, other: Any) -> Self:
@@ -304,7 +304,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         check_is_fitted(other, "sequences and classes")
         merged = clone(self)
         merged.target_ = self.target_
-        return merged.become_tallies(self._class_tallies() + other._class_tallies())
+        return merged._become_tallies(self._class_tallies() + other._class_tallies())
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, SequenceClassifier) else NotImplemented
@@ -321,13 +321,13 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
         """Count more sequences."""
         sequences, labels = self._labelled(X, y, sample_weight)
-        count = lambda label, of_class: self._model_kind(label).count_transitions(of_class)  # noqa: E731
+        count = lambda label, of_class: self._class_model(label)._count_transitions(of_class)  # noqa: E731
         return ClassTallies.of(sequences, labels, count)
 
-    def become_tallies(self, counted: ClassTallies) -> Self:
+    def _become_tallies(self, counted: ClassTallies) -> Self:
         """Estimate the classifier from tallies."""
         counted.check()
-        models = {c: clone(self._model_kind(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
+        models = {c: clone(self._class_model(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
         return self._become(models, np.array(list(counted.counts.values())), self.target_)
 
     def _become(self, models: dict[Value, Any], counts: Array, target: str) -> Self:
@@ -338,7 +338,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             for chain in models.values():
                 symbols = union(symbols, chain.symbols_)
             for chain in models.values():
-                chain.extend_symbols(symbols)
+                chain._extend_symbols(symbols)
         self.models_, self.class_counts_, self.params_ = models, counts, ClassPrior(np.asarray(log_prior))
         self.classes_, self.target_ = class_array(classes), target
         return self
@@ -493,8 +493,8 @@ class SequenceClassifier(Composite, PredictsClasses):
         block = self._contents(sequences, codes.astype(np.uint32))
         left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
         choose = self._choose if self.ties == "random" else None
-        choose_n_states = any(chain.chooses_smoothing for chain in self.models_.values())
-        held = ("smoothing",) * choose_n_states
+        chosen = any(chain._chooses_smoothing for chain in self.models_.values())
+        held = ("smoothing",) * chosen
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], Array]:
@@ -544,7 +544,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def _model_kind(self, label: Value | None = None) -> Any:
+    def _class_model(self, label: Value | None = None) -> Any:
         """Return the unfitted model of a class."""
         if isinstance(self.model, Mapping):
             given = {canonical(c): model for c, model in self.model.items()}
@@ -558,7 +558,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _check_settings(self) -> None:
         """Check the settings."""
-        models = list(self.model.values()) if isinstance(self.model, Mapping) else [self._model_kind()]
+        models = list(self.model.values()) if isinstance(self.model, Mapping) else [self._class_model()]
         for model in models:
             if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
                 raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
@@ -678,7 +678,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             raise BadFile("a class has no sequences")
         self._check_settings()
         models = dict(zip(classes, parts.values(), strict=True))
-        if any(type(model) is not type(self._model_kind(label)) for label, model in models.items()):
+        if any(type(model) is not type(self._class_model(label)) for label, model in models.items()):
             raise BadFile("the models of the classes are not of the kind that the settings name")
         return self._become(models, counts, target)
 

@@ -200,7 +200,7 @@ class HiddenMarkovModel(HMMInference):
         states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            self._become(self.count_labelled(labels.labelled), None)
+            self._become(self._count_labeled(labels.labelled), None)
         else:
             self._fit_hidden(labels, states)
         StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
@@ -269,7 +269,7 @@ class HiddenMarkovModel(HMMInference):
         if labels.labelled.n_rows:
             own = labels.labelled
             tally = tally + (
-                self.count_labelled(own) if expected is None else self._count(own, tally.schema, tally.plan)
+                self._count_labeled(own) if expected is None else self._count(own, tally.schema, tally.plan)
             )
         if not labels.whole.all():
             scales = self._scales(tally) if expected is None else expected.scales
@@ -380,7 +380,7 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
         return schema
 
-    def count_labelled(self, sequences: Sequences) -> Tally:
+    def _count_labeled(self, sequences: Sequences) -> Tally:
         """Count fully labeled sequences."""
         schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
         return self._count(sequences, schema, self._plan(schema))
@@ -479,7 +479,7 @@ class HiddenMarkovModel(HMMInference):
         self._check_is_fitted()
         return None if self.expected_statistics_ is None else self.expected_statistics_.training
 
-    def observed(self, sequences: Sequences) -> Observations:
+    def _observe(self, sequences: Sequences) -> Observations:
         """Encode sequences as the kernels read them."""
         block = replace(sequences, labels=None).block(self._encoder(self.tally_.schema, self.tally_.space.values))
         for emission in self.structure_.emissions:
@@ -585,7 +585,7 @@ def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose
     for number in numbers:
         fit = clone(model).set_params(n_states=number, progress=model.progress).fit(sequences)
         fits.append(fit)
-        total, best = fit.score(sequences), fit.path_scores(sequences)
+        total, best = fit.score(sequences), fit._path_scores(sequences)
         parameters = fit.n_parameters()
         penalty = parameters * float(logspace.log(float(sequences.n_rows)))
         for name, value in zip(

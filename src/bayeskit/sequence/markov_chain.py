@@ -114,7 +114,7 @@ class MarkovChain(Stored):
             The model itself.
         """
         self._check_settings()
-        return self.fit_tally(self.count_transitions(self._read(X, lengths, sample_weight)))
+        return self.fit_tally(self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from a tally.
@@ -137,7 +137,7 @@ class MarkovChain(Stored):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
         self._check_settings()
-        return self.fit_tally(self.tally_ + self.count_transitions(self._read(X, lengths, sample_weight)))
+        return self.fit_tally(self.tally_ + self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Remove sequences that were learned. Parameters are those of :meth:`fit`.
@@ -149,7 +149,7 @@ class MarkovChain(Stored):
         """
         self._check_is_fitted()
         self._check_settings()
-        left = self.tally_ - self.count_transitions(self._read(X, lengths, sample_weight))
+        left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -213,8 +213,8 @@ class MarkovChain(Stored):
     def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(symbol | symbols before it) of each step, 0 for skipped steps."""
         terms = np.zeros(sequences.n_rows)
-        runs, here = runs_of(self._codes(sequences), sequences.starts, self.order)
-        terms[here] = logspace.log(self.transition_table.probabilities(runs))
+        runs, here = runs_of(self._encode_steps(sequences), sequences.starts, self.order)
+        terms[here] = logspace.log(self._transition_table.probabilities(runs))
         return terms
 
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
@@ -236,7 +236,7 @@ class MarkovChain(Stored):
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
-        p: Floats = self.transition_table.next_probabilities(contexts)
+        p: Floats = self._transition_table.next_probabilities(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
             n = len(self.symbols_)
@@ -248,7 +248,7 @@ class MarkovChain(Stored):
             keyed, inverse = np.unique(np.column_stack([of, contexts]), axis=0, return_inverse=True)
             weights = np.bincount(inverse.ravel(), weights, minlength=len(keyed)).astype(np.float64)
             of, contexts = keyed[:, 0], keyed[:, 1:]
-            p = self.transition_table.next_probabilities(contexts)
+            p = self._transition_table.next_probabilities(contexts)
         ahead = np.zeros((len(sequences), len(self.symbols_)))
         np.add.at(ahead, of, weights[:, None] * p)
         return ahead
@@ -278,7 +278,7 @@ class MarkovChain(Stored):
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
             seen, inverse = np.unique(contexts, axis=0, return_inverse=True)
-            drawn[:, step] = draw_slots(self.transition_table.next_probabilities(seen)[inverse.ravel()], rng)
+            drawn[:, step] = draw_slots(self._transition_table.next_probabilities(seen)[inverse.ravel()], rng)
             contexts = np.column_stack([contexts[:, 1:], drawn[:, step]])
         return [[self.symbols_[code] for code in row] for row in drawn.tolist()]
 
@@ -290,17 +290,17 @@ class MarkovChain(Stored):
         Table
         """
         self._check_is_fitted()
-        level = self.transition_table.levels[-1].counted
+        level = self._transition_table.levels[-1].counted
         contexts = np.unique(level.runs[:, :-1], axis=0)
         names = [self._context_name(row) for row in contexts.tolist()]
-        p = self.transition_table.next_probabilities(contexts)
+        p = self._transition_table.next_probabilities(contexts)
         return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
 
     @property
     def start_(self) -> Floats:
         """Start probabilities, shape (n_symbols,)."""
         self._check_is_fitted()
-        return np.asarray(self.transition_table.next_probabilities(np.full((1, self.order), -1))[0])
+        return np.asarray(self._transition_table.next_probabilities(np.full((1, self.order), -1))[0])
 
     @property
     def transitions_(self) -> Floats:
@@ -308,7 +308,7 @@ class MarkovChain(Stored):
         self._check_is_fitted()
         if self.order != 1:
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
-        return self.transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
+        return self._transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
 
     # -- inside --------------------------------------------------------------------------------------
 
@@ -335,7 +335,7 @@ class MarkovChain(Stored):
             )
         return sequences
 
-    def count_transitions(self, sequences: Sequences) -> Tally:
+    def _count_transitions(self, sequences: Sequences) -> Tally:
         """Count the transitions of sequences."""
         declared = self._declared()
         vocabulary = Vocabulary(declared or ())
@@ -351,7 +351,7 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def _codes(self, sequences: Sequences) -> Ints:
+    def _encode_steps(self, sequences: Sequences) -> Ints:
         """Encode each step by its position in ``symbols_``; negative if missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
@@ -383,7 +383,7 @@ class MarkovChain(Stored):
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
-        path, ends = self._codes(sequences), sequences.starts[1:]
+        path, ends = self._encode_steps(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
         at = ends[:, None] - back
         inside = at >= sequences.starts[:-1, None]
@@ -407,12 +407,7 @@ class MarkovChain(Stored):
         return self._read(X, lengths)
 
     @property
-    def transition_table(self) -> TransitionTable:
-        """Estimated transition probabilities."""
-        return self._transition_table
-
-    @property
-    def chooses_smoothing(self) -> bool:
+    def _chooses_smoothing(self) -> bool:
         """True if the smoothing was chosen from the counts."""
         smoothing = as_smoothing(self.smoothing)
         return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
@@ -426,7 +421,7 @@ class MarkovChain(Stored):
         settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(head, (*settings, "", self.table().grid))
 
-    def extend_symbols(self, symbols: Sequence[Value]) -> Self:
+    def _extend_symbols(self, symbols: Sequence[Value]) -> Self:
         """Extend the symbols by those that other chains have seen."""
         return self._become(self.tally_, symbols)
 
@@ -504,10 +499,10 @@ class LeaveOneOutChains:
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """Return ln P of a class's sequences, each with its own counts removed."""
         sequences = self.sequences.take(of_class)
-        runs, here = runs_of(chain._codes(sequences), sequences.starts, chain.order)
+        runs, here = runs_of(chain._encode_steps(sequences), sequences.starts, chain.order)
         of = np.searchsorted(sequences.starts, here, side="right") - 1
         counts = []
-        for level in chain.transition_table.levels:
+        for level in chain._transition_table.levels:
             n, total = level.counts(runs)
             own_n, own_total = _own_counts(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
@@ -518,7 +513,7 @@ class LeaveOneOutChains:
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
         terms = np.zeros(sequences.n_rows)
-        terms[here] = logspace.log(chain.transition_table.estimate(counts, runs[:, -1]))
+        terms[here] = logspace.log(chain._transition_table.estimate(counts, runs[:, -1]))
         return sum_by_sequence(terms, sequences.starts)
 
 

@@ -2,12 +2,10 @@
 
 from bayeskit.tally import (
     contexts,
-    counts,
     distinct,
     families,
     joints,
     leaves,
-    logarithms,
     moments,
     pairs,
     products,
@@ -19,12 +17,10 @@ from bayeskit.tally import (
 
 __all__ = [
     "contexts",
-    "counts",
     "distinct",
     "families",
     "joints",
     "leaves",
-    "logarithms",
     "moments",
     "pairs",
     "products",

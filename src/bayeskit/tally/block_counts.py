@@ -51,7 +51,7 @@ class BlockCounts:
     @cached_property
     def _counts(self) -> tuple[Counts, dict[str, Counts]]:
         """Class counts, as a column of one slot, and all columns that are counted alone: one call of the kernel."""
-        wanted = (name for request in self.plan for name in statistic_of(request.kind).alone(request))
+        wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
         names = list(dict.fromkeys(wanted))
         ones = np.zeros(self.block.n_rows, dtype=np.uint8)
         columns, sizes = [self.block.codes[name] for name in names], [self.space.slots[name] for name in names]

@@ -6,10 +6,9 @@ left out of the tables that need the cell, and of no other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, taken, without
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.space import Recoding, Space
+from bayeskit.tally.statistic import ArrayStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts
 
@@ -31,21 +30,14 @@ FEWER = ("Give the child fewer parents, or the parents fewer values; or raise ",
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class Contexts(Statistic):
+class Contexts(ArrayStatistic):
     """Counts (classes, values of each parent …, values of the child) of each set (parents …, child) of columns."""
 
     kind = "contexts"
-    sets = True
-    tables: Mapping[tuple[str, ...], Counts]
-
-    @property
-    def request(self) -> Request:
-        """What asks for this."""
-        return Request(self.kind, tuple(self.tables))
+    by_column_set = True
 
     @classmethod
-    def needs(cls, request: Request, space: Space) -> Need | None:
+    def memory_needed(cls, request: Request, space: Space) -> Need | None:
         """All tables: two of each stand there while a block is added, and a third that is turned into probabilities."""
         sizes = {names: prod(space.slots[name] for name in names) for names in request.columns}
         largest = max(sizes, key=sizes.__getitem__)
@@ -55,10 +47,11 @@ class Contexts(Statistic):
         return Need(what, np.inf if sizes[largest] > LARGEST else n_bytes, FEWER)
 
     @classmethod
-    def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
-        shapes = {names: (space.n_classes, *(space.slots[n] - 1 for n in names)) for names in request.columns}
-        return cls({names: np.zeros(shape, space.dtype) for names, shape in shapes.items()})
+    def shape(cls, key: tuple[str, ...], space: Space) -> tuple[int, ...]:
+        """One axis for the values of each column."""
+        if not set(key) <= space.slots.keys() or len(set(key)) < len(key):
+            raise BadFile("the tables of contexts do not fit the header")
+        return tuple(space.slots[name] - 1 for name in key)
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
@@ -74,52 +67,22 @@ class Contexts(Statistic):
             tables[names] = np.ascontiguousarray(table[(slice(None), *[slice(1, None)] * len(sizes))])
         return cls(tables)
 
-    def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
-        tables = {}
-        for names, table in self.tables.items():
-            for axis, name in enumerate(names):
-                slots = recoding.slots[name][1:]
-                table = taken(table, np.where(slots < 0, -1, slots - 1), axis + 1)
-            tables[names] = taken(table, recoding.classes, 0)
-        return type(self)(tables)
+    def value_axes(self, key: tuple[str, ...], recoding: Recoding) -> Sequence[Array]:
+        """The values of each column, without the slot of missing cells."""
+        slots = [recoding.slots[name][1:] for name in key]
+        return [np.where(index < 0, -1, index - 1) for index in slots]
 
-    def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
-        return type(self)({names: table + other.tables[names] for names, table in self.tables.items()})
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses a value in a context in which it was not counted so often."""
-        left = {}
-        for names, table in self.tables.items():
-            left[names] = without(table, other.tables[names], tolerance)
-            if (left[names] < 0).any():
-                raise NotLearnt(
-                    f"the table of {names[-1]!r} would count {_cell(space, names, left[names])} less often than "
-                    "never; these rows were not all learnt, and nothing was changed"
-                )
-        return type(self)(left)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)({names: table.astype(np.float64) for names, table in self.tables.items()})
-
-    def agrees(self, other: Self) -> bool:
-        """Whole counts to the bit, weights to 1e-12 of their total."""
-        return self.request.is_for(other.request) and all(
-            counts_agree(table, other.tables[names], float(table.sum())) for names, table in self.tables.items()
+    def not_learnt(
+        self, key: tuple[str, ...], table: Counts, other: Counts, cell: tuple[int, ...], space: Space
+    ) -> NotLearnt:
+        """Name the value and its context."""
+        values = ", ".join(f"{name} = {space.values[name][i]}" for name, i in zip(key, cell[1:], strict=True))
+        return NotLearnt(
+            f"the table of {key[-1]!r} would count {values} less often than never; these rows were not all learnt, and "
+            "nothing was changed"
         )
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Contexts)
-            and self.tables.keys() == other.tables.keys()
-            and all(np.array_equal(table, other.tables[names]) for names, table in self.tables.items())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def seen(self, column: str) -> Bools | None:
+    def occurring_values(self, column: str) -> Bools | None:
         """The values that a row shows in some table."""
         seen: Bools | None = None
         for names, table in self.tables.items():
@@ -129,36 +92,9 @@ class Contexts(Statistic):
                 seen = mask if seen is None else seen | mask
         return seen
 
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """The tables of children whose parents all stay."""
-        tables = {columns: table for columns, table in self.tables.items() if set(columns) <= set(names)}
-        return type(self)(tables) if tables else None
-
-    def to_parts(self) -> Parts:
-        """A table a child."""
-        return {}, list(self.tables.values())
-
-    @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Tables of the sizes of their values, none negative."""
-        if len(arrays) != len(request.columns) or not set(request.names) <= space.slots.keys():
-            raise BadFile("the tables of contexts do not fit the header")
-        for names, table in zip(request.columns, arrays, strict=True):
-            shape = (space.n_classes, *(space.slots[name] - 1 for name in names))
-            if len(set(names)) < len(names) or table.shape != shape:
-                raise BadFile("the tables of contexts do not fit their values")
-            if table.dtype != space.dtype or table.min(initial=0) < 0:
-                raise BadFile("the tally holds counts that are negative or no numbers")
-        return cls(dict(zip(request.columns, arrays, strict=True)))
-
     def check(self, tally: Tally) -> None:
         """No table has more rows of a class than there are."""
         for table in self.tables.values():
             rows = table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64)
             if (rows > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the tables of contexts have more rows than the classes")
-
-
-def _cell(space: Space, names: tuple[str, ...], left: Counts) -> str:
-    at = np.argwhere(left < 0)[0][1:]
-    return ", ".join(f"{name} = {space.values[name][i]}" for name, i in zip(names, at, strict=True))

@@ -9,19 +9,18 @@ Formula: distinct values with counts
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
-from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
 from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree, taken
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.space import Recoding, Space, check_measured, take_codes
+from bayeskit.tally.statistic import ObjectStatistic, Parts, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats, Ints
 
@@ -107,22 +106,34 @@ class Values:
         a, b = self._aligned(other)
         return Values(a.values, a.counts - b.counts, a.level, a.max_values)
 
-    def minus(self, less: Values, name: str, classes: Sequence[Value], tolerance: float) -> Values:
-        """The numbers of a column without some; more of one than there are is refused."""
-        left = self - less
+    def minus(self, other: Values, key: str, space: Space, tolerance: float) -> Values:
+        """Subtract numbers of a column; raise an error where one was not counted so often."""
+        left = self - other
         if tolerance:
             left.counts[np.abs(left.counts) <= tolerance] = 0
         if (left.counts < 0).any():
             c, i = np.argwhere(left.counts < 0)[0]
             raise NotLearnt(
-                f"column {name!r} had {left.values[i]:g} not as often in class {classes[c]!r} as it is to be "
+                f"column {key!r} had {left.values[i]:g} not as often in class {space.classes[c]!r} as it is to be "
                 "forgotten; nothing was changed"
             )
         return left
 
+    def as_float(self) -> Values:
+        """Return the counts as sums of weights."""
+        return replace(self, counts=self.counts.astype(np.float64))
+
+    def recode(self, recoding: Recoding) -> Values:
+        """Return the counts under other classes, without the numbers that no row shows any more."""
+        return self.take(recoding.classes).tidy()
+
+    def to_arrays(self) -> list[Array]:
+        """Return the numbers and their counts."""
+        return [self.values, self.counts]
+
     def take(self, class_index: Ints) -> Values:
         """The same for these classes in this order; −1 stands for a class without values."""
-        return Values(self.values, taken(self.counts, class_index, 0), self.level, self.max_values)
+        return Values(self.values, take_codes(self.counts, class_index, 0), self.level, self.max_values)
 
     def tidy(self) -> Values:
         """Without the values that no row shows."""
@@ -179,24 +190,23 @@ def _half_way(x: Floats, level: int) -> Floats:
 
 @register
 @dataclass(frozen=True, eq=False)
-class DistinctValues(Statistic):
-    """The distinct numbers of each column. Adding may drop more bits of them; taking away never brings bits back."""
+class DistinctValues(ObjectStatistic[Values]):
+    """The distinct numbers of each column. Adding may drop more bits of them; subtracting never brings bits back."""
 
     kind = "distinct"
-    columns: Mapping[str, Values]
     refuse_beyond: int | None = None  # more numbers of a column are refused, where none may lose a digit
 
     @property
     def request(self) -> Request:
         """What asks for this: the columns, and how many numbers of each are kept."""
-        options = {"max_values": min(v.max_values for v in self.columns.values())}
+        options = {"max_values": min(v.max_values for v in self.tables.values())}
         if self.refuse_beyond is not None:
             options["refuse_beyond"] = self.refuse_beyond
-        return Request(self.kind, tuple(self.columns), options)
+        return Request(self.kind, tuple(self.tables), options)
 
-    def with_columns(self, columns: Mapping[str, Values]) -> Self:
+    def with_tables(self, tables: Mapping[str, Values]) -> Self:
         """Other numbers of the same columns; too many are refused."""
-        for name, values in columns.items():
+        for name, values in tables.items():
             if self.refuse_beyond is not None and len(values.values) > self.refuse_beyond:
                 raise TooLarge(
                     f"column {name!r} has more than {self.refuse_beyond:,} different numbers, too many to learn where "
@@ -204,7 +214,7 @@ class DistinctValues(Statistic):
                     Remedy("cuts", clause="{}" + f"{{{name!r}: [...]}}", without="or learn from a sample of the rows"),
                     culprit=name,
                 )
-        return type(self)(columns, self.refuse_beyond)
+        return replace(self, tables=tables)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
@@ -224,51 +234,11 @@ class DistinctValues(Statistic):
         else:
             by = counter.labels, n_classes, block.weights, most
             columns = {name: Values.of(block.floats[name], *by) for name in request.columns}
-        return cls({}, request.options.get("refuse_beyond")).with_columns(columns)
-
-    def recode(self, recoding: Recoding) -> Self:
-        """The same under other classes, without the numbers that no row shows any more."""
-        return self.with_columns({name: values.take(recoding.classes).tidy() for name, values in self.columns.items()})
-
-    def plus(self, other: Self) -> Self:
-        """All numbers of both sides."""
-        return self.with_columns({name: values + other.columns[name] for name, values in self.columns.items()})
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses a number that was not counted so often."""
-        classes = space.classes
-        left = {n: values.minus(other.columns[n], n, classes, tolerance) for n, values in self.columns.items()}
-        return self.with_columns(left)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return self.with_columns(
-            {n: Values(v.values, v.counts.astype(np.float64), v.level, v.max_values) for n, v in self.columns.items()}
-        )
-
-    def agrees(self, other: Self) -> bool:
-        """The same numbers; whole counts to the bit, weights to 1e-12 of their total."""
-        return self.request.is_for(other.request) and all(
-            ours.level == other.columns[name].level
-            and np.array_equal(ours.values, other.columns[name].values)
-            and counts_agree(ours.counts, other.columns[name].counts, float(ours.counts.sum()))
-            for name, ours in self.columns.items()
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DistinctValues) and dict(self.columns) == dict(other.columns)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns alone."""
-        columns = {name: values for name, values in self.columns.items() if name in names}
-        return self.with_columns(columns) if columns else None
+        return cls({}, request.options.get("refuse_beyond")).with_tables(columns)
 
     def to_parts(self) -> Parts:
-        """The dropped bits of each column, and its numbers with their counts."""
-        header = {"levels": [values.level for values in self.columns.values()]}
-        return header, [part for values in self.columns.values() for part in (values.values, values.counts)]
+        """Return the dropped bits of each column, and its numbers with their counts."""
+        return {"levels": [values.level for values in self.tables.values()]}, super().to_parts()[1]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -289,7 +259,7 @@ class DistinctValues(Statistic):
 
     def check(self, tally: Tally) -> None:
         """No class has more numbers than rows."""
-        for values in self.columns.values():
+        for values in self.tables.values():
             if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the counts of distinct values do not fit the rows of the classes")
 

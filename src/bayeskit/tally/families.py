@@ -12,8 +12,8 @@ from bayeskit.data.schema import Categorical, Schema, Target, as_domain
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, taken, times, without
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.space import Recoding, Space, format_times
+from bayeskit.tally.statistic import ArrayStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts
 
@@ -60,100 +60,43 @@ class Family:
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class Families(Statistic):
-    """The counts (classes, slots) of each column."""
+class Families(ArrayStatistic):
+    """Counts (classes, slots) of the values of each coded column."""
 
     kind = "families"
-    tables: Mapping[str, Counts]
-
-    @property
-    def request(self) -> Request:
-        """What asks for this."""
-        return Request(self.kind, tuple(self.tables))
 
     @classmethod
-    def alone(cls, request: Request) -> Sequence[str]:
-        """All columns."""
+    def single_columns(cls, request: Request) -> Sequence[str]:
+        """All columns are counted in the shared pass."""
         return request.columns
 
     @classmethod
-    def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
-        return cls({n: np.zeros((space.n_classes, space.slots[n]), space.dtype) for n in request.columns})
+    def shape(cls, key: str, space: Space) -> tuple[int, ...]:
+        """One cell for each slot of the column."""
+        if key not in space.slots:
+            raise BadFile("the tally's counts do not fit its columns")
+        return (space.slots[key],)
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The tables that all statistics share."""
+        """Take the tables of the shared pass."""
         return cls({name: counter.table(name) for name in request.columns})
 
-    def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
-        classes, slots = recoding
-        return type(self)({n: taken(taken(table, slots[n], 1), classes, 0) for n, table in self.tables.items()})
+    def value_axes(self, key: str, recoding: Recoding) -> Sequence[Array]:
+        """The slots of the column."""
+        return (recoding.slots[key],)
 
-    def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
-        return type(self)({name: table + other.tables[name] for name, table in self.tables.items()})
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses a value that was not counted so often."""
-        left = {}
-        for name, table in self.tables.items():
-            left[name] = without(table, other.tables[name], tolerance)
-            if (left[name] < 0).any():
-                c, slot = np.argwhere(left[name] < 0)[0]
-                cell = f"{space.values[name][slot - 1]!r}" if slot else "a missing cell"
-                raise NotLearnt(
-                    f"column {name!r} had {cell} {times(table[c, slot])}{space.in_class(c)} and cannot "
-                    f"forget it {times(other.tables[name][c, slot])}; nothing was changed"
-                )
-        return type(self)(left)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)({name: table.astype(np.float64) for name, table in self.tables.items()})
-
-    def agrees(self, other: Self) -> bool:
-        """Whole counts to the bit, weights to 1e-12 of their total."""
-        return self.request.is_for(other.request) and all(
-            counts_agree(table, other.tables[name], float(table.sum())) for name, table in self.tables.items()
+    def not_learnt(self, key: str, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearnt:
+        """Name the value that was not counted so often."""
+        value = f"{space.values[key][cell[1] - 1]!r}" if cell[1] else "a missing cell"
+        return NotLearnt(
+            f"column {key!r} had {value} {format_times(table[cell])}{space.in_class(cell[0])} and cannot "
+            f"forget it {format_times(other[cell])}; nothing was changed"
         )
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Families)
-            and self.tables.keys() == other.tables.keys()
-            and all(t.dtype == other.tables[n].dtype for n, t in self.tables.items())
-            and all(np.array_equal(table, other.tables[name]) for name, table in self.tables.items())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def seen(self, column: str) -> Bools | None:
-        """The values that some row shows."""
+    def occurring_values(self, column: str) -> Bools | None:
+        """Return which values have a count above zero."""
         return np.asarray(self.tables[column][:, 1:].any(axis=0)) if column in self.tables else None
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns alone."""
-        tables = {name: table for name, table in self.tables.items() if name in names}
-        return type(self)(tables) if tables else None
-
-    def to_parts(self) -> Parts:
-        """A table a column."""
-        return {}, list(self.tables.values())
-
-    @classmethod
-    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Tables of whole numbers or weights, none negative, of the sizes of their values."""
-        if len(arrays) != len(request.columns) or not set(request.columns) <= space.slots.keys():
-            raise BadFile("the tally's counts do not fit its columns")
-        for name, table in zip(request.columns, arrays, strict=True):
-            if table.shape != (space.n_classes, space.slots[name]) or table.dtype != space.dtype:
-                raise BadFile("the tally's counts do not fit its values")
-            if table.min(initial=0) < 0:
-                raise BadFile("the tally holds counts that are negative or no numbers")
-        return cls(dict(zip(request.columns, arrays, strict=True)))
 
     def check(self, tally: Tally) -> None:
         """The counts of every column sum to those of the classes."""

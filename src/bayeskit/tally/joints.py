@@ -7,7 +7,7 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,8 +19,8 @@ from bayeskit.errors import BadFile
 from bayeskit.memory import Need
 from bayeskit.tally.pairs import FEWER, check_counts, check_edges, never_together, tables_alone
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.space import Recoding, Space
+from bayeskit.tally.statistic import ObjectStatistic, register
 from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
@@ -86,6 +86,22 @@ class Joint:
         """This side without the other; may hold negative counts, which the tally refuses."""
         return Joint.of(self.columns, np.concatenate([self.cells, other.cells]), _both(self.counts, -other.counts))
 
+    def minus(self, other: Joint, key: tuple[str, ...], space: Space, tolerance: float) -> Joint:
+        """Subtract counts; raise an error for values that were not counted together so often."""
+        left = self - other
+        left.counts[np.abs(left.counts) <= tolerance] = 0
+        if (left.counts < 0).any():
+            raise never_together(key)
+        return Joint.of(key, left.cells, left.counts)
+
+    def as_float(self) -> Joint:
+        """Return the counts as sums of weights."""
+        return Joint(self.columns, self.cells, self.counts.astype(np.float64))
+
+    def to_arrays(self) -> list[Array]:
+        """Return the cells and their counts."""
+        return [self.cells, self.counts]
+
     def marginal(self, columns: Sequence[str]) -> Joint:
         """The counts of some of the columns, in their order here."""
         index = [j for j, name in enumerate(self.columns) if name in columns]
@@ -97,18 +113,11 @@ def _both(a: Counts, b: Counts) -> Counts:
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class Joints(Statistic):
+class Joints(ObjectStatistic[Joint]):
     """Sets of columns, such as parents with their child, each counted together."""
 
     kind = "joints"
-    sets = True
-    tables: Mapping[tuple[str, ...], Joint]
-
-    @property
-    def request(self) -> Request:
-        """What asks for this."""
-        return Request(self.kind, tuple(self.tables))
+    by_column_set = True
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
@@ -128,56 +137,16 @@ class Joints(Statistic):
             tables[names] = Joint.of(names, cells, np.ascontiguousarray(counts.T))
         return cls(tables)
 
-    def takes(self) -> Need | None:
+    def memory_used(self) -> Need | None:
         """Twice the cells, for one more addition."""
         cells = sum(joint.counts.size + joint.cells.size for joint in self.tables.values())
         return Need("counting columns together", 16.0 * cells, FEWER)
-
-    def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
-        return type(self)({names: joint.recode(recoding) for names, joint in self.tables.items()})
-
-    def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
-        return type(self)({names: joint + other.tables[names] for names, joint in self.tables.items()})
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses values that were not counted together so often."""
-        tables = {}
-        for names, joint in self.tables.items():
-            left = joint - other.tables[names]
-            left.counts[np.abs(left.counts) <= tolerance] = 0
-            if (left.counts < 0).any():
-                raise never_together(names)
-            tables[names] = Joint.of(names, left.cells, left.counts)
-        return type(self)(tables)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)({n: Joint(n, j.cells, j.counts.astype(np.float64)) for n, j in self.tables.items()})
-
-    def agrees(self, other: Self) -> bool:
-        """The same cells; whole counts to the bit, weights to 1e-12 of their total."""
-        return self.request.is_for(other.request) and all(
-            np.array_equal(joint.cells, other.tables[names].cells)
-            and counts_agree(joint.counts, other.tables[names].counts, float(joint.counts.sum()))
-            for names, joint in self.tables.items()
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Joints) and dict(self.tables) == dict(other.tables)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """The same for these columns alone: a child, the last of a set, keeps those of its parents that stay."""
         columns = {old: tuple(n for n in old if n in names) for old in self.tables if old[-1] in names}
         tables = {new: self.tables[old].marginal(new) for old, new in columns.items()}
-        return type(self)(tables) if tables else None
-
-    def to_parts(self) -> Parts:
-        """The cells of each set, and their counts."""
-        return {}, [part for joint in self.tables.values() for part in (joint.cells, joint.counts)]
+        return self.with_tables(tables) if tables else None
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:

@@ -19,7 +19,7 @@ from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, taken, without
+from bayeskit.tally.space import Recoding, Space, subtract_counts, take_codes
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
@@ -59,7 +59,7 @@ class Leaves(Statistic):
     """Counts (nodes of all trees, classes) of the rows that end there."""
 
     kind = "leaves"
-    gaps = True  # the tables of trees may say that there is none
+    may_hold_nan = True  # the tables of trees may say that there is none
     trees: CodedTrees
     counts: Counts
 
@@ -69,7 +69,7 @@ class Leaves(Statistic):
         return LeavesRequest.of(self.trees)
 
     @classmethod
-    def needs(cls, request: Request, space: Space) -> Need | None:
+    def memory_needed(cls, request: Request, space: Space) -> Need | None:
         """Twice, while a block is added."""
         n_nodes = trees_of(request).n_nodes
         return Need(f"counting {n_nodes:,} nodes of trees", 16.0 * n_nodes * max(space.n_classes, 1), FEWER)
@@ -97,7 +97,7 @@ class Leaves(Statistic):
 
     def recode(self, recoding: Recoding) -> Self:
         """The same counts under other classes; the codes of trees are their own."""
-        return type(self)(self.trees, taken(self.counts, recoding.classes, axis=1))
+        return type(self)(self.trees, take_codes(self.counts, recoding.classes, axis=1))
 
     def plus(self, other: Self) -> Self:
         """All rows of both sides."""
@@ -105,7 +105,7 @@ class Leaves(Statistic):
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Refuses rows of a class where there are not as many."""
-        left = without(self.counts, other.counts, tolerance)
+        left = subtract_counts(self.counts, other.counts, tolerance)
         if (left < 0).any():
             code = int(np.argwhere(left < 0)[0][1])
             raise NotLearnt(f"some of these rows{space.in_class(code)} were not learnt; nothing was changed")
@@ -115,16 +115,10 @@ class Leaves(Statistic):
         """The same as sums of weights."""
         return type(self)(self.trees, self.counts.astype(np.float64))
 
-    def agrees(self, other: Self) -> bool:
-        """Whole counts to the bit, weights to 1e-12 of their total."""
-        return self.trees == other.trees and counts_agree(self.counts, other.counts, float(self.counts.sum()))
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Leaves) and self.trees == other.trees and bool(np.array_equal(self.counts, other.counts))
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Trees read all of their columns."""
@@ -158,7 +152,7 @@ class Leaves(Statistic):
         kinds = ("f",) if space.weighted else ("i", "u")
         if numbers.dtype.kind not in kinds or not np.isfinite(numbers).all() or numbers.min(initial=1) <= 0:
             raise BadFile("the tally holds counts that are negative or no numbers")
-        if (whole := cls.needs(LeavesRequest.of(trees), space)) is not None:  # a file holds few of its cells
+        if (whole := cls.memory_needed(LeavesRequest.of(trees), space)) is not None:  # a file holds few of its cells
             check_memory(whole, math.inf)
         counts = np.zeros((trees.n_nodes, space.n_classes), dtype=space.dtype)
         counts.ravel()[at] = numbers

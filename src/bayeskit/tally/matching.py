@@ -11,7 +11,7 @@ from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role,
 from bayeskit.data.vocabulary import Value, sort_values, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
 from bayeskit.remedy import Piece, Remedy, Setting
-from bayeskit.tally.space import Space, times
+from bayeskit.tally.space import Space, format_times
 from bayeskit.typing import Counts
 
 UNNAMED = Target().name
@@ -96,4 +96,7 @@ def check_forgettable(space: Space, have: Counts, less: Counts, left: Counts) ->
     if (left < 0).any():
         c = int(np.argmin(left))
         rows = "these rows were" if space.schema.target == NO_TARGET else f"class {space.classes[c]!r} was"
-        raise NotLearnt(f"{rows} learnt {times(have[c])} and cannot be forgotten {times(less[c])}; nothing was changed")
+        raise NotLearnt(
+            f"{rows} learnt {format_times(have[c])} and cannot be forgotten {format_times(less[c])}; "
+            "nothing was changed"
+        )

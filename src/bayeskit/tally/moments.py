@@ -9,6 +9,7 @@ Formula: n, Σx, Σx² and Σ(x − mean)²
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -19,17 +20,19 @@ from numpy.typing import ArrayLike
 
 from bayeskit import kernels
 from bayeskit.data.numbers import LARGEST
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch, format_setting
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, check_measured, counts_agree
+from bayeskit.tally.space import Recoding, Space, check_measured
 from bayeskit.tally.statistic import Parts, Statistic, register
-from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SAME_SUM, SPREAD_NOISE
+from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SPREAD_NOISE
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
+
+LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +227,6 @@ class Moments:
         """The same as sums of weights."""
         return replace(self, n=self.n.astype(np.float64))
 
-    def agrees(self, other: Moments) -> bool:
-        """Counts as everywhere, Σx to 1e-27 of √(n·Σx²), Σx² to 1e-27."""
-        if self.shape != other.shape or not counts_agree(self.n, other.n, float(self.n.sum())):
-            return False
-        size = np.sqrt(self.n * np.maximum(self.square_hi, 0.0))
-        sums, squares = dd.subtract(self._sum, other._sum)[0], dd.subtract(self._square, other._square)[0]
-        close = (np.abs(sums) <= SAME_SUM * size) & (np.abs(squares) <= SAME_SUM * self.square_hi)
-        return bool(close.all())
-
     def parts(self) -> list[Array]:
         """The arrays, in the order in which files have them."""
         return [getattr(self, f.name) for f in fields(self)]
@@ -285,40 +279,77 @@ def _hi_lo(exact: Any) -> dd.Pair:
     return hi, lo.reshape(cells.shape)
 
 
-@register
 @dataclass(frozen=True, eq=False)
-class ColumnMoments(Statistic):
-    """The moments (classes, columns) of the measured columns."""
+class MomentStatistic(Statistic):
+    """Moments (classes, …) of some columns, in one object for all of them."""
 
-    kind = "moments"
     columns: tuple[str, ...]
     moments: Moments
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request for these columns."""
         return Request(self.kind, self.columns)
+
+    @abstractmethod
+    def of(self, columns: Sequence[str]) -> Moments:
+        """Return the moments of these columns, in this order."""
+
+    def recode(self, recoding: Recoding) -> Self:
+        """Return the moments under other classes."""
+        return replace(self, moments=self.moments.take(recoding.classes))
+
+    def plus(self, other: Self) -> Self:
+        """Add the moments of the same columns."""
+        return replace(self, moments=self.moments + other.of(self.columns))
+
+    def as_float(self) -> Self:
+        """Return the moments as sums of weights."""
+        return replace(self, moments=self.moments.as_float())
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """Return the moments of these columns alone."""
+        columns = tuple(name for name in self.columns if name in names)
+        return replace(self, columns=columns, moments=self.of(columns)) if columns else None
+
+    def to_parts(self) -> Parts:
+        """Return n, Σx and Σx² (or Σx·y), hi and lo."""
+        return {}, self.moments.parts()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MomentStatistic)
+            and (self.kind, self.columns) == (other.kind, other.columns)
+            and self.moments == other.moments
+        )
+
+    __hash__ = None
+
+
+@register
+class ColumnMoments(MomentStatistic):
+    """The moments (classes, columns) of numeric columns."""
+
+    kind = "moments"
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero moments."""
         return cls(request.columns, Moments.zeros(space.n_classes, len(request.columns), space.weighted))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """One call of the kernel for all columns."""
+        """Call the kernel once for all columns."""
         return cls(request.columns, counter.moments([counter.block.floats[name] for name in request.columns]))
 
-    def recode(self, recoding: Recoding) -> Self:
-        """The same under other classes."""
-        return type(self)(self.columns, self.moments.take(recoding.classes))
-
-    def plus(self, other: Self) -> Self:
-        """All values of both sides."""
-        return type(self)(self.columns, self.moments + other.of(self.columns))
+    def of(self, columns: Sequence[str]) -> Moments:
+        """Return the moments (classes, columns) of these columns, in this order."""
+        if tuple(columns) == self.columns:
+            return self.moments
+        return self.moments.columns([self.columns.index(name) for name in columns])
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses numbers that cannot have been among these: moments have a tolerance of their own."""
+        """Subtract moments, which have a tolerance of their own."""
         theirs = other.of(self.columns)
         lacks = self.moments.lacks(theirs)
         if lacks.any():
@@ -328,39 +359,11 @@ class ColumnMoments(Statistic):
                 f"{space.classes[c]!r}, and the {theirs.n[c, column]} to forget cannot have been among them; "
                 "nothing was changed"
             )
-        return type(self)(self.columns, self.moments - theirs)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)(self.columns, self.moments.as_float())
-
-    def agrees(self, other: Self) -> bool:
-        """As :meth:`Moments.agrees`."""
-        return self.request.is_for(other.request) and self.moments.agrees(other.of(self.columns))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ColumnMoments) and self.columns == other.columns and self.moments == other.moments
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns alone."""
-        columns = tuple(name for name in self.columns if name in names)
-        return type(self)(columns, self.of(columns)) if columns else None
-
-    def of(self, columns: Sequence[str]) -> Moments:
-        """The moments of these columns, in this order."""
-        if tuple(columns) == self.columns:
-            return self.moments
-        return self.moments.columns([self.columns.index(name) for name in columns])
-
-    def to_parts(self) -> Parts:
-        """n, Σx and Σx², hi and lo."""
-        return {}, self.moments.parts()
+        return replace(self, moments=self.moments - theirs)
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Arrays (classes, columns)."""
+        """Read arrays (classes, columns)."""
         check_measured(request, space)
         shape = (space.n_classes, len(request.columns))
         return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
@@ -371,6 +374,68 @@ class ColumnMoments(Statistic):
             raise BadFile("the tally has more numbers than rows")
 
     def check_sums(self) -> None:
-        """Squares of numbers near 1e150 overflow in sum."""
+        """Raise an error for sums of squares that overflowed, as those of numbers near 1e150 do."""
         if not all(np.isfinite(part).all() for part in (self.moments.sum_hi, self.moments.square_hi)):
             raise BayesError("the sums of squares of a column overflow: scale its numbers down")
+
+
+def are_counts(x: Floats) -> Bools:
+    """Return which numbers are counts: whole numbers from 0.
+
+    >>> are_counts(np.array([0.0, 3.0, -1.0, 0.5, np.nan, 1e300])).tolist()
+    [True, True, False, False, False, False]
+    """
+    counts: Bools = (x >= 0) & (x <= LARGEST_COUNT) & (x == np.floor(x))
+    return counts
+
+
+@register
+class CountMoments(ColumnMoments):
+    """The moments (classes, columns) of columns of counts."""
+
+    kind = "counts"
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """Count a block; raise an error for the first number that is no count."""
+        for name in request.columns:
+            x = counter.block.floats[name]
+            rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
+            if len(rows):
+                raise BayesError(
+                    f"column {name!r} has {x[rows[0]]:g} in row {counter.block.start + rows[0]}, which is no count (a "
+                    "whole number from 0).",
+                    hint='Take it otherwise: numeric="gaussian", for all columns or for this one.',
+                )
+        return super().count(request, counter)
+
+
+def logarithm(x: Floats) -> Floats:
+    """Return ln x; NaN where there is none.
+
+    >>> logarithm(np.array([1.0, 0.0, -2.0, np.nan])).tolist()
+    [0.0, nan, nan, nan]
+    """
+    return np.log(np.where(x > 0, x, np.nan))
+
+
+@register
+class LogMoments(ColumnMoments):
+    """The moments (classes, columns) of ln x, for columns of numbers above zero."""
+
+    kind = "logarithms"
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """Count a block; raise an error for the first number that has no logarithm."""
+        for name in request.columns:
+            x = counter.block.floats[name]
+            rows = np.flatnonzero(~np.isnan(x) & ~((x > 0) & (x < np.inf)))
+            if len(rows):
+                raise BayesError(
+                    f"column {name!r} has {x[rows[0]]:g} in row {counter.block.start + rows[0]}, which has no logarithm"
+                    ": log-normal columns hold numbers above zero.",
+                    hint=f"Take it otherwise: {format_setting('numeric', {name: 'gaussian'})}",
+                )
+        logs = [logarithm(counter.block.floats[name]) for name in request.columns]
+        return cls(request.columns, counter.moments(logs))

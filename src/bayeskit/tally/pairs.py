@@ -18,7 +18,7 @@ from bayeskit.memory import Need
 from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, is_identity, taken, without
+from bayeskit.tally.space import Recoding, Space, is_identity, subtract_counts, take_codes
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
@@ -85,7 +85,7 @@ class Pairs(Statistic):
         return block if a < b else block.transpose(0, 2, 1)
 
     @classmethod
-    def needs(cls, request: Request, space: Space) -> Need | None:
+    def memory_needed(cls, request: Request, space: Space) -> Need | None:
         """The tables as they will be, and once more while a block is added to them."""
         sizes = [space.slots[name] for name in request.columns]
         what = f"counting all pairs of {len(sizes)} columns ({sum(sizes):,} values in all) in {space.n_classes} classes"
@@ -126,10 +126,10 @@ class Pairs(Statistic):
             blocks = [np.zeros((len(counts), 0), dtype=counts.dtype)]
             for i, a in enumerate(columns):
                 for b in columns[i + 1 :]:
-                    block = taken(taken(self.table(a, b), slots[a], 1), slots[b], 2)
+                    block = take_codes(take_codes(self.table(a, b), slots[a], 1), slots[b], 2)
                     blocks.append(block.reshape(len(counts), len(slots[a]) * len(slots[b])))
             counts = np.concatenate(blocks, axis=1)
-        return type(self)(columns, sizes, taken(counts, recoding.classes, 0))
+        return type(self)(columns, sizes, take_codes(counts, recoding.classes, 0))
 
     def _in_order(self, columns: tuple[str, ...]) -> Self:
         if columns == self.columns:
@@ -143,7 +143,7 @@ class Pairs(Statistic):
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Refuses two values that were not counted together so often."""
-        left = without(self.counts, other._in_order(self.columns).counts, tolerance)
+        left = subtract_counts(self.counts, other._in_order(self.columns).counts, tolerance)
         if (left < 0).any():
             cell = int(np.argmax((left < 0).any(axis=0)))
             a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell)[1]
@@ -154,12 +154,6 @@ class Pairs(Statistic):
         """The same as sums of weights."""
         return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
 
-    def agrees(self, other: Self) -> bool:
-        """Whole counts to the bit, weights to 1e-12 of their total."""
-        if not self.request.is_for(other.request):
-            return False
-        return counts_agree(self.counts, other._in_order(self.columns).counts, float(self.counts.sum()))
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Pairs)
@@ -168,8 +162,6 @@ class Pairs(Statistic):
             and self.counts.dtype == other.counts.dtype
             and np.array_equal(self.counts, other.counts)
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """The pairs of these columns alone."""

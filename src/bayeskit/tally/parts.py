@@ -50,12 +50,12 @@ def tally_from_parts(
         statistics, at, used = {}, 1, {*space.schema.used}
         for request, details, n_arrays in requests:
             kind = statistic_of(request.kind, BadFile)
-            named = request.columns and all(isinstance(part, tuple) == kind.sets for part in request.columns)
-            known = kind.of_classes or set(request.names) <= used
+            named = request.columns and all(isinstance(part, tuple) == kind.by_column_set for part in request.columns)
+            known = kind.counts_classes or set(request.names) <= used
             if not named or request.kind in statistics or not known:
                 raise BadFile("the tally's statistics do not fit its schema")
             parts = arrays[at : at + n_arrays]
-            if not kind.gaps:
+            if not kind.may_hold_nan:
                 _check_finite(*parts)
             statistics[request.kind] = kind.from_parts(request, details, parts, space)
             at += n_arrays

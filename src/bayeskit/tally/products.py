@@ -9,7 +9,7 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,11 +18,11 @@ import numpy as np
 from bayeskit import kernels
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.moments import ColumnMoments, Moments
+from bayeskit.tally.moments import ColumnMoments, Moments, MomentStatistic
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space
-from bayeskit.tally.statistic import Parts, Statistic, register
-from bayeskit.tolerance import SAME_PRODUCT, SAME_WEIGHT, SPREAD_NOISE
+from bayeskit.tally.space import Space
+from bayeskit.tally.statistic import register
+from bayeskit.tolerance import SPREAD_NOISE
 from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
@@ -142,22 +142,14 @@ def products_of_rows(x: Floats, unit: Floats) -> Moments:
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class Products(Statistic):
+class Products(MomentStatistic):
     """The products (classes, columns · columns) of all pairs of columns, whose moments are counted too."""
 
     kind = "products"
-    columns: tuple[str, ...]
-    products: Moments
-
-    @property
-    def request(self) -> Request:
-        """What asks for this."""
-        return Request(self.kind, self.columns)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero products."""
         return cls(request.columns, Moments.zeros(space.n_classes, len(request.columns) ** 2, space.weighted))
 
     @classmethod
@@ -177,17 +169,14 @@ class Products(Statistic):
         ]
         return cls(request.columns, stacked(parts))
 
-    def recode(self, recoding: Recoding) -> Self:
-        """The same under other classes."""
-        return type(self)(self.columns, self.products.take(recoding.classes))
-
-    def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
-        return type(self)(self.columns, self.products + other._in_order(self.columns))
+    def of(self, columns: Sequence[str]) -> Moments:
+        """Return the products of these columns among each other, in this order."""
+        at = [self.columns.index(name) for name in columns]
+        return self.moments.columns(pair_columns(len(self.columns), at))
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses more of a pair of columns than there are."""
-        left = self.products - other._in_order(self.columns)
+        """Subtract products; raise an error where a pair of columns was not there so often."""
+        left = self.moments - other.of(self.columns)
         if left.negative().any():
             c, cell = np.argwhere(left.negative())[0]
             first, second = (self.columns[i] for i in divmod(int(cell), len(self.columns)))
@@ -195,39 +184,7 @@ class Products(Statistic):
                 f"columns {first!r} and {second!r} were not both there so often in class {space.classes[c]!r}; "
                 "nothing was changed"
             )
-        return type(self)(self.columns, left)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)(self.columns, self.products.as_float())
-
-    def agrees(self, other: Self) -> bool:
-        """Counts and Σx·y as moments agree."""
-        if not self.request.is_for(other.request):
-            return False
-        n, spread = pairs(self.products)
-        others_n, others_spread = pairs(other._in_order(self.columns))
-        size = np.sqrt(np.maximum(np.diagonal(spread, axis1=1, axis2=2), 0.0))
-        close = np.abs(spread - others_spread) <= SAME_PRODUCT * size[:, :, None] * size[:, None, :]
-        return bool(close.all() and (np.abs(n - others_n) <= SAME_WEIGHT * n.sum()).all())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Products) and self.columns == other.columns and self.products == other.products
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns among each other."""
-        columns = tuple(name for name in self.columns if name in names)
-        return type(self)(columns, self._in_order(columns)) if columns else None
-
-    def _in_order(self, columns: Sequence[str]) -> Moments:
-        at = [self.columns.index(name) for name in columns]
-        return self.products.columns(pair_columns(len(self.columns), at))
-
-    def to_parts(self) -> Parts:
-        """n, Σx and Σx·y, hi and lo."""
-        return {}, self.products.parts()
+        return replace(self, moments=left)
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -244,7 +201,7 @@ class Products(Statistic):
         k, alone = len(self.columns), tally.statistics.get(ColumnMoments.kind)
         if not isinstance(alone, ColumnMoments) or alone.columns != self.columns:
             raise BadFile("the tally has products of columns without their moments")
-        n = self.products.n.reshape(-1, k, k)
-        same = self.products.columns(np.arange(k) * (k + 1)) == alone.moments
+        n = self.moments.n.reshape(-1, k, k)
+        same = self.moments.columns(np.arange(k) * (k + 1)) == alone.moments
         if not same or (n > alone.moments.n[:, :, None]).any():
             raise BadFile("the tally's products do not fit its moments")

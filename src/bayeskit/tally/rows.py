@@ -56,8 +56,8 @@ class Rows(Statistic):
     """Rows in the order in which they came, in parts that are put together when they are first asked for."""
 
     kind = "rows"
-    gaps = True
-    local = True
+    may_hold_nan = True
+    local_only = True
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
 
@@ -94,7 +94,7 @@ class Rows(Statistic):
         part = Part(cells, counter.labels.astype(np.uint32), block.weights)
         return cls(request.columns, (part if part.weights is None else part.take(part.weights > 0),))
 
-    def takes(self) -> Need | None:
+    def memory_used(self) -> Need | None:
         """Eight bytes a cell."""
         n_rows = sum(len(part.labels) for part in self.parts)
         what = f"the first {n_rows:,} rows × {len(self.columns):,} columns"
@@ -146,9 +146,9 @@ class Rows(Statistic):
         """Rows are the same with weights or without."""
         return self
 
-    def agrees(self, other: Self) -> bool:
+    def __eq__(self, other: object) -> bool:
         """The same rows in any order, weights to 1e-12 of their total."""
-        if not self.request.is_for(other.request):
+        if not isinstance(other, Rows) or self.columns != other.columns:
             return False
         sides = [_bits(side.whole, self.columns) for side in (self, other)]
         distinct, which = np.unique(np.concatenate(sides), axis=0, return_inverse=True)
@@ -156,12 +156,7 @@ class Rows(Statistic):
         sums = [np.bincount(at, s.whole.unit, len(distinct)) for at, s in ((ours, self), (theirs, other))]
         return bool((np.abs(sums[0] - sums[1]) <= SAME_WEIGHT * max(float(sums[0].sum()), 1.0)).all())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and self.columns == other.columns and self.agrees(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def seen(self, column: str) -> Bools | None:
+    def occurring_values(self, column: str) -> Bools | None:
         """The values that some row shows."""
         coded = [part.cells[column] for part in self.parts if column in part.cells]
         if not coded or coded[0].dtype.kind == "f":

@@ -16,7 +16,6 @@ from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
 from bayeskit.tally.plan import Request
-from bayeskit.tolerance import SAME_WEIGHT
 from bayeskit.typing import Counts, Ints
 
 
@@ -97,10 +96,10 @@ def is_identity(index: Ints, size: int) -> bool:
     return len(index) == size and bool((index == np.arange(size)).all())
 
 
-def taken(array: Counts, index: Ints, axis: int) -> Counts:
+def take_codes(array: Counts, index: Ints, axis: int) -> Counts:
     """The array with the old codes of one axis in a new order; zeros where a code is new.
 
-    >>> taken(np.array([[5, 7]]), np.array([1, -1]), 1).tolist()
+    >>> take_codes(np.array([[5, 7]]), np.array([1, -1]), 1).tolist()
     [[7, 0]]
     """
     if is_identity(index, array.shape[axis]):
@@ -128,21 +127,14 @@ def declared_values(schema: Schema, name: str) -> tuple[Value, ...]:
     return (role.domain or ()) if isinstance(role, Categorical) else ()
 
 
-def times(count: Any) -> str:
+def format_times(count: Any) -> str:
     """How often, in words."""
     return "once" if count == 1 else "never" if count == 0 else f"{count:g} times"
 
 
-def without(a: Counts, b: Counts, tolerance: float) -> Counts:
+def subtract_counts(a: Counts, b: Counts, tolerance: float) -> Counts:
     """a − b, where what a subtraction of float weights may leave behind is nothing."""
     left: Counts = a - b
     if tolerance:
         left[np.abs(left) <= tolerance] = 0
     return left
-
-
-def counts_agree(a: Counts, b: Counts, total: float) -> bool:
-    """Whole counts to the bit, weights to 1e-12 of their total."""
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return bool((np.abs(a - b) <= SAME_WEIGHT * total).all()) if a.dtype.kind == "f" else np.array_equal(a, b)

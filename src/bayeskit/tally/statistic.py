@@ -1,112 +1,292 @@
-"""What a statistic is: something that counts blocks of rows by class, adds up, and can be taken away again.
+"""Statistics: counts of rows by class that can be added and subtracted.
 
-A new statistic is one class, registered by name; see docs/add_a_statistic.md for one that is written step by step.
+A new statistic is one class, registered by name; docs/add_a_statistic.md writes one step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from bayeskit.errors import BayesError
+import numpy as np
+
+from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space
-from bayeskit.typing import Array, Bools
+from bayeskit.tally.space import Recoding, Space, subtract_counts, take_codes
+from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
 Parts = tuple[dict[str, Any], list[Array]]
+"""A plain header and arrays, as a file holds them."""
 
 
-class Statistic(Protocol):
-    """All columns of one kind. Arrays are in the codes of the tally's space, classes and slots of values.
-
-    The methods up to :meth:`from_parts` are each statistic's own; those after it have a default.
-    """
+class Statistic(ABC):
+    """All columns of one kind. Arrays are in the codes of the tally's space: classes, and slots of values."""
 
     kind: ClassVar[str]
-    sets: ClassVar[bool] = False  # True where it counts sets of columns, and not each alone
-    gaps: ClassVar[bool] = False  # True where its arrays may hold NaN for a missing cell
-    of_classes: ClassVar[bool] = False  # True where it counts the classes themselves, and no column
-    local: ClassVar[bool] = False  # True where it holds rows, which only an engine on this machine can count
+    by_column_set: ClassVar[bool] = False  # counts sets of columns instead of single ones
+    may_hold_nan: ClassVar[bool] = False  # arrays may hold NaN for a missing cell
+    counts_classes: ClassVar[bool] = False  # counts the classes themselves, and no column
+    local_only: ClassVar[bool] = False  # holds rows, which only an engine on this machine can count
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
+    @abstractmethod
     def request(self) -> Request:
-        """What asks for this."""
-        ...
+        """Return the request that this statistic answers."""
 
     @classmethod
+    @abstractmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted: neutral under :meth:`plus`."""
-        ...
+        """Return zero counts, neutral under :meth:`plus`."""
 
     @classmethod
+    @abstractmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """What a block holds, whether its rows have labels or belong to classes by shares."""
-        ...
+        """Count a block, whose rows have labels or shares of classes."""
 
+    @abstractmethod
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts in other codes; what is new has none."""
-        ...
+        """Return the same counts in other codes; new codes have none."""
 
+    @abstractmethod
     def plus(self, other: Self) -> Self:
-        """All rows of both sides, which have the same codes; columns may stand in another order."""
-        ...
+        """Add a statistic in the same codes; its columns may stand in another order."""
 
+    @abstractmethod
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """This side without the other; :class:`NotLearnt` names what cannot have been among it."""
-        ...
+        """Subtract a statistic; raise :class:`NotLearnt` where it cannot be part of this one."""
 
+    @abstractmethod
     def as_float(self) -> Self:
-        """The same as sums of weights."""
-        ...
+        """Return the counts as sums of weights."""
 
-    def agrees(self, other: Self) -> bool:
-        """The same but for what sums in another order may differ by."""
-        ...
-
+    @abstractmethod
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """The same for these columns alone; None where nothing is left."""
-        ...
+        """Return the counts of these columns alone; None where nothing is left."""
 
+    @abstractmethod
     def to_parts(self) -> Parts:
-        """(plain header, arrays): what a file holds."""
-        ...
+        """Return a plain header and arrays for a file."""
 
     @classmethod
+    @abstractmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """What :meth:`to_parts` wrote, every shape and number checked; :class:`BadFile` for anything else."""
-        ...
+        """Read :meth:`to_parts`, checking every shape and number; raise :class:`BadFile` for anything else."""
 
     @classmethod
-    def alone(cls, request: Request) -> Sequence[str]:
-        """Coded columns whose values this wants counted by class: all statistics' in one pass."""
+    def single_columns(cls, request: Request) -> Sequence[str]:
+        """Return coded columns to count alone by class, in the one pass that all statistics share."""
         return ()
 
     @classmethod
-    def needs(cls, request: Request, space: Space) -> Need | None:
-        """The memory that counting takes, known before it is taken."""
+    def memory_needed(cls, request: Request, space: Space) -> Need | None:
+        """Return the memory that counting takes, where it is known before."""
         return None
 
-    def takes(self) -> Need | None:
-        """The memory that was taken, where it was not known before."""
+    def memory_used(self) -> Need | None:
+        """Return the memory taken so far, where it was not known before."""
         return None
 
-    def seen(self, column: str) -> Bools | None:
-        """Which values of a coded column some row shows; None where this does not know."""
+    def occurring_values(self, column: str) -> Bools | None:
+        """Return which values of a coded column occur in some row; None where this is not known."""
         return None
 
     def check(self, tally: Tally) -> None:
-        """Refuse, with :class:`BadFile`, what cannot stand beside the other statistics of a file."""
+        """Raise :class:`BadFile` where the counts of a file contradict the other statistics."""
         return
 
     def check_sums(self) -> None:
-        """Refuse sums that overflowed while rows were counted."""
+        """Raise an error for sums that overflowed during counting."""
         return
+
+
+class CountTable(Protocol):
+    """The counts of one column, or of one set of columns, as an object."""
+
+    def recode(self, recoding: Recoding) -> Self:
+        """Return the same counts in other codes."""
+        ...
+
+    def __add__(self, other: Self) -> Self: ...
+
+    def minus(self, other: Self, key: Any, space: Space, tolerance: float) -> Self:
+        """Subtract the counts of a column; raise :class:`NotLearnt` where they are too many."""
+        ...
+
+    def as_float(self) -> Self:
+        """Return the counts as sums of weights."""
+        ...
+
+    def to_arrays(self) -> list[Array]:
+        """Return the arrays for a file."""
+        ...
+
+
+T = TypeVar("T")
+TableType = TypeVar("TableType", bound=CountTable)
+
+
+@dataclass(frozen=True, eq=False)
+class TableStatistic(Statistic, Generic[T]):
+    """A statistic with one table for each column, or for each set of columns."""
+
+    tables: Mapping[Any, T]
+
+    @property
+    def request(self) -> Request:
+        """Return the request for these columns."""
+        return Request(self.kind, tuple(self.tables))
+
+    def with_tables(self, tables: Mapping[Any, T]) -> Self:
+        """Return the same statistic with other tables."""
+        return replace(self, tables=tables)
+
+    def recode(self, recoding: Recoding) -> Self:
+        """Recode every table."""
+        return self.with_tables({key: self._recode(key, table, recoding) for key, table in self.tables.items()})
+
+    def plus(self, other: Self) -> Self:
+        """Add the tables by key."""
+        return self.with_tables({key: self._add(table, other.tables[key]) for key, table in self.tables.items()})
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Subtract the tables by key."""
+        return self.with_tables(
+            {key: self._subtract(key, table, other.tables[key], space, tolerance) for key, table in self.tables.items()}
+        )
+
+    def as_float(self) -> Self:
+        """Convert every table."""
+        return self.with_tables({key: self._as_float(table) for key, table in self.tables.items()})
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """Keep the tables whose columns all stay."""
+        keys = [key for key in self.tables if {*(key if self.by_column_set else (key,))} <= {*names}]
+        return self.with_tables({key: self.tables[key] for key in keys}) if keys else None
+
+    def to_parts(self) -> Parts:
+        """Return the arrays of each table in turn."""
+        return {}, [array for table in self.tables.values() for array in self._to_arrays(table)]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, TableStatistic)
+            and self.tables.keys() == other.tables.keys()
+            and all(self._equal(table, other.tables[key]) for key, table in self.tables.items())
+        )
+
+    __hash__ = None
+
+    @abstractmethod
+    def _recode(self, key: Any, table: T, recoding: Recoding) -> T: ...
+
+    @abstractmethod
+    def _add(self, table: T, other: T) -> T: ...
+
+    @abstractmethod
+    def _subtract(self, key: Any, table: T, other: T, space: Space, tolerance: float) -> T: ...
+
+    @abstractmethod
+    def _as_float(self, table: T) -> T: ...
+
+    @abstractmethod
+    def _to_arrays(self, table: T) -> list[Array]: ...
+
+    @staticmethod
+    def _equal(table: T, other: T) -> bool:
+        return bool(table == other)
+
+
+class ObjectStatistic(TableStatistic[TableType]):
+    """A statistic whose tables are objects that can add, subtract and recode themselves."""
+
+    def _recode(self, key: Any, table: TableType, recoding: Recoding) -> TableType:
+        return table.recode(recoding)
+
+    def _add(self, table: TableType, other: TableType) -> TableType:
+        return table + other
+
+    def _subtract(self, key: Any, table: TableType, other: TableType, space: Space, tolerance: float) -> TableType:
+        return table.minus(other, key, space, tolerance)
+
+    def _as_float(self, table: TableType) -> TableType:
+        return table.as_float()
+
+    def _to_arrays(self, table: TableType) -> list[Array]:
+        return table.to_arrays()
+
+
+class ArrayStatistic(TableStatistic[Counts]):
+    """A statistic whose tables are arrays of counts, (classes, …).
+
+    A subclass gives :meth:`shape`, :meth:`count` and, where the other axes are values of columns, :meth:`value_axes`.
+    """
+
+    @classmethod
+    @abstractmethod
+    def shape(cls, key: Any, space: Space) -> tuple[int, ...]:
+        """Return the shape of a table without its first axis, the classes."""
+
+    def value_axes(self, key: Any, recoding: Recoding) -> Sequence[Array]:
+        """Return the old index of each new one, −1 for a new one, for every axis but the classes."""
+        return ()
+
+    def not_learnt(self, key: Any, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearnt:
+        """Return the error for a cell that would become negative."""
+        return NotLearnt(
+            f"column {key!r} was not counted so often{space.in_class(cell[0])} in the {self.kind}; nothing was changed"
+        )
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Return tables of zeros."""
+        return cls({key: np.zeros((space.n_classes, *cls.shape(key, space)), space.dtype) for key in request.columns})
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
+        """Read one table of counts for each column."""
+        if len(arrays) != len(request.columns):
+            raise BadFile(f"the {cls.kind} do not fit their columns")
+        for key, table in zip(request.columns, arrays, strict=True):
+            if table.shape != (space.n_classes, *cls.shape(key, space)) or table.dtype != space.dtype:
+                raise BadFile(f"the {cls.kind} do not fit their values")
+            if table.min(initial=0) < 0:
+                raise BadFile("the tally holds counts that are negative or no numbers")
+        return cls(dict(zip(request.columns, arrays, strict=True)))
+
+    def _recode(self, key: Any, table: Counts, recoding: Recoding) -> Counts:
+        for axis, index in enumerate(self.value_axes(key, recoding), start=1):
+            table = take_codes(table, index, axis)
+        return take_codes(table, recoding.classes, 0)
+
+    def _add(self, table: Counts, other: Counts) -> Counts:
+        return table + other
+
+    def _subtract(self, key: Any, table: Counts, other: Counts, space: Space, tolerance: float) -> Counts:
+        left = subtract_counts(table, other, tolerance)
+        if (left < 0).any():
+            cell = tuple(np.argwhere(left < 0)[0].tolist())
+            raise self.not_learnt(key, table, other, cell, space)
+        return left
+
+    def _as_float(self, table: Counts) -> Counts:
+        return table.astype(np.float64)
+
+    def _to_arrays(self, table: Counts) -> list[Array]:
+        return [table]
+
+    @staticmethod
+    def _equal(table: Counts, other: Counts) -> bool:
+        return table.dtype == other.dtype and np.array_equal(table, other)
 
 
 _KINDS: dict[str, type[Statistic]] = {}
@@ -114,26 +294,24 @@ S = TypeVar("S", bound=type[Statistic])
 
 
 def register(statistic: S) -> S:
-    """Make a statistic known by its kind, to plans and to files. Nothing is imported because a file says so."""
+    """Make a statistic known by its kind, to plans and to files. A file can name registered kinds only."""
     if _KINDS.setdefault(statistic.kind, statistic) is not statistic:
         raise BayesError(f"another statistic is registered as {statistic.kind!r}")
     return statistic
 
 
 def check_movable(plan: Iterable[Request]) -> None:
-    """Refuse a plan that asks for rows, which stay on this machine, before another engine is asked to count."""
-    held = [request.kind for request in plan if statistic_of(request.kind).local]
-    if held:
+    """Raise an error for a plan that asks for rows, before another engine counts."""
+    rows = [request.kind for request in plan if statistic_of(request.kind).local_only]
+    if rows:
         raise BayesError(
-            f"the {held[0]} themselves are asked for, which only this machine can hold: ",
-            Setting("engine", clause="fit without {}"),
-            ", or use a model that needs counts alone, such as ",
-            OtherModel("NaiveBayes"),
+            f"this model needs the {rows[0]} themselves, which only this machine can hold",
+            hint="fit without engine=, or use a model that needs counts alone, such as NaiveBayes",
         )
 
 
 def statistic_of(kind: str, refuse: Callable[[str], BayesError] = BayesError) -> type[Statistic]:
-    """The statistic that is registered under a name."""
+    """Return the statistic that is registered under a name."""
     if kind not in _KINDS:
         raise refuse(f"there is no statistic {kind!r} (known: {', '.join(sorted(_KINDS))})")
     return _KINDS[kind]

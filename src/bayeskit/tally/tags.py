@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, times, without
+from bayeskit.tally.space import Recoding, Space, format_times, subtract_counts
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.typing import Array, Counts, Ints
 
@@ -221,8 +221,8 @@ class TagCounts(Statistic):
             word, state = a.words[int(pair_keys[k]) // len(a.states)], a.states[int(pair_keys[k]) % len(a.states)]
             had = a.pair_counts[a.pair_keys == pair_keys[k]].sum()
             raise NotLearnt(
-                f"the word {word!r} was learnt {times(had)} as {state.fine or state.tag} and cannot be forgotten "
-                f"{times(had - pairs[k])}; nothing was changed"
+                f"the word {word!r} was learnt {format_times(had)} as {state.fine or state.tag} and cannot be "
+                f"forgotten {format_times(had - pairs[k])}; nothing was changed"
             )
         triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, -b.triple_counts, tolerance)
         if (triples < 0).any():
@@ -238,16 +238,6 @@ class TagCounts(Statistic):
         pairs, triples = self.pair_counts.astype(np.float64), self.triple_counts.astype(np.float64)
         return replace(self, pair_counts=pairs, triple_counts=triples)
 
-    def agrees(self, other: Self) -> bool:
-        """The same but for rounding."""
-        return self._same_keys(other) and all(
-            counts_agree(mine, theirs, float(mine.sum()))
-            for mine, theirs in (
-                (self.pair_counts, other.pair_counts),
-                (self.triple_counts, other.triple_counts),
-            )
-        )
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, TagCounts)
@@ -255,8 +245,6 @@ class TagCounts(Statistic):
             and np.array_equal(self.pair_counts, other.pair_counts)
             and np.array_equal(self.triple_counts, other.triple_counts)
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _same_keys(self, other: TagCounts) -> bool:
         return (
@@ -329,7 +317,7 @@ def _combined(
     keys = np.union1d(a_keys, b_keys)
     a, b = (np.zeros(len(keys), np.result_type(a_counts, b_counts)) for _ in range(2))
     a[np.searchsorted(keys, a_keys)], b[np.searchsorted(keys, b_keys)] = a_counts, -b_counts
-    return keys, without(a, b, tolerance)
+    return keys, subtract_counts(a, b, tolerance)
 
 
 def _text(value: Any) -> str:

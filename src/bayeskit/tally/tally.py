@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +16,24 @@ from bayeskit.errors import SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import pack, unpack
 from bayeskit.tally.block_counts import BlockCounts
+from bayeskit.tally.distinct import DistinctValues, Values
+from bayeskit.tally.families import Families, Family, from_tables
+from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
-from bayeskit.tally.named import NamedStatistics
+from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
+from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.parts import tally_from_parts, tally_to_parts
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import Recoding, Space, declared_values, taken, without
+from bayeskit.tally.products import Products
+from bayeskit.tally.space import Recoding, Space, declared_values, subtract_counts, take_codes
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
-from bayeskit.tolerance import GONE, SAME_WEIGHT
+from bayeskit.tally.words import ColumnWords, WordCounts
+from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally(NamedStatistics):
+class Tally:
     """Rows of each class, and the statistics of their columns, by kind.
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
@@ -60,7 +67,7 @@ class Tally(NamedStatistics):
         """What a plan asks for, counted in one block, in the codes of the space as they are."""
         kinds = [(request, statistic_of(request.kind)) for request in plan]
         for request, kind in kinds:
-            if (need := kind.needs(request, space)) is not None:
+            if (need := kind.memory_needed(request, space)) is not None:
                 check_memory(need, memory_limit)
         counter = BlockCounts(block, space, plan, n_threads)
         counted = {request.kind: counter.statistic(request) for request, _ in kinds}
@@ -109,17 +116,6 @@ class Tally(NamedStatistics):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def agrees(self, other: Tally) -> bool:
-        """The same but for what sums in another order may differ by."""
-        apart = SAME_WEIGHT * self.n_rows * self.weighted
-        return (
-            self.schema == other.schema
-            and self.classes == other.classes
-            and self.statistics.keys() == other.statistics.keys()
-            and bool((np.abs(self.class_counts - other.class_counts) <= apart).all())
-            and all(statistic.agrees(other.statistics[kind]) for kind, statistic in self.statistics.items())
-        )
-
     def __add__(self, other: Tally) -> Tally:
         """All rows of both sides."""
         a, b = self._align(other)
@@ -140,7 +136,7 @@ class Tally(NamedStatistics):
         if a.weighted != b.weighted:
             a, b = a.as_float(), b.as_float()
         tolerance = GONE * float(a.class_counts.sum()) if a.weighted else 0
-        counts = without(a.class_counts, b.class_counts, tolerance)
+        counts = subtract_counts(a.class_counts, b.class_counts, tolerance)
         check_forgettable(a.space, a.class_counts, b.class_counts, counts)
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}
         return Tally(a.space, counts, left).tidy()
@@ -178,7 +174,7 @@ class Tally(NamedStatistics):
         """Which values of a coded column some row shows."""
         occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
-            mask = statistic.seen(name)
+            mask = statistic.occurring_values(name)
             if mask is not None:
                 occurring[: len(mask)] |= mask
         return occurring
@@ -197,7 +193,7 @@ class Tally(NamedStatistics):
 
     def _recoded(self, space: Space, recoding: Recoding) -> Self:
         statistics = {kind: statistic.recode(recoding) for kind, statistic in self.statistics.items()}
-        return type(self)(space, taken(self.class_counts, recoding.classes, 0), statistics)
+        return type(self)(space, take_codes(self.class_counts, recoding.classes, 0), statistics)
 
     def with_classes(self, index: Any, classes: Iterable[Value]) -> Self:
         """The same counts under other classes: each is the old one of this index, or new where that is −1."""
@@ -244,3 +240,110 @@ class Tally(NamedStatistics):
         header, arrays = unpack(data)
         with np.errstate(all="ignore"):  # what overflows is found, and refused
             return cls.from_parts(header, arrays)
+
+    # -- statistics by name --------------------------------------------------------------------------
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, Mapping[Any, Mapping[Any, int | float]]],
+        class_counts: Mapping[Any, int | float] | None = None,
+        target: str = "class",
+        domains: Mapping[str, Iterable[Any]] | None = None,
+    ) -> Self:
+        """A tally from tables ``{column: {class: {value: count}}}``.
+
+        Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
+        another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
+        a column, in their order.
+        """
+        return cls.of(*from_tables(counts, class_counts, target, domains))
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The values of each coded column and their counts by class."""
+        match self.statistics.get(Families.kind):
+            case Families(tables=tables):
+                return {name: Family(tuple(self.space.values[name]), table) for name, table in tables.items()}
+        return {}
+
+    @property
+    def moment_columns(self) -> tuple[str, ...]:
+        """The columns that have moments."""
+        match self.statistics.get(ColumnMoments.kind):
+            case ColumnMoments(columns=columns):
+                return columns
+        return ()
+
+    @property
+    def moments(self) -> Moments:
+        """n, Σx and Σx² of the measured columns."""
+        match self.statistics.get(ColumnMoments.kind):
+            case ColumnMoments(moments=moments):
+                return moments
+        return Moments.zeros(self.space.n_classes, 0, self.space.weighted)
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The columns that have moments, in whichever statistic."""
+        held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
+        return tuple(name for columns in held for name in columns)
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """The columns of whose logarithms the moments are."""
+        return tuple(name for s in self.statistics.values() if isinstance(s, LogMoments) for name in s.columns)
+
+    def moments_of(self, columns: Sequence[str]) -> Moments:
+        """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""
+        for statistic in self.statistics.values():
+            if isinstance(statistic, ColumnMoments) and set(columns) <= set(statistic.columns):
+                return statistic.of(columns)
+        raise KeyError(*columns)
+
+    @property
+    def products(self) -> Moments | None:
+        """Σx·y of all pairs of the measured columns."""
+        match self.statistics.get(Products.kind):
+            case Products(moments=products):
+                return products
+        return None
+
+    @property
+    def values(self) -> Mapping[str, Values]:
+        """The distinct numbers of columns and their counts by class."""
+        match self.statistics.get(DistinctValues.kind):
+            case DistinctValues(tables=columns):
+                return columns
+        return {}
+
+    @property
+    def words(self) -> Mapping[str, WordCounts]:
+        """The words of columns of text."""
+        match self.statistics.get(ColumnWords.kind):
+            case ColumnWords(tables=columns):
+                return columns
+        return {}
+
+    @property
+    def pairs(self) -> Pairs:
+        """All pairs of some coded columns."""
+        match self.statistics.get(Pairs.kind):
+            case Pairs() as pairs:
+                return pairs
+        return Pairs((), (), np.zeros((self.space.n_classes, 0), self.space.dtype))
+
+    @property
+    def joints(self) -> Mapping[tuple[str, ...], Joint]:
+        """Sets of coded columns that were counted together."""
+        match self.statistics.get(Joints.kind):
+            case Joints(tables=tables):
+                return tables
+        return {}
+
+    def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
+        """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
+        match self.statistics.get(ColumnWords.kind):
+            case ColumnWords() as words:
+                return self.with_statistic(words.prune(min_count, min_documents))
+        return self

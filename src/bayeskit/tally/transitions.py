@@ -16,7 +16,7 @@ import numpy as np
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.memory import Need
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree, times, without
+from bayeskit.tally.space import Recoding, Space, format_times, subtract_counts
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats, Ints
@@ -42,8 +42,8 @@ class Transitions(Statistic):
     """
 
     kind = "transitions"
-    of_classes = True
-    local = True
+    counts_classes = True
+    local_only = True
     order: int
     n_classes: int
     runs: Ints
@@ -155,22 +155,18 @@ class Transitions(Statistic):
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Refuses what did not follow so often."""
         keys, a, b = self._with(other, other.counts)
-        left = without(a, b, tolerance)
+        left = subtract_counts(a, b, tolerance)
         if (left < 0).any():
             at = int(np.argmax(left < 0))
             raise NotLearnt(
-                f"{_named(keys[at], space)} was learnt {times(a[at])} and cannot be forgotten {times(b[at])}; nothing "
-                "was changed"
+                f"{_named(keys[at], space)} was learnt {format_times(a[at])} and cannot be forgotten "
+                f"{format_times(b[at])}; nothing was changed"
             )
         return replace(self, runs=keys, counts=left).tidy()
 
     def as_float(self) -> Self:
         """The same as sums of weights."""
         return replace(self, counts=self.counts.astype(np.float64))
-
-    def agrees(self, other: Self) -> bool:
-        """The same runs; whole counts to the bit, weights to 1e-12 of their total."""
-        return self._same_runs(other) and counts_agree(self.counts, other.counts, float(self.counts.sum()))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -180,8 +176,6 @@ class Transitions(Statistic):
             and np.array_equal(self.counts, other.counts)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def _same_runs(self, other: Transitions) -> bool:
         return self.order == other.order and np.array_equal(self.runs, other.runs)
 
@@ -189,7 +183,7 @@ class Transitions(Statistic):
         """The same: the classes stay."""
         return self
 
-    def takes(self) -> Need | None:
+    def memory_used(self) -> Need | None:
         """Runs and counts, twice for one more addition."""
         return Need(
             f"counting {len(self.runs):,} runs of {self.order + 1} in a row",

@@ -5,22 +5,20 @@ Most words stand in few classes, so only the cells that are not zero are kept, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from bayeskit.data.schema import Text
-from bayeskit.data.text.tokens import Tokenizer, TokenRows, count_classes, count_documents
+from bayeskit.data.text.tokens import ByClass, Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.text.word_list import Words, union
-from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, NotLearnt
-from bayeskit.kernels.twins.tokens import ByClass
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, counts_agree
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.space import Recoding, Space
+from bayeskit.tally.statistic import ObjectStatistic, Parts, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
@@ -191,7 +189,11 @@ class WordCounts:
         cells = (keys[order], self.counts[known_cells][order], self.documents[known_cells][order])
         return self.of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
 
-    def plus(self, other: WordCounts) -> Self:
+    def recode(self, recoding: Recoding) -> Self:
+        """Return the counts under other classes; words have no codes in the space."""
+        return self.with_classes(recoding.classes)
+
+    def __add__(self, other: WordCounts) -> Self:
         """The documents of both sides, over the same classes."""
         words, ours, theirs = union(self.words, other.words)
         counts, documents = (
@@ -212,7 +214,7 @@ class WordCounts:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
-    def minus(self, other: WordCounts, column: str, labels: Sequence[Value], tolerance: float) -> Self:
+    def minus(self, other: WordCounts, key: str, space: Space, tolerance: float) -> Self:
         """The documents of this side without the other's; :class:`NotLearnt` where they cannot be among them."""
         if self.pruned:
             other = other.keep(self.words.index.find(other.words.data, other.words.offsets) >= 0)
@@ -223,15 +225,15 @@ class WordCounts:
             rest[np.abs(rest) <= tolerance] = 0
             if (rest < 0).any():
                 k = int(np.argmax(rest < 0))
-                word, label = words[int(keys[k]) // self.n_classes], labels[int(keys[k]) % self.n_classes]
+                word, label = words[int(keys[k]) // self.n_classes], space.classes[int(keys[k]) % self.n_classes]
                 raise NotLearnt(
-                    f"column {column!r} had {a[k]:g} {what} of {word!r} in class {label!r} and cannot forget {b[k]:g}; "
+                    f"column {key!r} had {a[k]:g} {what} of {word!r} in class {label!r} and cannot forget {b[k]:g}; "
                     "nothing was changed"
                 )
             left.append(rest)
         if self.lengths.lacks(other.lengths).any():
             raise NotLearnt(
-                f"column {column!r}: documents of these lengths were not learnt in these classes; nothing was changed"
+                f"column {key!r}: documents of these lengths were not learnt in these classes; nothing was changed"
             )
         return self.of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
 
@@ -258,18 +260,6 @@ class WordCounts:
         """The same as sums of weights."""
         counts, documents = self.counts.astype(np.float64), self.documents.astype(np.float64)
         return replace(self, counts=counts, documents=documents, lengths=self.lengths.as_float())
-
-    def agrees(self, other: WordCounts) -> bool:
-        """The same words; whole counts to the bit, weights to 1e-12 of their total."""
-        return (
-            self.words == other.words
-            and self.pruned == other.pruned
-            and np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.classes, other.classes)
-            and counts_agree(self.counts, other.counts, float(self.counts.sum()))
-            and counts_agree(self.documents, other.documents, float(self.documents.sum()))
-            and self.lengths.agrees(other.lengths)
-        )
 
     # -- choosing words ------------------------------------------------------------------------------
 
@@ -386,17 +376,10 @@ def choose_words(
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class ColumnWords(Statistic):
+class ColumnWords(ObjectStatistic[WordCounts]):
     """The words of each column of text: an open vocabulary of its own, so that only its classes are recoded."""
 
     kind = "words"
-    columns: Mapping[str, WordCounts]
-
-    @property
-    def request(self) -> Request:
-        """What asks for this."""
-        return Request(self.kind, tuple(self.columns))
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
@@ -408,48 +391,13 @@ class ColumnWords(Statistic):
         """The words of a block, by class in one pass; weights and shares of classes go by documents."""
         return cls({name: _words_of(name, counter) for name in request.columns})
 
-    def recode(self, recoding: Recoding) -> Self:
-        """The same under other classes."""
-        return type(self)({name: words.with_classes(recoding.classes) for name, words in self.columns.items()})
-
-    def plus(self, other: Self) -> Self:
-        """The documents of both sides."""
-        return type(self)({name: words.plus(other.columns[name]) for name, words in self.columns.items()})
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses documents that cannot have been among these; words that were pruned are not looked for."""
-        classes = space.classes
-        left = {n: words.minus(other.columns[n], n, classes, tolerance) for n, words in self.columns.items()}
-        return type(self)(left)
-
-    def as_float(self) -> Self:
-        """The same as sums of weights."""
-        return type(self)({name: words.as_float() for name, words in self.columns.items()})
-
-    def agrees(self, other: Self) -> bool:
-        """The same words; whole counts to the bit, weights to 1e-12 of their total."""
-        return self.request.is_for(other.request) and all(
-            words.agrees(other.columns[name]) for name, words in self.columns.items()
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ColumnWords) and dict(self.columns) == dict(other.columns)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns alone."""
-        columns = {name: words for name, words in self.columns.items() if name in names}
-        return type(self)(columns) if columns else None
-
     def prune(self, min_count: float, min_documents: float) -> Self:
         """Without the words seen less often."""
-        return type(self)({name: words.prune(min_count, min_documents) for name, words in self.columns.items()})
+        return self.with_tables({name: words.prune(min_count, min_documents) for name, words in self.tables.items()})
 
     def to_parts(self) -> Parts:
-        """Whether words were pruned, and the arrays of each column."""
-        header = {"pruned": [words.pruned for words in self.columns.values()]}
-        return header, [array for words in self.columns.values() for array in words.to_arrays()]
+        """Return which columns were pruned, and the arrays of each column."""
+        return {"pruned": [words.pruned for words in self.tables.values()]}, super().to_parts()[1]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -468,7 +416,7 @@ class ColumnWords(Statistic):
 
     def check(self, tally: Tally) -> None:
         """No class has more documents than rows."""
-        for words in self.columns.values():
+        for words in self.tables.values():
             if (words.n_documents > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the tally has more documents than rows")
 

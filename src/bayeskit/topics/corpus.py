@@ -17,18 +17,12 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, TooLarge
+from bayeskit.estimate.sampling import mix_bits
 from bayeskit.tally.words import choose_words
 from bayeskit.typing import Array, Bools, Ints
 
 STEP = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
-
-
-def mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Mix 64-bit integers: neighbors map to unrelated numbers (Steele, Lea and Flood 2014)."""
-    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def random_stream(seed: int, n: int) -> npt.NDArray[np.uint64]:

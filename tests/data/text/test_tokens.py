@@ -12,12 +12,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
-from bayeskit.data.text.tokens import count_classes, count_documents, cut_of
-from bayeskit.data.text.word_list import Words, union
+from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer, bucket
+from bayeskit.data.text.tokens import count_classes, count_documents, count_tokens, cut_of, sum_by_class
+from bayeskit.data.text.word_list import Words, pack_words, union
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.kernels.twins import tokens as twins
-from bayeskit.kernels.twins.word_lists import packed
 
 EXPRESSIONS = {"words": r"(?u)\b\w\w+\b", "words1": r"(?u)\b\w+\b", "words_and_punctuation": r"(?u)\w+|[^\w\s]"}
 # Letters with a lower case of their own rules, marks that are no letters, all kinds of space, and plain words.
@@ -94,16 +92,17 @@ def test_bytes_that_are_no_utf8_are_replaced_as_python_does_and_counted(raw, pat
     bits=st.sampled_from([None, 3, 20]),
     n_threads=st.integers(1, 3),
 )
-def test_kernels_and_their_twins_agree(documents, labels, pattern, runs, bits, n_threads):
+def test_the_compiled_tokenizer_equals_the_one_in_python(documents, labels, pattern, runs, bits, n_threads):
     cells = Documents.of(documents)
-    cut = cut_of(Tokenizer(pattern, runs, hash_bits=bits, stop_words=["aa"]), cells)
+    tokenizer = Tokenizer(pattern, runs, hash_bits=bits, stop_words=["aa"])
+    cut = cut_of(tokenizer, cells)
     label = np.array(labels[: len(documents)], dtype=np.uint8)
     for in_order in (True, False):
         ours = kernels.token_rows(cells.data, cells.offsets, cut, None, in_order, n_threads)
-        theirs = twins.token_rows(cells.data, cells.offsets, cut, None, in_order, 1)
+        theirs = count_tokens(cells.data, cells.offsets, tokenizer.analyser(), None, in_order)
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
     ours = kernels.token_classes(cells.data, cells.offsets, label, 3, cut, n_threads)
-    theirs = twins.token_classes(cells.data, cells.offsets, label, 3, cut, 1)
+    theirs = sum_by_class(count_tokens(cells.data, cells.offsets, tokenizer.analyser(), None), label, 3)
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
@@ -159,8 +158,8 @@ def test_a_hash_is_never_taken_for_a_word():
 
 def test_words_beyond_the_inline_length_and_of_nothing_but_zero_bytes_stay_apart():
     runs = [b"\0" * n for n in range(1, 20)] + [b"a" * n for n in range(13, 18)] + [b"a" * 15 + b"\0"]
-    index = kernels.WordIndex(*packed(runs))
-    assert index.find(*packed([*runs, b"b"])).tolist() == [*range(len(runs)), -1]
+    index = kernels.WordIndex(*pack_words(runs))
+    assert index.find(*pack_words([*runs, b"b"])).tolist() == [*range(len(runs)), -1]
     assert len(index) == len(runs)
 
 
@@ -168,8 +167,6 @@ def test_words_beyond_the_inline_length_and_of_nothing_but_zero_bytes_stay_apart
 def test_a_document_of_100_mb_is_a_document():
     data = np.frombuffer(b"Word of " * 12_500_000, dtype=np.uint8)
     documents = Documents(data, np.array([0, len(data)], dtype=np.int64), np.zeros(1, dtype=bool))
-    if not kernels.NATIVE:
-        pytest.skip("minutes without the compiled core")
     rows = count_documents(documents, Tokenizer())
     assert rows.words.tolist() == ["of", "word"]
     assert rows.counts.tolist() == [12_500_000] * 2
@@ -268,7 +265,7 @@ def test_damaged_lists_of_words_are_refused(data, offsets):
 
 
 def test_buckets_are_the_same_for_ever():
-    assert [twins.bucket(word, 20) for word in (b"game", b"a", b"a word of more than sixteen bytes")] == PINNED
+    assert [bucket(word, 20) for word in (b"game", b"a", b"a word of more than sixteen bytes")] == PINNED
 
 
 PINNED = ["#82b97", "#5d532", "#ebb10"]

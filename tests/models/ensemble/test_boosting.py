@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
-from bayeskit import kernels
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import fitting
 from bayeskit.models.ensemble.persistence import OF_BOOSTING
 from bayeskit.storage.container import pack, unpack
 
 SMALL = {"n_members": 1, "n_chains": 2, "n_trees": 4, "n_threads": 1}
-needs_speed = pytest.mark.skipif(not kernels.NATIVE, reason="the twins take minutes for a table that boosting is worth")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +29,6 @@ def steps():
 @pytest.fixture(scope="module")
 def model(steps):
     return bk.BayesClassifier(**SMALL).fit(*steps)
-
-
-pytestmark = needs_speed
 
 
 def test_it_is_taken_where_rows_left_out_gain_and_is_worth_it_on_new_rows(steps, monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 import bayeskit as bk
 from bayeskit import kernels
 from bayeskit.data.column_codes import ColumnCodes
-from bayeskit.kernels import twins
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.structure import ChainSteps
 from bayeskit.models.ensemble.training_rows import cut_points
@@ -41,9 +40,8 @@ def test_the_few_numbers_beside_the_one_that_most_rows_have_are_told_apart(fast)
     assert model.score(some, y[3000:][gain[3000:] > 0]) > 0.95
 
 
-@pytest.mark.parametrize("kernel", [kernels, twins])
 @pytest.mark.parametrize("singled", [[3], [0, 2], [4, 1, 2]])
-def test_a_step_on_singled_out_codes_is_one_on_the_groups_written_out(kernel, singled):
+def test_a_step_on_singled_out_codes_is_one_on_the_groups_written_out(singled):
     rng = np.random.default_rng(len(singled))
     x, other = rng.integers(0, 5, 200).astype(np.uint8), rng.integers(0, 2, 200).astype(np.uint8)
     labels = np.where(rng.random(200) < 0.2, other, (x == singled[0]) ^ other).astype(np.uint32)
@@ -58,8 +56,8 @@ def test_a_step_on_singled_out_codes_is_one_on_the_groups_written_out(kernel, si
     said = []
     for size, first, fresh, where in ((sizes[0], x, new[0], cuts), (sizes[1], table[x], table[new[0]], whole)):
         columns = [first, other]
-        logs, sums, learnt = kernel.count_chains(columns, size, labels, 2, None, asked, *steps, where, prior, 1)
-        said.append((logs, sums, *kernel.score_chains([fresh, new[1]], size, columns, 200.0, prior, learnt, 1)))
+        logs, sums, learnt = kernels.count_chains(columns, size, labels, 2, None, asked, *steps, where, prior, 1)
+        said.append((logs, sums, *kernels.score_chains([fresh, new[1]], size, columns, 200.0, prior, learnt, 1)))
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert said[0][2][5] == pytest.approx(np.log((200 * prior + 1) / 202))  # a value never seen ends the chain

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
-from bayeskit import kernels
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
@@ -25,7 +24,7 @@ def penguins():
 
 def test_permuted_labels_leak_nothing():
     rng = np.random.default_rng(0)
-    n = 1500 if kernels.NATIVE else 150
+    n = 1500
     X = pd.DataFrame(rng.normal(size=(n, 6))).assign(word=rng.choice(list("abcdefgh"), n)).rename(columns=str)
     y = rng.permutation(np.repeat(["a", "b", "c"], n // 3))
     model = bk.BayesClassifier(n_members=4, n_chains=8, n_trees=20, n_threads=1).fit(X, y)

@@ -439,10 +439,6 @@ def test_it_is_a_scikit_learn_classifier_of_strings():
 
 @pytest.mark.slow
 def test_a_document_of_100_mb_is_learnt_and_classified():
-    from bayeskit import kernels
-
-    if not kernels.NATIVE:
-        pytest.skip("minutes without the compiled core")
     long = "Storm and rain " * 7_000_000
     model = bk.TextClassifier("multinomial").fit([long, "sun and sea"], ["bad", "good"])
     assert model.counted_.n_tokens.tolist() == [21_000_000, 3]

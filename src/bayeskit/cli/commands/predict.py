@@ -130,7 +130,7 @@ def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     """Probabilities to columns of decisions; the costs are read and matched with the classes beforehand."""
     import pyarrow as pa
 
-    from bayeskit.decide import Costs, decide, read_costs
+    from bayeskit.decisions import Costs, decide, read_costs
 
     classes = fitted.classes_.tolist()
     held = getattr(fitted, "costs_", None)  # a model that decides has its own

@@ -79,7 +79,7 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
     import pyarrow as pa
 
     from bayeskit.cli.outputs import plain
-    from bayeskit.decide import rank
+    from bayeskit.decisions import rank
 
     rows, beside = batch
     ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())

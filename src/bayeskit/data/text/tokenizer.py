@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.kernels.twins import tokens as token_twins
 from bayeskit.remedy import Remedy, Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
+# The regular expressions of the first three patterns, and the numbers of the last two.
+EXPRESSIONS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\w+|[^\w\s]")
+CHAR, CHAR_WB = 3, 4
 INSIDE = (2, 16)  # runs of characters inside words: the least and the most
+_WIDE_SPACE = re.compile(r"\s\s+")
+
+Analyse = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Tokenizer:
         """From a document to its tokens, in Python: the path of custom patterns."""
         pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else _checked(self.pattern)
         stop, inside = frozenset(self.stop_words or ()), self.characters or (0, 0)
-        return token_twins.analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
+        return analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: what :meth:`from_json` reads."""
@@ -184,3 +189,105 @@ def _check_expression(pattern: Any) -> None:
         raise BayesError(
             f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should be captured."
         )
+
+
+def analyser(
+    pattern: int | str | Analyse,
+    shortest: int,
+    longest: int,
+    lowercase: bool,
+    stop: frozenset[str],
+    hash_bits: int,
+    inside: tuple[int, int] = (0, 0),
+) -> Analyse:
+    """From a document to its tokens, runs of them and buckets included."""
+    if pattern == CHAR:
+        cut: Analyse = lambda text: _char_runs(text, shortest, longest)  # noqa: E731
+    elif pattern == CHAR_WB:
+        cut = lambda text: _padded_runs(text, shortest, longest)  # noqa: E731
+    else:
+        find = pattern if callable(pattern) else re.compile(
+            EXPRESSIONS[pattern] if isinstance(pattern, int) else pattern
+        ).findall  # fmt: skip
+
+        def cut(text: str) -> Sequence[str]:
+            tokens = find(text)
+            words = [token for token in tokens if token not in stop] if stop else list(tokens)
+            runs = _word_runs(words, shortest, longest)
+            return [*runs, *(run for word in words for run in _runs_inside(word, *inside))] if inside[1] else runs
+
+    def analyse(text: str) -> Sequence[str]:
+        tokens = cut(text.lower() if lowercase else text)
+        return [bucket(token.encode("utf-8", "replace"), hash_bits) for token in tokens] if hash_bits else tokens
+
+    return analyse
+
+
+def _word_runs(tokens: list[str], shortest: int, longest: int) -> list[str]:
+    if longest == 1:
+        return tokens
+    runs = tokens[:] if shortest == 1 else []
+    for n in range(max(2, shortest), min(longest, len(tokens)) + 1):
+        runs += [" ".join(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return runs
+
+
+def _runs_inside(word: str, shortest: int, longest: int) -> list[str]:
+    """Runs of characters of a word whose beginning and end are one each, "-" where it goes on; the whole is none.
+
+    >>> _runs_inside("sun", 3, 4)
+    ['su-', '-sun-', '-un', 'sun-', '-sun']
+    """
+    n = len(word)
+    return [
+        ("-" if i else "") + word[max(i - 1, 0) : i + size - 1] + ("-" if i + size < n + 2 else "")
+        for size in range(shortest, min(longest, n + 1) + 1)
+        for i in range(n + 3 - size)
+    ]
+
+
+def _char_runs(text: str, shortest: int, longest: int) -> list[str]:
+    text = _WIDE_SPACE.sub(" ", text)
+    lengths = range(shortest, min(longest, len(text)) + 1)
+    return [text[i : i + n] for n in lengths for i in range(len(text) - n + 1)]
+
+
+def _padded_runs(text: str, shortest: int, longest: int) -> list[str]:
+    runs = []
+    for word in text.split():
+        padded = f" {word} "
+        for n in range(shortest, longest + 1):
+            runs += [padded[i : i + n] for i in range(max(1, len(padded) - n + 1))]
+            if len(padded) <= n:
+                break  # a short word counts once
+    return runs
+
+
+_MASK = 2**64 - 1
+
+
+_SECRETS = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3)
+
+
+def _fold(a: int, b: int) -> int:
+    product = a * b
+    return (product & _MASK) ^ (product >> 64)
+
+
+def hash_word(word: bytes) -> int:
+    """64 bits of a word, the same on every machine: bucket numbers are written in model files."""
+    seed = _SECRETS[0] ^ (len(word) * _SECRETS[2] & _MASK)
+    for i in range(0, max(len(word), 1), 16):
+        piece = word[i : i + 16].ljust(16, b"\0")
+        first, second = int.from_bytes(piece[:8], "little"), int.from_bytes(piece[8:], "little")
+        seed = _fold(first ^ _SECRETS[1], second ^ seed)
+    return seed
+
+
+def bucket(word: bytes, bits: int) -> str:
+    """The name of the bucket that a word falls into, of 2^bits.
+
+    >>> bucket(b"game", 16)
+    '#...'
+    """
+    return f"#{hash_word(word) >> (64 - bits):0{-(-bits // 4)}x}"

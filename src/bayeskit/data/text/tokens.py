@@ -5,27 +5,65 @@ The named patterns run natively; any other expression, and callables, run in Pyt
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
-from bayeskit.data.text.unicode import unicode_tables
-from bayeskit.data.text.word_list import Words
-from bayeskit.kernels.twins import tokens as token_twins
-from bayeskit.kernels.twins.tokens import ByClass, Cut
-from bayeskit.kernels.twins.word_lists import WordIndex, packed
-from bayeskit.typing import Array, Ints
+from bayeskit.data.text.tokenizer import PATTERNS, Analyse, Tokenizer
+from bayeskit.data.text.unicode import UnicodeTables, unicode_tables
+from bayeskit.data.text.word_list import Words, pack_words, unpack_words
+from bayeskit.typing import Array, Bytes, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 __all__ = ["Documents", "TokenRows", "Tokenizer", "TokensWhenAsked", "Words", "count_classes", "count_documents"]
+
+
+class Cut(NamedTuple):
+    """How documents are cut into tokens, in the kernels' own terms."""
+
+    pattern: int
+    shortest: int
+    longest: int
+    lowercase: bool
+    hash_bits: int  # 0: words by name
+    stop_data: Bytes
+    stop_offsets: Ints
+    tables: UnicodeTables | None = None  # none: every byte is ASCII
+    shortest_inside: int = 0  # runs of characters inside each word, beside the words; 0: none
+    longest_inside: int = 0
+
+
+class TokenCounts(NamedTuple):
+    """Counts by document: word ``ids[k]`` stands ``counts[k]`` times, k from ``indptr[d]`` to ``indptr[d + 1]``."""
+
+    word_data: Bytes
+    word_offsets: Ints
+    indptr: Ints
+    ids: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    lengths: Ints  # tokens of each document, unknown ones included
+    replaced: int  # ill-formed stretches of UTF-8 read as U+FFFD
+
+
+class ByClass(NamedTuple):
+    """Counts by class, k from ``indptr[w]`` to ``indptr[w + 1]``: class, occurrences, documents that have the word."""
+
+    word_data: Bytes
+    word_offsets: Ints
+    indptr: Ints
+    classes: npt.NDArray[np.int32]  # rising within a word
+    counts: Ints
+    documents: Ints
+    lengths: Ints
+    replaced: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +146,8 @@ def count_documents(
         index = None if words is None else words.index
         counted = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
     else:
-        known = None if words is None else WordIndex(words.data, words.offsets)
-        counted = token_twins.rows_of(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
+        known = None if words is None else unpack_words(words.data, words.offsets)
+        counted = count_tokens(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
     vocabulary = Words(counted[0], counted[1]) if words is None else words
     return TokenRows(vocabulary, *counted[2:6], counted[6] + texts.replaced, in_order)
 
@@ -121,15 +159,67 @@ def count_classes(
     cut = cut_of(tokenizer, documents)
     if cut is not None:
         return ByClass(*kernels.token_classes(documents.data, documents.offsets, labels, n_classes, cut, n_threads))
-    rows = token_twins.rows_of(documents.data, documents.offsets, tokenizer.analyser(), None)
-    return token_twins.classes_of(rows, labels, n_classes)
+    rows = count_tokens(documents.data, documents.offsets, tokenizer.analyser(), None)
+    return sum_by_class(rows, labels, n_classes)
 
 
 def cut_of(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
     """The tokenizer in the kernels' terms for these documents; None where they do not know its pattern."""
     if tokenizer.pattern not in PATTERNS:
         return None
-    stop = packed(sorted(word.encode() for word in tokenizer.stop_words or ()))
+    stop = pack_words(sorted(word.encode() for word in tokenizer.stop_words or ()))
     number, bits = PATTERNS.index(str(tokenizer.pattern)), tokenizer.hash_bits or 0
     inside = tokenizer.characters or (0, 0)
     return Cut(number, *tokenizer.ngrams, tokenizer.lowercase, bits, *stop, unicode_tables(documents.data), *inside)
+
+
+def sum_by_class(rows: TokenCounts, labels: Array, n_classes: int) -> ByClass:
+    """Sum counts of documents by class."""
+    documents = np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr))
+    cells = rows.ids.astype(np.int64) * n_classes + labels[documents].astype(np.int64)
+    occurring, where = np.unique(cells, return_inverse=True)
+    counts = np.bincount(where, rows.counts, len(occurring)).astype(np.int64)
+    n_words = len(rows.word_offsets) - 1
+    indptr = np.searchsorted(occurring, np.arange(n_words + 1) * n_classes).astype(np.int64)
+    classes = (occurring % max(n_classes, 1)).astype(np.int32)
+    with_word = np.bincount(where, minlength=len(occurring)).astype(np.int64)
+    return ByClass(
+        rows.word_data, rows.word_offsets, indptr, classes, counts, with_word, rows.lengths, rows.replaced
+    )  # fmt: skip
+
+
+def count_tokens(
+    data: Bytes, offsets: Ints, analyse: Analyse, known: list[bytes] | None, in_order: bool = True
+) -> TokenCounts:
+    """Count the tokens that any function finds in each document; with ``known`` other words are left out."""
+    replaced = 0
+    indptr, lengths = [0], []
+    words: dict[bytes, int] = {word: i for i, word in enumerate(known or ())}
+    ids: list[int] = []
+    counts: list[int] = []
+    for raw in unpack_words(data, offsets):
+        text = raw.decode("utf-8", "replace")
+        replaced += text.count("�") - raw.count(b"\xef\xbf\xbd")
+        tokens = [token.encode("utf-8", "replace") for token in analyse(text)]
+        count_of: Counter[int] = Counter()
+        for token in tokens:
+            if token in words:
+                count_of[words[token]] += 1
+            elif known is None:
+                words[token] = len(words)
+                count_of[len(words) - 1] += 1
+        ids += count_of.keys()
+        counts += count_of.values()
+        lengths.append(len(tokens))
+        indptr.append(len(ids))
+    starts = np.array(indptr, dtype=np.int64)
+    column, count = np.array(ids, dtype=np.int32), np.array(counts, dtype=np.int32)
+    listed: list[bytes] = [] if known is not None else sorted(words)
+    if known is None:
+        rank = np.empty(len(words), dtype=np.int32)
+        rank[[words[word] for word in listed]] = np.arange(len(words), dtype=np.int32)
+        column = rank[column]
+    if in_order:
+        order = np.lexsort((column, np.repeat(np.arange(len(lengths)), np.diff(starts))))
+        column, count = column[order], count[order]
+    return TokenCounts(*pack_words(listed), starts, column, count, np.array(lengths, dtype=np.int64), replaced)

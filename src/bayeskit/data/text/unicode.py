@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.kernels.twins.tokens import UnicodeTables
 from bayeskit.typing import Bools, Bytes
 
 N_CODE_POINTS = 0x110000
 WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
 SIGMA, FINAL_SIGMA, LINE_END = 0x3A3, 0x3C2, 0x0A
 _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
+
+
+class UnicodeTables(NamedTuple):
+    """What the running interpreter knows of each code point, for text beyond ASCII."""
+
+    kinds: Bytes  # bits: 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable
+    lower: npt.NDArray[np.uint32]  # lower case, or 0x110000 + row of expansions
+    expansions: npt.NDArray[np.uint32]  # (rows, 3): code points, then zeros
 
 
 def unicode_tables(data: Bytes) -> UnicodeTables | None:

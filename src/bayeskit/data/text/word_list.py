@@ -32,10 +32,7 @@ class Words:
     @classmethod
     def of(cls, words: Iterable[str]) -> Words:
         """Each of these words once, sorted."""
-        encoded = sorted({word.encode("utf-8", "replace") for word in words})
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+        return cls(*pack_words(sorted({word.encode("utf-8", "replace") for word in words})))
 
     @classmethod
     def checked(cls, data: Array, offsets: Array) -> Words:
@@ -117,6 +114,20 @@ def _check_text(data: Bytes, offsets: Ints) -> None:
         raise BadFile("a list of words cuts a letter in two")
     if any(a >= b for a, b in pairwise(listed)):
         raise BadFile("a list of words is not sorted")
+
+
+def pack_words(words: Iterable[bytes]) -> tuple[Bytes, Ints]:
+    """Concatenate byte strings; return the bytes and where each string starts, (n_words + 1,)."""
+    listed = list(words)
+    offsets = np.zeros(len(listed) + 1, dtype=np.int64)
+    np.cumsum([len(word) for word in listed], out=offsets[1:])
+    return np.frombuffer(b"".join(listed), dtype=np.uint8), offsets
+
+
+def unpack_words(data: Bytes, offsets: Ints) -> list[bytes]:
+    """Split the bytes that :func:`pack_words` made."""
+    raw, at = data.tobytes(), offsets.tolist()
+    return [raw[a:b] for a, b in pairwise(at)]
 
 
 def union(a: Words, b: Words) -> tuple[Words, Ints, Ints]:

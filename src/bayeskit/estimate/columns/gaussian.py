@@ -22,7 +22,7 @@ from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.leave_one_out import ClosedGaussian, LeftOutGaussians, Without, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters, shared_variance
-from bayeskit.tally.logarithms import logarithm
+from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
 from bayeskit.typing import Array, Bools, Floats

@@ -34,7 +34,7 @@ from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
-from bayeskit.tally.counts import LARGEST_COUNT, are_counts
+from bayeskit.tally.moments import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 

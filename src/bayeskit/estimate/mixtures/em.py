@@ -21,6 +21,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.estimate.columns.column import Settings
 from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.variance import Gaussian, VarianceRule, as_variance_floor, shared_variance
 from bayeskit.tally.moments import Moments
@@ -182,19 +183,10 @@ class Cells:
     def _start(self, k: int, rng: np.random.Generator) -> Floats:
         """Each row with the nearest of ``k`` rows that are far from each other."""
         n = self.n_rows
-        nearest, which = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
-        chance = self.weights / self.weights.sum()
-        for c in range(k):
-            away = self._distances(int(rng.choice(n, p=chance)))
-            which[away < nearest] = c
-            nearest = np.minimum(nearest, away)
-            mass = nearest * self.weights
-            if not mass.sum() > 0:
-                break  # there are no more different rows
-            chance = mass / mass.sum()
+        _, nearest = k_means_plus_plus(n, k, self._distances, rng, self.weights)
         shares = np.full((n, k), 0.05 / k)
-        shares[np.arange(n), which] += 0.95
-        shares = shares[:, : int(which.max()) + 1]
+        shares[np.arange(n), nearest] += 0.95
+        shares = shares[:, : int(nearest.max()) + 1]
         return shares / shares.sum(axis=1, keepdims=True)
 
     def _distances(self, row: int) -> Floats:

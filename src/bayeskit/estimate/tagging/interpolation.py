@@ -5,12 +5,29 @@ Formula: P(c ∣ a, b) = l₁ P(c) + l₂ P(c ∣ b) + l₃ P(c ∣ a, b)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.kernels.twins.tagging import Transitions, slot_of
 from bayeskit.tally.tags import TagCounts
 from bayeskit.typing import Floats, Ints
+
+
+class TrigramTable(NamedTuple):
+    """ln P(c | a, b) of states; state S marks the start as a or b, and the end as c.
+
+    ``pairs`` (S + 1, S + 1) holds ln P(c | b) for every c not seen after (a, b). ``contexts`` (S + 1, S + 1) is the
+    number i of the pair (a, b), or -1. Pair i was followed by ``successors[indptr[i]:indptr[i + 1]]``: a hash table of
+    a power of two of slots, addressed by :func:`first_slot`, in which -1 marks a free slot.
+    """
+
+    pairs: Floats
+    contexts: npt.NDArray[np.int32]
+    indptr: Ints
+    successors: npt.NDArray[np.int32]
+    logs: Floats
 
 
 def interpolation(counts: TagCounts) -> Floats:
@@ -31,7 +48,7 @@ def interpolation(counts: TagCounts) -> Floats:
     return weights
 
 
-def log_transitions(counts: TagCounts) -> Transitions:
+def log_transitions(counts: TagCounts) -> TrigramTable:
     """ln P(c | a, b) of all that was seen after (a, b), and ln P without l₃'s term for the rest.
 
     >>> from bayeskit.data.text.word_list import Words
@@ -56,7 +73,7 @@ def log_transitions(counts: TagCounts) -> Transitions:
     indptr, slots = _slots(context, c, len(contexts))
     successors, logs = np.full(indptr[-1], -1, dtype=np.int32), np.zeros(indptr[-1])
     successors[slots], logs[slots] = c, logspace.log(seen)
-    return Transitions(logspace.log(table), numbers, indptr, successors, logs)
+    return TrigramTable(logspace.log(table), numbers, indptr, successors, logs)
 
 
 def _slots(context: Ints, states: Ints, n_contexts: int) -> tuple[Ints, Ints]:
@@ -65,7 +82,7 @@ def _slots(context: Ints, states: Ints, n_contexts: int) -> tuple[Ints, Ints]:
     sizes = 1 << np.ceil(np.log2(2 * counts)).astype(np.int64)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     slots, free = np.empty(len(context), dtype=np.int64), np.ones(indptr[-1], dtype=bool)
-    waiting, probe = np.arange(len(context)), slot_of(states)
+    waiting, probe = np.arange(len(context)), first_slot(states)
     while len(waiting):
         at = indptr[context[waiting]] + (probe[waiting] & sizes[context[waiting]] - 1)
         wanted, first = np.unique(at, return_index=True)
@@ -75,3 +92,8 @@ def _slots(context: Ints, states: Ints, n_contexts: int) -> tuple[Ints, Ints]:
         waiting = np.delete(waiting, placed)
         probe[waiting] += 1
     return indptr, slots
+
+
+def first_slot(states: Ints) -> Ints:
+    """Hash states: the slot of a pair's table that is probed first, modulo the table's size."""
+    return (states * 2654435769 & 0xFFFFFFFF) >> 16

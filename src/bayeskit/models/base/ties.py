@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
+from bayeskit.estimate.sampling import mix_bits
 from bayeskit.models.base.settings import seed_of
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Array, Floats, Ints
@@ -72,17 +73,13 @@ def _row_hash(block: Block, rows: Array, seed: int) -> npt.NDArray[np.uint64]:
         numbers = column[rows] + 0.0
         contents.append(np.where(np.isnan(numbers), np.uint64(1), numbers.view(np.uint64)))
     for tokens in block.tokens.values():
-        cells = _mixed(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
+        cells = _mix(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])  # modulo 2**64; any order of the words
         contents.append((sums[tokens.indptr[1:]] - sums[tokens.indptr[:-1]])[rows])
     for content in contents:
-        state = _mixed(state ^ content)
-    return _mixed(state)
+        state = _mix(state ^ content)
+    return _mix(state)
 
 
-def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64: every bit of the input moves every bit of the output."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    return mix_bits(x + np.uint64(0x9E3779B97F4A7C15))

@@ -43,7 +43,7 @@ from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_f
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.single_row import OneRow
 from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
-from bayeskit.models.logistic.form import LogisticForm, naive_form
+from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.models.naive_bayes.parameters import NaiveParameters

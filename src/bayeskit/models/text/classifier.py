@@ -35,7 +35,7 @@ from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.settings import one_of
-from bayeskit.models.logistic.form import LogisticForm, words_form
+from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text.best import AutomaticRecipe, Best
 from bayeskit.models.text.bounded_fit import WordLimits, limit_tally, restrict_tally
 from bayeskit.models.text.count_recipes import (

@@ -185,7 +185,7 @@ class TokenCounter(Transforms):
         if self._is_native():
             return self._tokenizer().analyser()
         if self.hash_bits is not None:
-            from bayeskit.kernels.twins.tokens import bucket
+            from bayeskit.data.text.tokenizer import bucket
 
             analyse, bits = self._count_vectorizer().build_analyzer(), self.hash_bits
             return lambda document: [bucket(token.encode("utf-8", "replace"), bits) for token in analyse(document)]
