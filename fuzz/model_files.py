@@ -24,7 +24,7 @@ import numpy as np
 
 from bayeskit import BayesianNetwork, HiddenMarkovModel, JointDistribution, LinearRegression, TopicModel
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.storage.container import MAGIC
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from bayeskit.cli.inputs import load_model
 from bayeskit.errors import BayesError, with_article
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 
 def is_distribution(model: Any) -> bool:

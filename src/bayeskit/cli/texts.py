@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, Rows
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page

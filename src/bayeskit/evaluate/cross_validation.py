@@ -18,6 +18,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
+from bayeskit.inner_model import reader_of
 from bayeskit.typing import Floats
 
 Index = npt.NDArray[np.intp]
@@ -355,15 +356,3 @@ def evaluate_predictions(
     return build_evaluation(
         method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights
     )
-
-
-def reader_of(model: Any) -> Any:
-    """Return the innermost model, which knows the columns; None where rows are a matrix without names.
-
-    >>> from bayeskit import CostSensitive
-    >>> type(reader_of(CostSensitive().fit({"x": ["a", "b"]}, [0, 1]))).__name__
-    'NaiveBayes'
-    """
-    while hasattr(model, "_reads_by"):
-        model = model._reads_by()
-    return model

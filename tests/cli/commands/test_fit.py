@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins, load_worked_example
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 BIRDS = load_penguins()
 

@@ -37,7 +37,7 @@ def command(
     from bayeskit.cli.inputs import open_data
     from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
     from bayeskit.errors import BayesError, with_article
-    from bayeskit.evaluate.cross_validation import reader_of
+    from bayeskit.inner_model import reader_of
 
     page = Page(json)
     check_plot(plot, (model, *data))

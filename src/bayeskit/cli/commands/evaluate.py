@@ -11,7 +11,7 @@ import typer
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Weight, grouped, typed
 from bayeskit.cli.plots import Plot, check_plot, joined
 from bayeskit.cli.plots import plot as draw
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 
 @grouped

@@ -10,7 +10,7 @@ from bayeskit.cli.options import Json, Model
 from bayeskit.cli.plots import Plot, check_plot
 from bayeskit.cli.plots import plot as draw
 from bayeskit.errors import BayesError, with_article
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 LINES = 60  # of a tree; --json has them all
 MOST_VALUES = 6  # of a variable

@@ -13,7 +13,7 @@ from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.cross_validation import reader_of
+from bayeskit.inner_model import reader_of
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
