@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.capabilities import HasProbabilities, can, reader_of
 from bayeskit.cli.options import Reading, Rows
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
+from bayeskit.inner_model import reader_of
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page
@@ -174,7 +174,7 @@ def document_record(model: Any, explanation: Any, text: Any, document: str) -> d
     class_index = model.tally_.classes.index(explanation.label)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndecidableWarning)  # the record tells
-        proba = model.predict_proba(text)[0, class_index].item() if can(model, HasProbabilities) else None
+        proba = model.predict_proba(text)[0, class_index].item() if hasattr(model, "predict_proba") else None
     return {
         "document": document,
         "predicted": explanation.label,

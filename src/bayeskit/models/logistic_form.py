@@ -198,13 +198,15 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     center = mean.mean(axis=0) if names else np.zeros(0)
     apart = mean - center
     prior, slope, present = (
-        model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
+        model._tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
     )
-    tables = {name: model.tempered(table) for name, table in tables.items()}
+    tables = {name: model._tempered(table) for name, table in tables.items()}
     known = {} if texts is None else texts.words
-    terms = {name: WordsTerm(name, tuple(known[name].tolist()), model.tempered(table)) for name, table in words.items()}
+    terms = {
+        name: WordsTerm(name, tuple(known[name].tolist()), model._tempered(table)) for name, table in words.items()
+    }
     return LogisticForm(
-        model.classes_, model.encoder(), prior, names, center, slope, present, tables, terms
+        model.classes_, model._encoder(), prior, names, center, slope, present, tables, terms
     )  # fmt: skip
 
 

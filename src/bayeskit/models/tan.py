@@ -108,7 +108,7 @@ class TAN(StructuredClassifier):
             contexts = Contexts.of(*alone, n_values, self.memory_limit)
             tables[name] = conditional_table(column_parents, family.values, contexts, smoothing, tally.class_counts)
         values = {name: family.values for name, family in tally.families.items()}
-        return StructuredParameters(self.log_prior(tally), tables, values)
+        return StructuredParameters(self._log_prior(tally), tables, values)
 
     def _tree(self, tally: Tally) -> dict[str, str]:
         """The parent of each column that has one."""

@@ -328,13 +328,13 @@ class JointDistribution(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), JointDistribution)
         return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> JointDistribution:
+    def _of_saved(cls, saved: Saved) -> JointDistribution:
         """Restore the distribution from a file."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 

@@ -288,13 +288,13 @@ class BayesianNetwork(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), BayesianNetwork)
         return persistence.answer_from_network(self, BayesianNetwork.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """Restore the network from a file."""
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:

@@ -57,7 +57,7 @@ class Settings(Protocol):
     max_values: int
     variance_floor: Any
 
-    def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
+    def _setting_for(self, setting: str, name: str, schema: Schema) -> Any:
         """A setting that columns may have for themselves."""
         ...
 
@@ -96,7 +96,7 @@ class LeftOutColumns(Protocol):
 
 
 class Columns(Protocol):
-    """All columns of one kind. The methods up to :meth:`left_out` are each kind's own; those after it have a default.
+    """All columns of one kind. The methods up to :meth:`_left_out` are each kind's own; those after it have a default.
 
     A column that is not used says nothing, and is left out for all classes.
     """

@@ -42,7 +42,7 @@ class GaussianColumns(Columns):
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """Each variance rule over the columns that follow it."""
-        rules = tuple(settings.setting_for("variance", name, tally.schema) for name in names)
+        rules = tuple(settings._setting_for("variance", name, tally.schema) for name in names)
         shape = (len(tally.classes), len(rules))
         normal = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
         floor, moments = as_variance_floor(settings.variance_floor), tally.moments_of(names)

@@ -66,7 +66,7 @@ class TextColumns(Columns):
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """P(word | class) under the smoothing of each column."""
         words = {name: tally.words[name] for name in names}
-        smoothing = {name: settings.setting_for("smoothing", name, tally.schema) for name in names}
+        smoothing = {name: settings._setting_for("smoothing", name, tally.schema) for name in names}
         return cls(tuple(names), {n: text_table(words[n], smoothing[n]) for n in names}, words)
 
     @property
