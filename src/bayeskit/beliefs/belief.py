@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.sheet import Grid
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.tables.sheet import Grid
 from bayeskit.typing import Floats
 
 

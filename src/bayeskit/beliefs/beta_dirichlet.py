@@ -28,11 +28,11 @@ from bayeskit.beliefs.belief import (
     some,
     tails,
 )
-from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import ROWS, Readable, Sheet
 from bayeskit.tolerance import GONE, OFF_ONE
 from bayeskit.typing import Floats
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Floats
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.sheet import Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.files import read_bytes
+from bayeskit.tables.sheet import Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import OFF_ONE, SLACK
 from bayeskit.typing import Array, Bools, Floats, Ints
 
