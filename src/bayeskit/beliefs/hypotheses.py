@@ -222,7 +222,7 @@ class Hypotheses(Readable, Drawable):
     def _position(self, name: Any) -> int:
         if name not in self._index:
             meant = did_you_mean(name, self.names)
-            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}", culprit=name)
+            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}")
         return self._index[name]
 
     def _aligned(self, given: Mapping[Any, float], what: str, shape: str = "one number") -> Floats:

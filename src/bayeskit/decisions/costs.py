@@ -291,12 +291,12 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
         if other == label or str(other) == str(label):
             return i
     known = f"(there are: {', '.join(map(repr, among))}){did_you_mean(label, among)}"
-    raise BayesError(f"{problem} {label!r} {known}", culprit=label)
+    raise BayesError(f"{problem} {label!r} {known}")
 
 
 def _no_classes(unknown: Sequence[Any], labels: Sequence[Any]) -> BayesError:
     known = f"(classes: {list(labels)}){did_you_mean(unknown[0], labels)}"
-    return BayesError(f"the costs name {unknown}, which are no classes {known}", culprit=unknown[0])
+    return BayesError(f"the costs name {unknown}, which are no classes {known}")
 
 
 def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats) -> Floats:

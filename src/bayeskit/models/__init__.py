@@ -117,7 +117,7 @@ def refuse_unsaved(kind: type, within: str = "") -> None:
 
     if saved_class(kind.__name__) is not kind:
         who = f"{with_article(within)} of {with_article(kind.__name__)}" if within else with_article(kind.__name__)
-        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}", culprit=kind)
+        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}")
 
 
 def saved_class(name: str) -> Any:

@@ -33,7 +33,6 @@ from bayeskit.explain.structure import DependenceGraph, StructureDescription, pa
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
@@ -154,7 +153,7 @@ class AODE(CodedClassifier):
             raise BayesError.needs_rows(
                 "AODE with log-linear weights",
                 "scores each row",
-                Remedy("weights", "equal", clause=", or pass {}", without=""),
+                ', or pass weights="equal"',
             )
         source = in_order(source)
         super().fit_source(source)
@@ -276,7 +275,7 @@ class AODE(CodedClassifier):
         model, name = self.params_.model, self.schema_.find(parent)
         values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
         if name not in values:
-            raise BayesError(f"column {name!r} has no part in the model, and is no parent", culprit=name)
+            raise BayesError(f"column {name!r} has no part in the model, and is no parent")
         n_classes, n_parent = len(self.tally_.classes), len(values[name])
         labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
         tables = {}

@@ -26,7 +26,6 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
-from bayeskit.remedy import Setting
 from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
@@ -102,9 +101,7 @@ class FullJointBayes(CodedClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
-            raise BayesError(
-                Setting.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
-            )
+            raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())

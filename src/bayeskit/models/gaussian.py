@@ -24,7 +24,7 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, BayesWarning, TooLarge
+from bayeskit.errors import BayesError, BayesWarning, TooLarge, format_setting
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
 from bayeskit.estimate.leave_one_out import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
@@ -36,7 +36,6 @@ from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -133,22 +132,17 @@ class GaussianBayes(TallyClassifier):
         if others:
             more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
             raise BayesError(
-                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}: "
-                f"leave {'them' if more else 'it'} out with ",
-                Remedy("roles", dict.fromkeys(others, "ignore")),
-                ", or take ",
-                OtherModel("NaiveBayes"),
-                ", which mixes kinds of columns",
-                culprit=others[0],
+                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}",
+                hint=f"leave {'them' if more else 'it'} out with "
+                f"{format_setting('roles', dict.fromkeys(others, 'ignore'))}, or take NaiveBayes, which mixes kinds of "
+                "columns",
             )
         size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
         if size > limit:
             raise TooLarge(
                 f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
-                f"class, and {memory_size(limit)} is the limit: choose fewer columns, raise ",
-                Remedy("memory_limit"),
-                ", or take ",
-                OtherModel("NaiveBayes"),
+                f"class, and {memory_size(limit)} is the limit",
+                hint="choose fewer columns, raise memory_limit=, or take NaiveBayes",
             )
         return schema
 
@@ -195,10 +189,8 @@ class GaussianBayes(TallyClassifier):
         warnings.warn(
             BayesWarning(
                 f"the covariance of {what} is singular over {int(class_normals.spread.used.sum())} columns, and was "
-                "pulled to the diagonal until it is not. ",
-                Remedy("covariance", shown=wiser, clause="Take {}, or leave", without="Leave"),
-                " out columns that follow from others.",
-                culprit=what,
+                "pulled to the diagonal until it is not.",
+                hint=f"Take covariance={wiser}, or leave out columns that follow from others.",
             ),
             stacklevel=4,
         )

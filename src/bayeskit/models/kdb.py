@@ -32,7 +32,6 @@ from bayeskit.models._structured import (
 )
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.remedy import Remedy
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -99,9 +98,7 @@ class KDB(StructuredClassifier):
         if self.parents is not None:
             return self.plan(schema)
         if self.selective and engine_of(source) is not None:
-            raise BayesError.needs_rows(
-                "the selective KDB", "scores each row", Remedy("selective", False, clause=", or pass {}", without="")
-            )
+            raise BayesError.needs_rows("the selective KDB", "scores each row", ", or pass selective=False")
         columns = tuple(schema.coded())
         pairs = self._collect(source, schema, Plan(families=columns, pairs=columns))
         plan = Plan(families=columns, joints=_structure(pairs, int(self.k)))

@@ -39,7 +39,6 @@ from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of,
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
@@ -203,10 +202,8 @@ class NBTree(CodedClassifier):
         if isinstance(smoothing, BackOff) or (isinstance(smoothing, Lidstone) and smoothing.alpha > 0):
             return smoothing
         raise BayesError(
-            Setting.given("smoothing", self.smoothing),
-            ": NBTree takes ",
-            Remedy("smoothing", clause='"back-off", BackOff(m), or a pseudo-count', without="a pseudo-count"),
-            " above 0. A leaf has too few rows to go without",
+            f"smoothing={self.smoothing!r}: a leaf has too few rows to go without smoothing",
+            hint='give "back-off", BackOff(m), or a pseudo-count above 0',
         )
 
     # -- learning ------------------------------------------------------------------------------------
@@ -218,8 +215,7 @@ class NBTree(CodedClassifier):
         if texts := schema.texts():
             raise BayesError.takes_no_texts("NBTree", texts)
         if engine_of(source) is not None:
-            naive = OtherModel("NaiveBayes")
-            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take ", naive)
+            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take NaiveBayes")
         return super()._complete_schema(schema, source)
 
     def _count_new(self, source: Source, schema: Schema) -> Tally:
@@ -312,8 +308,8 @@ class NBTree(CodedClassifier):
     def _merged(self, other: Any) -> Self:
         if other.tree_ != self.tree_:
             raise SchemaMismatch(
-                "the two sides have different trees: ",
-                Remedy("tree", clause="fit the one with {} and schema= of the other (its tree_ and schema_)"),
+                "the two sides have different trees",
+                hint="fit the one with tree= and schema= of the other (its tree_ and schema_)",
             )
         return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
 

@@ -43,7 +43,6 @@ from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.progress import Bar, check_progress
-from bayeskit.remedy import OtherModel
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
@@ -176,9 +175,7 @@ class SubclassBayes(KnowsJoint):
         self._check_settings()
         source = self._labelled_source(source, target, engine)
         if engine_of(source) is not None:
-            raise BayesError.needs_rows(
-                "SubclassBayes", "goes over the rows many times", ", or take ", OtherModel("NaiveBayes")
-            )
+            raise BayesError.needs_rows("SubclassBayes", "goes over the rows many times", ", or take NaiveBayes")
         source = in_order(source)
         schema = self._schema_for(source)
         naive = self._naive()

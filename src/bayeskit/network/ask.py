@@ -75,7 +75,7 @@ def ask(
 
     query = parse(question)
     if isinstance(of, (int, float, complex)):
-        raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model", culprit=of)
+        raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model")
     if isinstance(of, (BayesianNetwork, JointDistribution)) or hasattr(of, "params_") or hasattr(of, "fit"):
         if probability is not None or count is not None:
             raise BayesError("probability= and count= name columns of a table, and this is a model")

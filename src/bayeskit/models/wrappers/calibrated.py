@@ -45,7 +45,6 @@ from bayeskit.models.base.honest_scores import HonestScores, honest_scores
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
-from bayeskit.remedy import Setting
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
@@ -269,7 +268,7 @@ class Calibrated(Composite, PredictsClasses):
         if self.folds is not None and (
             isinstance(self.folds, bool) or not isinstance(self.folds, whole) or self.folds < 2
         ):
-            raise BayesError(Setting.given("folds", self.folds), ": give a whole number of at least 2, or None")
+            raise BayesError(f"folds={self.folds!r}: give a whole number of at least 2, or None")
         if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, whole) or self.max_rows < 1:
             raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1")
 

@@ -248,7 +248,6 @@ def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, c
         who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[weighting])
         raise BayesError(
             f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"',
-            culprit=unable[weighting][0],
         )
     members = list(named.values())
     if weighting == "evidence":
@@ -277,14 +276,12 @@ def _check_same_table(members: list[Any]) -> None:
             raise BayesError(
                 f'weights="evidence" compares how members explain the same columns, and {lacking!r} is not in all of '
                 'them: give them the same, or weights="leave-one-out"',
-                culprit=lacking,
             )
         if tallies[0].schema.columns != tally.schema.columns:
             name = next(n for n in ours if tallies[0].schema.columns[n] != tally.schema.columns[n])
             raise BayesError(
                 f'weights="evidence" compares how members explain the same table, and column {name!r} is read in '
                 "different ways: give them one schema=",
-                culprit=name,
             )
 
 
