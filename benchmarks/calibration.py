@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
 from bayeskit.models.base.honest_scores import HonestScores, honest_scores
-from bayeskit.models.calibrated import METHODS
+from bayeskit.models.wrappers.calibrated import METHODS
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 

@@ -70,7 +70,7 @@ def _steps(rng: np.random.Generator, k: int, n_symbols: int, n: int, kind: str, 
     theirs.startprob_, theirs.transmat_ = ours.start_, ours.transitions_
     data = {"x0": X[:, 0]} if kind == "categorical" else {f"x{j}": X[:, j] for j in range(4)}
     sequences = bk.Sequences.of(data if kind != "categorical" else X, lengths)
-    observed, trellis = ours.set_params(n_threads=1).observed(sequences), ours.trellis_
+    observed, trellis = ours.set_params(n_threads=1)._observe(sequences), ours.trellis_
 
     own = {name: getattr(theirs, name) for name in PRIVATE}  # its E-step is in methods without a public name
     step, add = own["_fit_scaling"], own["_accumulate_sufficient_statistics"]

@@ -58,7 +58,7 @@ def test_every_public_name_is_there_and_says_what_it_is(name):
 def test_rooms_that_a_person_uses_are_there_without_an_import():
     told = run(
         "import bayeskit as bk\n"
-        "print(bk.datasets.load_penguins().num_rows, bk.decide.decide([[0.2, 0.8]]).labels.tolist())\n"
+        "print(bk.datasets.load_penguins().num_rows, bk.decisions.decide([[0.2, 0.8]]).labels.tolist())\n"
         "print(bk.charts.evidence_chart.__name__, bk.charts.offline.__name__, bk.errors.NotLearnt.__name__)"
     )
     assert told.split("\n") == ["344 [1]", "evidence_chart offline NotLearnt"]
@@ -100,7 +100,7 @@ CHOICES = {  # what a person sets, the ranges of searches and of weights: no tol
     "models/choice.py": {1e-9, 5e-9, 4e-7},  # seconds a cell
     "models/ensemble/training_rows.py": {1e-30},
     "models/linear.py": {1e-8},
-    "models/logistic/classifier.py": {1e-6},
+    "models/logistic.py": {1e-6},
     "models/base/settings.py": {1e-6},
 }
 

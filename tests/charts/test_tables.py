@@ -103,7 +103,7 @@ def test_other_records_have_their_picture_too(birds, model, tmp_path):
     drawn = {row["name"]: (row["number"], row["tick"]) for row in rows_of(check(patient.chart(), tmp_path))}
     assert drawn["cancer"] == pytest.approx((0.2085, 0.008), abs=1e-4)
     check(bk.Costs.of({"ham": {"spam": 10}}, ["ham", "spam"]).chart(), tmp_path)
-    check(bk.decide.decide(model.predict_proba(birds), classes=list(model.classes_)).chart(), tmp_path)
+    check(bk.decisions.decide(model.predict_proba(birds), classes=list(model.classes_)).chart(), tmp_path)
     check(model.select(birds, "species").chart(), tmp_path)
     check(Distribution("eyes", tuple(range(300)), np.full(300, 1 / 300)).chart(), tmp_path)
     with pytest.raises(bk.BayesError, match="a dict has no picture"):

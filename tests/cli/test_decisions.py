@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.decide import decide
+from bayeskit.decisions import decide
 
 BIRDS = load_penguins()
 

@@ -73,10 +73,10 @@ def test_settings_that_are_one_of_a_few():
         bk.NBTree(smoothing=smoothing).fit(data, y)
     for prior in ("empirical", "uniform", bk.Laplace(), {"p": 0.5, "q": 0.5}, [0.5, 0.5]):
         follow(fitting(data, y), "prior", chosen={"prior": prior}, prior="odd")
-    message = said(bk.BayesClassifier(unseen="smooth").check_settings)
+    message = said(bk.BayesClassifier(unseen="smooth")._check_settings)
     for unseen in ("ignore", "error"):
         assert f'"{unseen}"' in str(message)
-        bk.BayesClassifier(unseen=unseen).check_settings()
+        bk.BayesClassifier(unseen=unseen)._check_settings()
 
 
 def test_a_prior_that_rules_out_all_other_classes():
@@ -303,13 +303,10 @@ def test_runs_of_characters_that_are_too_many_or_have_no_words(monkeypatch):
 
 
 @pytest.mark.slow
-def test_calibration_a_choice_of_models_and_pairs_beyond_the_table(bayes, monkeypatch):
+def test_calibration_and_pairs_beyond_the_table(bayes, monkeypatch):
     fit = ["fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "m.bayes"]
     assert "bayes evaluate --folds 10 has those after it" in " ".join(bayes(*fit, "--calibrate", "beta").out.split())
     bayes("evaluate", "m.bayes", "half.csv", "--folds", "10")
-    assert "--model auto has no such setting" in bayes(*fit, "-m", "auto", "--prior", "uniform", code=2).err
-    assert "goes with --model auto" in " ".join(bayes(*fit, "--seconds", "0.05", code=2).err.split())
-    bayes(*fit, "--model", "auto", "--seconds", "0.05")
     bayes(*fit, "--model", "tan")
     assert "bayes fit --model naive" in bayes("diagnose", "m.bayes", "half.csv", code=1).err
     bayes(*fit, "--model", "naive")

@@ -100,7 +100,6 @@ def test_comparisons_diagnoses_and_topics_are_drawn(bayes, models):
             "diagnose naive.bayes birds.csv",
             "topics one.txt -k 2 --min-df 1 --max-df 1 --sweeps 5 -o topics.bayes",
             "inspect topics.bayes",
-            "fit birds.csv -t species --role year=ignore -m auto --seconds 1",
         ]
     ):
         told = bayes(*command.split(" "), "--plot", f"{i}.svg")

@@ -34,7 +34,7 @@ def test_files_without_a_header_with_comments_and_decimal_commas_are_read(bayes,
 def test_the_form_of_a_file_stays_in_the_command_that_is_advised(bayes, here):
     (here / "bare.csv").write_text("1;yes\n2;no\n1;yes\n2;no\n")
     told = bayes("fit", "bare.csv", "-t", "c2", "--no-header", "--decimal", ",", "--role", "c1=numeric").out
-    assert "  bayes fit bare.csv -t c2 -m auto --role c1=numeric --no-header --decimal ," in told
+    assert "  bayes fit bare.csv -t c2 -m best --role c1=numeric --no-header --decimal ," in told
 
 
 def test_a_form_that_does_not_fit_is_told_in_options(refused, here):
@@ -64,7 +64,7 @@ def test_several_files_are_one_table_for_every_command(bayes, model, here):
 
 def test_the_way_to_a_stronger_model_names_all_files(bayes, here):
     told = bayes("fit", "half.csv", "rest.csv", "-t", "species", "--no-scores").out
-    assert "  bayes fit half.csv rest.csv -t species -m auto" in told
+    assert "  bayes fit half.csv rest.csv -t species -m best" in told
 
 
 def test_what_is_no_table_among_several_files_is_named(bayes, model, here):

@@ -22,7 +22,7 @@ def test_rows_without_a_class_are_counted_and_left_out_on_wish(bayes):
     told = bayes("fit", "birds.csv", "-t", "sex", "--drop-unlabelled", "--role", "year=ignore", "-o", "sex.bayes")
     assert told.err == NOTE  # once, though the scores read the rows again
     assert told.out.startswith("birds.csv: 333 rows, 2 classes of sex")
-    assert "bayes fit birds.csv -t sex -m auto --role year=ignore --drop-unlabelled -o sex.bayes" in told.out
+    assert "bayes fit birds.csv -t sex -m best --role year=ignore --drop-unlabelled -o sex.bayes" in told.out
     told = bayes("learn", "sex.bayes", "birds.csv")  # the model keeps to it
     assert (told.out, told.err) == ("sex.bayes: 333 + 333 = 666 rows\n", NOTE)
     assert bayes("forget", "sex.bayes", "birds.csv").out == "sex.bayes: 666 − 333 = 333 rows\n"

@@ -10,11 +10,11 @@ from scipy import stats
 import bayeskit as bk
 from bayeskit.cli.commands.ask import lines as in_terminal
 from bayeskit.data import frames
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.models.questions import answer_from_data, lines, network_of
 from bayeskit.network import answers
+from bayeskit.network.ask import answer_from_data, lines, network_of
 from bayeskit.network.query import parse
 
 DATA = {

@@ -8,7 +8,7 @@ from bayeskit.charts.marks import Line, Lines, strongest
 from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, rounded, title
 
 if TYPE_CHECKING:
-    from bayeskit.estimate.conjugate.belief_curves import BeliefCurves, BeliefIntervals, LikelihoodCurve
+    from bayeskit.beliefs.belief import BeliefCurves, BeliefIntervals, LikelihoodCurve
 
 
 def belief_chart(record: Any) -> Any:

@@ -41,7 +41,6 @@ PICTURES = {
     "TopicTable": "words.topics_chart",
     "DocumentTopics": "words.document_chart",
     "TopicChoice": "words.topic_choice_chart",
-    "Choice": "scores.choice_chart",
     "Selection": "scores.selection_chart",
     "Costs": "scores.costs_chart",
     "Decisions": "scores.decisions_chart",

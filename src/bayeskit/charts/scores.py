@@ -14,7 +14,7 @@ from bayeskit.charts.style import FAINT, INK, PALETTE, SHAPES, altair, in_title,
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
-    from bayeskit.decide import Costs, Decisions
+    from bayeskit.decisions import Costs, Decisions
     from bayeskit.evaluate.compare import Comparison
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.evaluate.learning_curve import LearningCurve
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.reliability import BrierParts, Reliability
     from bayeskit.evaluate.selection import Selection
     from bayeskit.explain.informative import Telling
-    from bayeskit.models.choice import Choice
 
 
 def telling_chart(record: Telling) -> Any:
@@ -291,20 +290,6 @@ def comparison_chart(
     other = second or next(model for model in record.models if model != one)
     up, across = (scores[:, record.models.index(model)] for model in (one, other))
     return scatter_chart(record.datasets, across, up, (other, one), name, higher_is_better=higher, remark=record.method)
-
-
-def choice_chart(record: Choice) -> Any:
-    """The log loss of each model that was tried on the rows held out, the winner first."""
-    tried = [candidate for candidate in record.candidates if candidate.log_loss is not None]
-    return bars(
-        [candidate.name for candidate in tried],
-        [math.nan if candidate.log_loss is None else candidate.log_loss for candidate in tried],
-        f"{record.winner} is chosen among {len(tried)} models that were tried",
-        "log loss (nats)",
-        form=".4f",
-        remark=f"on {record.held_out:,} of {record.n_rows:,} rows held out",
-        tips={"why": [candidate.why for candidate in tried]},
-    )
 
 
 def scatter_chart(

@@ -1,1 +1,1 @@
-"""Drop-in replacements for estimators of other libraries."""
+"""Drop-in replacements for models of other libraries: change the import and nothing else."""

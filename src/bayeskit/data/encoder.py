@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from bayeskit import kernels
+from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.dates import date_part
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
@@ -18,14 +19,12 @@ from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
-    Column,
     Responsibilities,
     Source,
     close_rows,
     closing_rows,
     columns_held,
     for_schema,
-    is_arrow,
     naming_the_file,
 )
 from bayeskit.data.text.documents import Documents
@@ -118,15 +117,6 @@ class Encoder:
             batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens,
             batch.sequence_starts,
         )  # fmt: skip
-
-    def cut(self, block: Block) -> Block:
-        """A block of the same columns, its numbers in the intervals of this schema."""
-        codes, floats = dict(block.codes), dict(block.floats)
-        for name in block.floats:
-            role = self.schema.columns[name]
-            if isinstance(role, Numeric) and role.cuts is not None:
-                codes[name] = self._binned(floats.pop(name), role.cuts, name, block.start)
-        return replace(block, codes=codes, floats=floats)
 
     def columns(self, batch: Batch, where: Mapping[str, str]) -> dict[str, Column]:
         """The columns of the schema, each made of that of the batch in which it stands."""

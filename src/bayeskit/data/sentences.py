@@ -1,4 +1,4 @@
-"""Sentences from anything: words one after another, and where each sentence begins."""
+"""Sentences read from lists of words or strings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.data.source import as_one_array
+from bayeskit.arrow_arrays import as_one_array
 from bayeskit.errors import BayesError, with_article
 from bayeskit.typing import Ints
 
@@ -22,7 +22,7 @@ Tokenize = Callable[[str], list[str]]
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Sentence i has the words ``words[starts[i]:starts[i + 1]]``; a word is any string but the empty one.
+    """Sentences: sentence i has the words ``words[starts[i]:starts[i + 1]]``; a word is a non-empty string.
 
     >>> texts = Sentences.of(["A dog barked.", ["No", "cat"]])
     >>> texts.words.to_pylist(), texts.starts.tolist()
@@ -34,7 +34,7 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Any, tokenize: Tokenize = WORD.findall, what: str = "word") -> Sentences:
-        """From lists of words, strings that are cut into words, or a column of either in Arrow, pandas or polars."""
+        """Read lists of words, strings that are tokenized, or a column of either in Arrow, pandas or polars."""
         import pyarrow as pa
 
         listed = _as_lists(sentences, tokenize, what)
@@ -51,7 +51,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def check(self, what: str) -> None:
-        """Refuse words that are missing or empty, by their place."""
+        """Raise an error for a missing or empty word."""
         import pyarrow.compute as pc
 
         absent = pc.fill_null(pc.equal(pc.binary_length(self.words), 0), True)
@@ -63,12 +63,12 @@ class Sentences:
             )
 
     def place(self, at: int) -> tuple[int, int]:
-        """(sentence, word of it), both counted from 1, of a word by its position."""
+        """Return the sentence and the word of a position, both counted from 1."""
         i = int(np.searchsorted(self.starts, at, side="right")) - 1
         return i + 1, at - int(self.starts[i]) + 1
 
     def check_beside(self, words: Sentences, what: str) -> None:
-        """Refuse tags that are more or fewer than the words."""
+        """Raise an error unless there is one tag for each word."""
         if len(self) != len(words):
             raise BayesError(f"there are {len(words):,} sentences and {what}s of {len(self):,}")
         apart = np.flatnonzero(np.diff(self.starts) != np.diff(words.starts))
@@ -82,7 +82,7 @@ class Sentences:
 
 
 def _as_lists(sentences: Any, tokenize: Tokenize, what: str) -> Any:
-    """An Arrow list array of strings, without missing lists."""
+    """Return an Arrow list array of strings."""
     import pyarrow as pa
 
     if isinstance(sentences, (str, bytes)):
@@ -90,11 +90,11 @@ def _as_lists(sentences: Any, tokenize: Tokenize, what: str) -> Any:
     if not isinstance(sentences, (pa.Array, pa.ChunkedArray)):
         if hasattr(sentences, "to_arrow"):  # polars
             return _as_lists(sentences.to_arrow(), tokenize, what)
-        sentences = _cut(list(sentences), tokenize)
+        sentences = _tokenize(list(sentences), tokenize)
         try:
             sentences = pa.array(sentences, type=pa.large_list(pa.large_string()))
         except (pa.ArrowException, TypeError, ValueError):
-            raise _no_words(sentences, what) from None
+            raise _not_words_error(sentences, what) from None
     column = as_one_array(sentences)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -107,13 +107,13 @@ def _as_lists(sentences: Any, tokenize: Tokenize, what: str) -> Any:
     return column.cast(pa.large_list(pa.large_string()))
 
 
-def _cut(sentences: list[Any], tokenize: Tokenize) -> list[Any]:
-    """Strings as lists of words; all else as it is."""
+def _tokenize(sentences: list[Any], tokenize: Tokenize) -> list[Any]:
+    """Tokenize strings; leave everything else."""
     return [tokenize(one) if isinstance(one, str) else one for one in sentences]
 
 
-def _no_words(sentences: list[Any], what: str) -> BayesError:
-    """The first thing that is no list of words."""
+def _not_words_error(sentences: list[Any], what: str) -> BayesError:
+    """Build the error for the first item that is not a list of words."""
     for i, one in enumerate(sentences):
         if not hasattr(one, "__iter__") or isinstance(one, (bytes, dict)):
             return BayesError(

@@ -1,6 +1,6 @@
-"""Sequences from anything: their positions are the rows of a table, and it is known where each sequence begins.
+"""Sequences read from lists, arrays, frames or files: their steps are the rows of a table.
 
-So roles, codes, missing cells and statistics are those of tables. Batches end where sequences end.
+Roles, codes, missing cells and statistics are therefore those of tables. Batches end where sequences end.
 """
 
 from __future__ import annotations
@@ -9,32 +9,36 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, taken
 from bayeskit.data import frames
-from bayeskit.data.arrow_arrays import arrow_array
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.factors import factor_values
-from bayeskit.data.frames import kind_of
-from bayeskit.data.reader import Taken, read_block
+from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
+from bayeskit.data.numbers import LARGEST, as_floats
+from bayeskit.data.reader import Taken, read_batch, read_block, together
 from bayeskit.data.schema import Kind
-from bayeskit.data.sequence_forms import as_positions, beside, check_numbers, is_table
-from bayeskit.data.source import Batch, Column, as_weights, cut, is_arrow, plain_strings, taken
+from bayeskit.data.source import Batch, as_weights, is_source
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, SchemaMismatch, with_article
+from bayeskit.nearest import did_you_mean
 from bayeskit.typing import Array, Floats, Ints
+
+ALONE = "for one alone give a list of one: [sequence]"
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences(Taken):
-    """Sequences from anything: sequence i has the positions ``starts[i]`` to ``starts[i + 1]`` of every column.
+    """Sequences: sequence i has the steps ``starts[i]`` to ``starts[i + 1]`` of every column.
 
-    A source of rows, so that what reads tables reads them too.
+    It is a source of rows, so anything that reads tables can read it.
 
     >>> days = Sequences.of([["sun", "rain", None], [], ["sun"]])
     >>> days.starts.tolist(), days.kinds, len(days)
@@ -65,11 +69,25 @@ class Sequences(Taken):
         order: str | None = None,
         weights: Any = None,
     ) -> Sequences:
-        """Lists of symbols, numbers, records or rows; Arrow lists; a frame or file in which the column ``sequence``
-        says to which sequence a row belongs, and ``order`` where in it; arrays with ``lengths``, as hmmlearn has them.
+        """Read sequences.
 
-        An array or frame with neither is one sequence. ``labels`` of the positions are given in the same form, or as
-        the name of a column; missing where a position has none.
+        Parameters
+        ----------
+        data : sequences
+            Lists of symbols, numbers, records or rows; Arrow lists; a frame or file with a ``sequence`` column; an
+            array with ``lengths``, as in hmmlearn. An array or frame with neither is one sequence.
+        lengths : array-like of int, optional
+        labels : optional
+            Labels of the steps in the same form, or the name of a column; missing where a step has none.
+        sequence : str, optional
+            Column with the sequence of each row.
+        order : str, optional
+            Column that orders the rows of a sequence.
+        weights : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        Sequences
         """
         if isinstance(data, Sequences):
             if lengths is not None or sequence is not None or order is not None:
@@ -77,11 +95,11 @@ class Sequences(Taken):
             made = data
         else:
             made = cls(
-                **vars(as_positions(data, lengths, sequence, order, labels if isinstance(labels, str) else None))
+                **vars(read_positions(data, lengths, sequence, order, labels if isinstance(labels, str) else None))
             )
             check_numbers(made.columns, made.starts)
         if labels is not None and not isinstance(labels, str):
-            made = replace(made, labels=beside(labels, made.starts))
+            made = replace(made, labels=align_labels(labels, made.starts))
         elif labels is not None and made.target != labels:
             raise BayesError("labels by the name of a column go with a frame or file, not with sequences in lists")
         return made if weights is None else replace(made, weights=as_weights(weights, len(made)))
@@ -90,7 +108,7 @@ class Sequences(Taken):
     def read(
         cls, data: Any, lengths: Any = None, labels: Any = None, sequence: str | None = None, order: str | None = None
     ) -> Sequences:
-        """The same, for a model that knows by which columns sequences are found: in tables, and in no other form."""
+        """Read sequences for a model whose settings name the sequence and order columns of tables."""
         if sequence is None or lengths is not None or isinstance(data, Sequences) or not is_table(data):
             return cls.of(data, lengths, labels=labels)
         return cls.of(data, labels=labels, sequence=sequence, order=order)
@@ -100,37 +118,37 @@ class Sequences(Taken):
 
     @property
     def n_rows(self) -> int:
-        """Positions in all."""
+        """Number of steps of all sequences."""
         return int(self.starts[-1])
 
     @property
     def lengths(self) -> Ints:
-        """Positions of each sequence."""
+        """Number of steps of each sequence."""
         return np.diff(self.starts)
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """What each column holds."""
+        """Kind of each column."""
         return {name: kind_of(column) for name, column in self.columns.items()}
 
     def place(self, row: int) -> tuple[int, int]:
-        """(sequence, step of it), both counted from 1, of a position."""
+        """Return the sequence and the step of a row, both counted from 1."""
         i = int(np.searchsorted(self.starts, row, side="right")) - 1
         return i + 1, row - int(self.starts[i]) + 1
 
     def name(self, i: int) -> str:
-        """A sequence in a sentence: by its id, or by its number counted from 1."""
+        """Return the name of a sequence for messages: its id, or its number from 1."""
         return f"sequence {i + 1}" if self.ids is None else f"sequence {self.ids[i]!r}"
 
     # -- as a source ---------------------------------------------------------------------------------
 
     def batches(self) -> Iterator[Batch]:
-        """Whole sequences, about as many positions as a block of rows has; one long sequence is one batch."""
+        """Yield batches of whole sequences of about one block of rows."""
         for first, last in self.parts(frames.BLOCK):
             yield self._batch(first, last)
 
     def parts(self, size: int) -> Iterator[tuple[int, int]]:
-        """Cut into runs of sequences first … last − 1 of about ``size`` positions, each at the end of a sequence.
+        """Yield ranges of sequences (first, last) of about ``size`` steps.
 
         >>> list(Sequences.of([[1, 2], [3], [4, 5, 6, 7], []]).parts(3))
         [(0, 2), (2, 4)]
@@ -155,7 +173,7 @@ class Sequences(Taken):
         )
 
     def block(self, encoder: Encoder) -> Block:
-        """All positions as the kernels read them; also where there are none, and so no columns."""
+        """Encode all steps as one block; also if there are none."""
         if self.n_rows:
             return read_block(encoder, self)
         schema = encoder.schema
@@ -166,7 +184,7 @@ class Sequences(Taken):
     # -- as sequences --------------------------------------------------------------------------------
 
     def take(self, index: Any) -> Sequences:
-        """The sequences of some numbers, in this order."""
+        """Return the sequences with these indices, in this order."""
         index = np.asarray(index)
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
         lengths = self.lengths[index]
@@ -184,7 +202,7 @@ class Sequences(Taken):
         )
 
     def of_sequence(self, name: str) -> tuple[Sequences, Column]:
-        """(The sequences without a column, that column with one cell a sequence); its cells must agree within each."""
+        """Split off a column that is constant within each sequence."""
         if name not in self.columns:
             known = ", ".join(self.columns)
             raise BayesError(f"there is no column {name!r} (columns: {known})")
@@ -204,7 +222,7 @@ class Sequences(Taken):
         return replace(self, columns=others), taken(column, self.starts[:-1])
 
     def coded(self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol") -> Ints:
-        """Which value of the vocabulary each cell is, from 0; −1 where it is missing, −2 where it is unknown.
+        """Encode a column by a vocabulary: codes from 0, −1 if missing, −2 if unknown.
 
         >>> days, known = Sequences.of([["sun", None], ["hail"]]), Vocabulary(["rain", "sun"])
         >>> days.coded(days.columns["x0"], known).tolist()
@@ -217,7 +235,7 @@ class Sequences(Taken):
         return table[factor.indices.astype(np.int64) - factor.low]
 
     def hashed(self) -> npt.NDArray[np.uint64]:
-        """One number for what each sequence shows: the same for the same steps in the same order."""
+        """Return a hash of the content of each sequence."""
         power, mixed = np.uint64(0x9E3779B97F4A7C15), np.zeros(len(self), dtype=np.uint64)
         steps = np.arange(self.n_rows) - np.repeat(self.starts[:-1], self.lengths) + 1
         for name, column in self.columns.items():
@@ -229,14 +247,14 @@ class Sequences(Taken):
         return mixed
 
     def listed(self, values: Sequence[Any] | Array) -> list[Any]:
-        """What was said of all positions, cut into lists as the sequences are."""
+        """Split values of all steps into one list per sequence."""
         cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
         at = self.starts.tolist()
         return [cells[a:b] for a, b in pairwise(at)]
 
 
 def label_values(labels: Any, n: int) -> list[Value | None]:
-    """Labels of whole sequences as plain values, one each."""
+    """Return labels of whole sequences as plain values."""
     column, _ = frames.label_column(labels)
     listed = plain_strings(column).to_pylist() if is_arrow(column) else column.tolist()
     if len(listed) != n:
@@ -244,6 +262,322 @@ def label_values(labels: Any, n: int) -> list[Value | None]:
     return [canonical(value) for value in listed]
 
 
-def as_arrow(values: Sequence[Any]) -> Any:
-    """A list of plain values as a column."""
-    return arrow_array(list(values))
+@dataclass(frozen=True)
+class Positions:
+    """All steps one after another: the fields of a :class:`Sequences`."""
+
+    columns: Mapping[str, Column]
+    starts: Ints
+    named: bool = True
+    labels: Column | None = None
+    target: str | None = None
+    ids: tuple[Any, ...] | None = None
+    rows: Ints | None = None
+
+
+def is_table(data: Any) -> bool:
+    """Return True for data with named columns: a frame, a mapping, records, a file or another source."""
+    records = isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], Mapping)
+    return records or isinstance(data, (str, Path)) or is_source(data) or _is_table(collected(data))
+
+
+def read_positions(data: Any, lengths: Any, sequence: str | None, order: str | None, target: str | None) -> Positions:
+    """Read sequences in any form."""
+    if data is None:
+        raise BayesError("there is no data: the sequences are None")
+    data = collected(data)
+    if sequence is not None:
+        if lengths is not None:
+            raise BayesError(f"the column {sequence!r} says which rows make up a sequence: leave out lengths")
+        return _by_id(data, sequence, order, target)
+    if order is not None:
+        raise BayesError(f"order={order!r} goes with sequence=, the column that says which rows make up a sequence")
+    if isinstance(data, (str, Path)) or is_source(data) or _is_table(data):
+        return _one_table(data, lengths, target)
+    if isinstance(data, np.ndarray) and data.dtype != object:
+        return _from_array(data, lengths)
+    if lengths is not None:
+        flat = list(data)
+        return Positions(*_columns(flat, _starts_from_lengths(lengths, len(flat))))
+    return _from_lists(data)
+
+
+def check_numbers(columns: Mapping[str, Column], starts: Ints) -> None:
+    """Raise an error for the first number that is infinite or too large; NaN is a missing cell."""
+    for name, column in columns.items():
+        if kind_of(column) != "float":
+            continue
+        x = as_floats(column, name, 0)
+        bad = np.abs(x) > LARGEST
+        if bad.any():
+            at = int(np.argmax(bad))
+            i = int(np.searchsorted(starts, at, side="right")) - 1
+            what = "infinite" if np.isinf(x[at]) else f"{x[at]:g}, too large (beyond {LARGEST:g})"
+            raise BayesError(
+                f"step {at - starts[i] + 1} of sequence {i + 1} is {what}{_in_column(name, columns)}: replace it by a "
+                "number or by a missing cell",
+            )
+
+
+def _in_column(name: str, columns: Mapping[str, Column]) -> str:
+    return f" in column {name!r}" if len(columns) > 1 else ""
+
+
+def align_labels(labels: Any, starts: Ints) -> Column:
+    """Return labels of steps as one column, given in lists or one after another."""
+    n = int(starts[-1])
+    if _is_nested(labels):
+        column, theirs = _flat_column(labels, "labels")
+        if len(theirs) != len(starts):
+            raise BayesError(f"there are {len(starts) - 1:,} sequences and labels of {len(theirs) - 1:,}")
+        apart = np.flatnonzero(np.diff(theirs) != np.diff(starts))
+        if len(apart):
+            i = int(apart[0])
+            raise BayesError(
+                f"sequence {i + 1} has {np.diff(starts)[i]} steps and {np.diff(theirs)[i]} labels: give one label for "
+                "each step, None where there is none",
+            )
+        return column
+    column = label_column(labels)[0]
+    if len(column) != n:
+        raise BayesError(f"the sequences have {n:,} steps in all, and there are {len(column):,} labels")
+    return column
+
+
+def _is_nested(labels: Any) -> bool:
+    """Return True if labels come in lists, one per sequence."""
+    if _is_arrow_list(labels):
+        return True
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        return labels.ndim == 2
+    if not isinstance(labels, (list, tuple)) and not isinstance(labels, np.ndarray):
+        return False
+    return any(isinstance(one, (list, tuple, np.ndarray)) or _is_arrow(one) for one in labels)
+
+
+# -- tables ------------------------------------------------------------------------------------------
+
+
+def _is_table(data: Any) -> bool:
+    """Return True for a frame of pandas, polars or Arrow, or a mapping of columns."""
+    if isinstance(data, (Mapping, list, tuple)):
+        return isinstance(data, Mapping)
+    return hasattr(data, "columns") or (hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema"))
+
+
+def _table(data: Any, target: str | None) -> tuple[dict[str, Column], int, bool, Column | None]:
+    """Read columns, row count, whether columns are named, and labels of a frame or file."""
+    if isinstance(data, (str, Path)) or is_source(data):
+        source = open_source(data, target)
+        batch = read_batch(source)
+        columns, n_rows, named = dict(batch.columns), batch.n_rows, source.named
+        return columns, n_rows, named, batch.labels
+    names, columns, n_rows, named = columns_of(data)
+    if target is not None and target not in columns:
+        raise _no_column_error(target, "labels", names)
+    return columns, n_rows, named, columns.pop(target) if target is not None else None
+
+
+def _one_table(data: Any, lengths: Any, target: str | None) -> Positions:
+    """Read a frame as one sequence, or several by their lengths."""
+    columns, n_rows, named, labels = _table(data, target)
+    return Positions(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
+
+
+def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> Positions:
+    """Group rows by their sequence column; sequences are in order of first appearance."""
+    columns, _, named, labels = _table(data, target)
+    for name, what in ((sequence, "sequence"), (order, "order")):
+        if name is not None and name not in columns:
+            raise _no_column_error(name, what, list(columns))
+    ids, codes = _groups(columns.pop(sequence), sequence)
+    if order is None:
+        rows = None if (codes[1:] >= codes[:-1]).all() else np.argsort(codes, kind="stable")
+    else:
+        ranks = _ranks(columns.pop(order), order)
+        rows = np.lexsort((ranks, codes))
+    if rows is not None:
+        columns = {name: taken(column, rows) for name, column in columns.items()}
+        labels = None if labels is None else taken(labels, rows)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
+    if not columns:
+        raise BayesError(f"beside {sequence!r} there is no column that the sequences could be made of")
+    return Positions(columns, starts.astype(np.int64), named, labels, target, ids, rows)
+
+
+def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], Ints]:
+    """Return the distinct ids in order of appearance, and the index of each row's id."""
+    import pyarrow as pa
+
+    array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
+    if array.null_count:
+        row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise BayesError(f"row {row} has no {name!r}: each row says to which sequence it belongs")
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    encoded = array.dictionary_encode()
+    ids = tuple(canonical(value) for value in encoded.dictionary.to_pylist())
+    return ids, np.asarray(encoded.indices, dtype=np.int64)
+
+
+def _ranks(column: Column, name: str) -> Ints:
+    """Rank the cells of a column; ties by row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
+    if array.null_count:
+        row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise BayesError(f"row {row} has no {name!r}, which says where it stands in its sequence")
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    return np.asarray(pc.rank(array, tiebreaker="first"), dtype=np.int64)
+
+
+def _no_column_error(name: str, what: str, names: list[str]) -> SchemaMismatch:
+    known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
+    return SchemaMismatch(f"there is no column {name!r} for the {what} {known}")
+
+
+# -- arrays ------------------------------------------------------------------------------------------
+
+
+def _from_array(array: Array, lengths: Any) -> Positions:
+    """Read an array of shape (n_steps, n_columns), (n_steps,) or (n_sequences, n_steps, n_columns)."""
+    if array.ndim == 3:
+        if lengths is not None:
+            raise BayesError(f"an array of shape {array.shape} holds whole sequences: leave out lengths")
+        lengths = np.full(array.shape[0], array.shape[1])
+        array = array.reshape(-1, array.shape[2])
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    _, columns, n_rows, named = columns_of(array)
+    return Positions(columns, _starts_from_lengths(lengths, n_rows), named)
+
+
+def _starts_from_lengths(lengths: Any, n_rows: int) -> Ints:
+    """Return the starts of sequences of these lengths; without lengths all rows are one sequence."""
+    if lengths is None:
+        return np.array([0, n_rows], dtype=np.int64)
+    listed = np.asarray(lengths)
+    if listed.ndim != 1 or (listed.dtype.kind not in "iu" and listed.size):
+        raise BayesError(f"lengths are whole numbers, one for each sequence: got {str(lengths)[:60]}")
+    if (listed < 0).any():
+        i = int(np.argmax(listed < 0))
+        raise BayesError(f"sequence {i + 1} has the length {listed[i]}: lengths are 0 or more")
+    if listed.sum() != n_rows:
+        raise BayesError(f"the lengths sum to {listed.sum():,}, and there are {n_rows:,} steps")
+    return np.concatenate([[0], np.cumsum(listed, dtype=np.int64)])
+
+
+# -- lists -------------------------------------------------------------------------------------------
+
+
+def _is_arrow(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pyarrow"
+
+
+def _is_arrow_list(data: Any) -> bool:
+    """Return True for a column of lists in Arrow or polars."""
+    kind = getattr(data, "type", None)
+    if kind is not None and _is_arrow(data):
+        import pyarrow.types as types
+
+        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    return type(data).__module__.partition(".")[0] == "polars" and str(getattr(data, "dtype", "")).startswith("List")
+
+
+def _from_lists(data: Any) -> Positions:
+    if _is_arrow_list(data):
+        return _from_arrow_lists(data)
+    if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
+        raise BayesError(f"{_describe(data)} is no sequences: give a list of lists, an array or a frame")
+    return _concatenate(list(data), "sequences")
+
+
+def _concatenate(sequences: list[Any], what: str) -> Positions:
+    """Concatenate lists, arrays or frames, one per sequence."""
+    for i, one in enumerate(sequences):
+        if isinstance(one, (str, bytes, Mapping)) or not hasattr(one, "__len__"):
+            raise _not_a_sequence_error(i, one, what)
+    starts = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
+    arrays = [one for one in sequences if (isinstance(one, np.ndarray) and one.dtype != object) or _is_table(one)]
+    if not arrays:
+        lists = (one.tolist() if hasattr(one, "tolist") else one for one in sequences)
+        return Positions(*_columns(list(chain.from_iterable(lists)), starts))
+    filled = [one for one in sequences if len(one)] or arrays[:1]
+    parts = [columns_of(_two_dimensional(one)) for one in filled]
+    names, *_, named = parts[0]
+    for part in parts:
+        if part[0] != names:
+            raise SchemaMismatch(f"the sequences differ in their columns: {', '.join(names)} and {', '.join(part[0])}")
+    return Positions({name: together([part[1][name] for part in parts]) for name in names}, starts, named)
+
+
+def _two_dimensional(sequence: Any) -> Any:
+    """Return a sequence with shape (n_steps, n_columns)."""
+    array = np.asarray(sequence) if isinstance(sequence, (list, tuple)) else sequence
+    return array.reshape(-1, 1) if getattr(array, "ndim", 2) == 1 else array
+
+
+def _flat_column(labels: Any, what: str) -> tuple[Column, Ints]:
+    """Flatten labels that come in lists."""
+    if _is_arrow_list(labels):
+        made = _from_arrow_lists(labels)
+        return next(iter(made.columns.values())), made.starts
+    made = _concatenate(list(labels), what)
+    return next(iter(made.columns.values()), np.zeros(0)), made.starts
+
+
+def _columns(flat: list[Any], starts: Ints) -> tuple[dict[str, Column], Ints, bool]:
+    """Convert cells to columns: several for records and rows, one for single values."""
+    if not flat:
+        return {}, starts, False
+    several = [isinstance(cell, (Mapping, list, tuple)) for cell in flat]
+    if all(several):
+        _, columns, _, named = columns_of(flat)
+        return columns, starts, named
+    if any(several):
+        cell = flat[several.index(True)]
+        raise BayesError(f"some steps are single values and some are not, such as {_describe(cell)}")
+    if isinstance(flat[0], np.ndarray):
+        return _columns([cell.tolist() for cell in flat], starts)
+    return {"x0": from_list(flat)}, starts, False
+
+
+def _from_arrow_lists(data: Any) -> Positions:
+    """Read Arrow lists of values or records."""
+    import pyarrow as pa
+
+    column = as_one_array(data.to_arrow() if hasattr(data, "to_arrow") else data)
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise BayesError(f"sequence {row + 1} is missing: give an empty list where it has no steps")
+    lengths = np.asarray(column.value_lengths(), dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    cells = column.flatten()
+    if pa.types.is_struct(cells.type):
+        named = {field.name: part for field, part in zip(cells.type, cells.flatten(), strict=True)}
+        return Positions(named, starts, True)
+    if arrow_kind(cells.type) == "object":
+        return Positions(*_columns(cells.to_pylist(), starts))
+    return Positions({"x0": cells} if len(cells) or not pa.types.is_null(cells.type) else {}, starts, False)
+
+
+def _not_a_sequence_error(i: int, one: Any, what: str) -> BayesError:
+    if what == "labels":
+        return BayesError(
+            f"labels come in lists as the sequences do, and those of sequence {i + 1} are {_describe(one)}"
+        )
+    if isinstance(one, str):
+        hint = f"a list of symbols is meant, for letters list({one[:20]!r}); {ALONE}"
+    else:
+        hint = f"a list of steps is meant; {ALONE}"
+    return BayesError(f"sequence {i + 1} is {_describe(one)}: {hint}")
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "missing"
+    text = repr(value)
+    return f"{with_article(type(value).__name__)} ({text[:40]}{'…' if len(text) > 40 else ''})"

@@ -2,12 +2,12 @@
 
     P(first = j) = (n_j + a) / (N + a·K)          P(j | i) = (n_ij + a) / (N_i + a·K)
 
-the most probable values under Dirichlet priors. A move may be fixed to a number (0 forbids it) or tied to others of the
-same name, which have one probability; the free ones of a row share what the others leave. A state that was never left,
-where nothing is added to the counts, goes anywhere.
+are posterior modes under Dirichlet priors. A transition may be fixed to a number (0 forbids it) or tied to others of
+the same name, which share one probability; the free ones of a row share the rest. A state without transitions and
+without smoothing has a uniform row.
 
-Minimum stays: a state that is to last m steps is a chain of m copies that emit the same; only from the last of them it
-may stay longer or leave. So a stay is at least m, and then geometric.
+Minimum stays: a state that lasts at least m steps is a chain of m copies with the same emission. Only the last copy may
+stay or leave, so the length of a stay is at least m and then geometric.
 
 Formula: P(first state), P(next state ∣ state), fixed, forbidden or tied
 """

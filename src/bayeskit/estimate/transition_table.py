@@ -2,8 +2,8 @@
 
     P(x | u_1..u_k) = (n(u_1..u_k, x) + a_x) / (n(u_1..u_k) + Σ a)
 
-or, backing off, an m-estimate towards the shorter context u_2..u_k, down to none and then to uniform. Of a context
-that was never left, where nothing is added to the counts, nothing is known: every symbol is as likely.
+With back-off it is an m-estimate towards the shorter context u_2..u_k, down to the empty context and then to uniform. A
+context without transitions and without smoothing has a uniform distribution.
 
 Formula: P(symbol ∣ the k before it), of counts of runs
 """

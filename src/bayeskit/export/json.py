@@ -1,6 +1,6 @@
-"""Export to JSON: a stable format documented in docs/export.md.
+"""Export to JSON, in a stable format that docs/export.md documents.
 
-Numbers are written so that reading them gives the same bits. JSON has no −∞; null stands for it, a probability of zero.
+Numbers are written so that reading them restores the same bits. JSON has no −∞; null stands for it.
 """
 
 from __future__ import annotations

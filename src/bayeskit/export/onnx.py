@@ -1,8 +1,8 @@
 """Export to ONNX, in double precision.
 
-Every column is an input of shape (rows, 1): texts as strings, where "" is missing unless it is a value; numbers, codes
-and truths as doubles, where NaN is missing (whole numbers beyond 2^53 as int64). Outputs are ``label`` (rows,) and
-``probabilities`` (rows, classes); a row that the model refuses has NaN.
+Every column is an input of shape (n_rows, 1): texts as strings, where "" is missing unless it is a value; numbers and
+booleans as doubles, where NaN is missing (integers beyond 2^53 as int64). Outputs are ``label``, shape (n_rows,), and
+``probabilities``, shape (n_rows, n_classes); a row that the model rejects has NaN.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     z_c = base_c + Σ_terms term_c(row)        P(c | row) = exp(z_c / T) / Σ_k exp(z_k / T)
 
-A term reads one column, or a column in the context of others, or the words of a document. Everything that carries a
-model elsewhere (SQL, ONNX, JSON) is written from this form, so a model that can say its form can go to all of them.
+A term reads one column, a column given others, or the words of a document. SQL, ONNX and JSON are all written from this
+form, so a model with a scoring form can be exported to all of them.
 """
 
 from __future__ import annotations

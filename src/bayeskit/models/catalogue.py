@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayeskit.errors import BayesError
-from bayeskit.models.encoded import Encoded
+from bayeskit.models.wrappers.encoded import Encoded
 from bayeskit.nearest import did_you_mean
 
 

@@ -5,8 +5,8 @@
     probability ( rain ) { table 0.2, 0.8; }
     probability ( wet | rain ) { (yes) 0.9, 0.1; (no) 0.1, 0.9; }
 
-Where there are parents, ``table`` lists the numbers in the counting order of the variables declared, the child first
-and slowest; ``default`` gives the rows that have no entry of their own. Properties are passed over.
+With parents, ``table`` lists the numbers in the order of the declared variables, the child first and varying slowest;
+``default`` gives the rows that have no entry of their own. Properties are ignored.
 """
 
 from __future__ import annotations

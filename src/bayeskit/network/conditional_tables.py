@@ -1,8 +1,8 @@
 """Read conditional probability tables as users write them into arrays of shape (n_contexts, n_states).
 
 A table is a distribution {state: probability} for a node without parents, and {context: distribution} for one with
-parents, where the context is the parent's state, or a tuple of states in the order of the edges. One number p stands
-for a boolean's {True: p, False: 1 − p}.
+parents. The context is the parent's state, or a tuple of states in the order of the edges. One number p stands for
+{True: p, False: 1 − p}.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Evidence: convert findings to likelihoods of the states of observed nodes.
 
-A finding is a state (certain), or a mapping {state: likelihood} (*soft*: how well each state explains what was seen;
-only proportions matter). Findings on the same node multiply. Rows of evidence are a frame; a missing cell says nothing.
+A finding is a state, or a mapping {state: likelihood} for *soft* evidence, of which only proportions matter. Findings
+on the same node multiply. Rows of evidence are a frame; missing cells are ignored.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import by_name, open_source
+from bayeskit.data.source import by_name
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number

@@ -1,7 +1,7 @@
-"""Directed acyclic graphs: topological order, ancestors, d-separation, Markov blankets.
+"""Directed acyclic graphs over nodes 0..n-1: topological order, ancestors, d-separation, Markov blankets.
 
-A set of nodes is an integer whose bit v says whether v is in it; unions and intersections are then single
-operations, which keeps everything below a millisecond for hundreds of nodes.
+A set of nodes is an integer with one bit per node, so unions and intersections are single operations; everything takes
+less than a millisecond for hundreds of nodes.
 
 Formula: d-separation, Markov blanket
 """

@@ -1,9 +1,8 @@
 """Junction tree: a network compiled once for posteriors of many rows of evidence.
 
-The moral graph is made chordal by min-fill; its cliques hang in a tree in which all cliques that hold a variable are
-connected. Messages go up to the root and down again, and then every clique's table is proportional to
-P(its variables, evidence). The kernel `propagate` does that for all rows; rows whose numbers could underflow
-are done again in logarithms.
+The moral graph is made chordal by min-fill, and its cliques form a tree in which the cliques of each variable are
+connected. Messages go up to the root and down again; then every clique's table is proportional to P(its variables,
+evidence). The kernel `propagate` does that for all rows; rows that could underflow are repeated in log space.
 
 Lauritzen and Spiegelhalter, "Local computations with probabilities on graphical structures", 1988.
 

@@ -1,7 +1,7 @@
-"""Networks and joint distributions in model files; every value read is validated.
+"""Networks and joint distributions in model files: given tables as arrays, learned ones as counts.
 
-Nothing of a file is taken on trust: names, states, cut points and every probability are looked at before a
-distribution is made of them. ``memory_limit`` is left out: it belongs to the machine.
+Names, states, cut points and probabilities of a file are validated. ``memory_limit`` is not stored, since it belongs to
+the machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Cuts = dict[str, tuple[float, ...]]
 
 def save(distribution: BayesianNetwork | JointDistribution, path: str | Path) -> None:
     """Write a distribution atomically."""
-    write_model(path, to_bytes(distribution.to_saved()))
+    write_model(path, to_bytes(distribution._to_saved()))
 
 
 # -- networks ----------------------------------------------------------------------------------------

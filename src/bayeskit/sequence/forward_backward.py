@@ -1,8 +1,8 @@
 """Forward–backward and Viterbi over hidden states, chunk by chunk so that long sequences fit in memory.
 
-A column of symbols alone is read by the kernels as it is. Anything else is scored a piece at a time: some thousand rows
-of a long sequence, or many short ones together. A long sequence is walked twice, once to know where each piece begins
-(or how it goes on), and once for what is asked.
+A single categorical or Gaussian emission is read directly by the kernels. Anything else is scored a chunk at a time:
+some thousand rows of a long sequence, or many short sequences together. A long sequence is processed twice: once to
+find the probabilities at the chunk boundaries, and once for the result.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
@@ -27,6 +25,8 @@ from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -72,9 +72,9 @@ class HMMInference(Stored):
         random_state: Any
         memory_limit: Any
 
-        def check_settings(self) -> None: ...
-        def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
-        def observed(self, sequences: Sequences) -> Observations: ...
+        def _check_settings(self) -> None: ...
+        def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
+        def _observe(self, sequences: Sequences) -> Observations: ...
 
     # -- what it is ------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class HMMInference(Stored):
         ndarray of shape (n_sequences,)
             0 for an empty sequence, −∞ for an impossible one.
         """
-        return self.trellis_.log_likelihoods(self.observed(self._sequences(X, lengths)))
+        return self.trellis_.log_likelihoods(self._observe(self._sequences(X, lengths)))
 
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
         """Return ln P of all sequences or, given their states, the accuracy of :meth:`predict`.
@@ -185,7 +185,7 @@ class HMMInference(Stored):
         self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
-        sequences = self.read(X, y, lengths)
+        sequences = self._read(X, y, lengths)
         assert sequences.labels is not None
         labels = sequences.listed(
             sequences.labels.to_pylist() if hasattr(sequences.labels, "to_pylist") else sequences.labels
@@ -200,9 +200,9 @@ class HMMInference(Stored):
             raise BayesError("no position has a state to compare with")
         return float(np.mean(known))
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(row | rows before it) of each step; their sum is ``log_likelihood``."""
-        terms, observed = np.zeros(sequences.n_rows), self.observed(sequences)
+        terms, observed = np.zeros(sequences.n_rows), self._observe(sequences)
         log_moves = self.structure_.stays.log_moves(self.transitions_)
         moves, first = logspace.exp(log_moves), self.structure_.stays.log_start(self.start_)
         carried: Floats | None = None
@@ -236,7 +236,7 @@ class HMMInference(Stored):
             The state of every step.
         """
         sequences = self._sequences(X, lengths)
-        path, scores = self.trellis_.viterbi(self.observed(sequences))
+        path, scores = self.trellis_.viterbi(self._observe(sequences))
         return self._named(sequences, path, np.isneginf(scores))
 
     def decode(self, X: Any, lengths: Any = None) -> list[StatePath]:
@@ -252,7 +252,7 @@ class HMMInference(Stored):
         list of StatePath
         """
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         path, scores = self.trellis_.viterbi(observed)
         evidence = self.trellis_.log_likelihoods(observed)
         states = self._named(sequences, path, np.isneginf(scores))
@@ -274,7 +274,7 @@ class HMMInference(Stored):
         """
         whole_number("k", k, 1)
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         longest = int(sequences.lengths.max(initial=0))
         need = 4.0 * longest * len(self.structure_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
         check_memory(Need(f"the {k} best paths of {longest:,} steps", need, ("Ask for fewer.",)), self.memory_limit)
@@ -303,14 +303,14 @@ class HMMInference(Stored):
         list of ndarray of shape (n_steps,)
         """
         sequences = self._sequences(X, lengths)
-        path, scores = self.trellis_.viterbi(self.observed(sequences))
+        path, scores = self.trellis_.viterbi(self._observe(sequences))
         for i in np.flatnonzero(np.isneginf(scores))[:1].tolist():
             raise BayesError(f"{sequences.name(i)} is impossible: it has no path of states")
         return [path[a:b] for a, b in pairwise(sequences.starts.tolist())]
 
-    def path_scores(self, X: Any, lengths: Any = None) -> Floats:
+    def _path_scores(self, X: Any, lengths: Any = None) -> Floats:
         """Return ln P(best path, sequence) of each sequence."""
-        return self.trellis_.viterbi(self.observed(self._sequences(X, lengths)))[1]
+        return self.trellis_.viterbi(self._observe(self._sequences(X, lengths)))[1]
 
     def predict_proba(self, X: Any, lengths: Any = None) -> list[Floats]:
         """Return the posterior P(state | sequence) of every step (forward–backward).
@@ -360,7 +360,7 @@ class HMMInference(Stored):
         Posteriors
         """
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         for chunk, posteriors in self.trellis_.posteriors(observed):
             for i, (a, b) in enumerate(pairwise(chunk.starts.tolist())):
                 first = chunk.a + a - int(sequences.starts[chunk.first + i])
@@ -380,7 +380,7 @@ class HMMInference(Stored):
         list of ndarray of shape (n_steps, n_states)
         """
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         filtered_shares = np.zeros((sequences.n_rows, len(self.start_)))
         for chunk, filtered, _, impossible in self.trellis_.forward(observed):
             for i in np.flatnonzero(impossible >= 0).tolist():
@@ -444,7 +444,7 @@ class HMMInference(Stored):
         part = sequences.take([sequence])
         if not 0 <= step < part.n_rows:
             raise BayesError(f"step={step}: the sequence has {part.n_rows} steps, counted from 0")
-        observed = self.observed(part)
+        observed = self._observe(part)
         self._refuse(part, 0, bool(np.isneginf(self.trellis_.log_likelihoods(observed)[0])), observed)
         names = self.states_.tolist()
         return explain_state(self.trellis_, observed, step, names, self._code(state, names), self._code(against, names))
@@ -473,7 +473,7 @@ class HMMInference(Stored):
         """
         whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         likelihoods, last = self.trellis_.final_forward(observed)
         for i in np.flatnonzero(np.isneginf(likelihoods)).tolist():
             self._refuse(sequences, i, True, observed)
@@ -533,7 +533,7 @@ class HMMInference(Stored):
             Cells for one column, records for several.
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = (
@@ -579,7 +579,7 @@ class HMMInference(Stored):
         """
         whole_number("n", n, 0)
         sequences = self._sequences(X, lengths)
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         try:
             draws = [self.trellis_.sample_paths(observed, rng) for _ in range(n)]
@@ -593,11 +593,11 @@ class HMMInference(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, None, lengths)
+        self._check_settings()
+        return self._read(X, None, lengths)
 
     def _forward_backward(self, sequences: Sequences) -> Floats:
-        observed = self.observed(sequences)
+        observed = self._observe(sequences)
         answers = np.zeros((sequences.n_rows, len(self.start_)))
         for chunk, part in self.trellis_.posteriors(observed):
             answers[chunk.a : chunk.b] = part
@@ -618,7 +618,7 @@ class HMMInference(Stored):
     def _named(self, sequences: Sequences, path: Any, impossible: Bools) -> list[list[Any]]:
         if impossible.any():
             i = int(np.argmax(impossible))
-            self._refuse(sequences, i, True, self.observed(sequences))
+            self._refuse(sequences, i, True, self._observe(sequences))
         named = sequences.listed(self.states_[np.asarray(path, dtype=np.int64)])
         return [
             [None] * len(states) if gone else states for states, gone in zip(named, impossible.tolist(), strict=True)
@@ -632,7 +632,7 @@ class HMMInference(Stored):
             return Sheet(type(self).__name__)
         columns = ", ".join(self.schema_.used)
         head = f"HiddenMarkovModel of {columns}: {len(self.start_)} states, {self.n_parameters():,} parameters"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         few = self.table("transitions").grid if len(self.start_) <= 12 else self.table("start").grid
         return Sheet(head, (*settings, "", few))
 

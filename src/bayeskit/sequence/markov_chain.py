@@ -15,8 +15,6 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
 from bayeskit.estimate.prior import log_prior_without
@@ -24,11 +22,14 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
@@ -89,12 +90,10 @@ class MarkovChain(Stored):
     n_threads: int | None = None
     memory_limit: Any = None
 
-    rows_are: ClassVar[str] = "steps"
-    absent: ClassVar[dict[str, str]] = {
-        "predict_proba": "it has no classes. predict_next has the probabilities of the next symbol",
-        "predict": "it has no classes. predict_next has the probabilities of the next symbol",
-        "leave_one_out": "it has no classes. A SequenceClassifier of chains has it",
-    }
+    _rows_are: ClassVar[str] = "steps"
+    predict_proba = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    predict = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    leave_one_out = unavailable("it has no classes. A SequenceClassifier of chains has it")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -114,8 +113,8 @@ class MarkovChain(Stored):
         MarkovChain
             The model itself.
         """
-        self.check_settings()
-        return self.fit_tally(self.count_transitions(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from a tally.
@@ -129,7 +128,7 @@ class MarkovChain(Stored):
         MarkovChain
             The model itself.
         """
-        self.check_settings()
+        self._check_settings()
         refuse_no_counts(tally)
         return self._become(tally, ())
 
@@ -137,8 +136,8 @@ class MarkovChain(Stored):
         """Learn more sequences, which may have new symbols. Parameters are those of :meth:`fit`."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
-        self.check_settings()
-        return self.fit_tally(self.tally_ + self.count_transitions(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self.tally_ + self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Remove sequences that were learned. Parameters are those of :meth:`fit`.
@@ -149,8 +148,8 @@ class MarkovChain(Stored):
             If the sequences cannot have been learned. The model stays unchanged.
         """
         self._check_is_fitted()
-        self.check_settings()
-        left = self.tally_ - self.count_transitions(self.read(X, lengths, sample_weight))
+        self._check_settings()
+        left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -195,7 +194,7 @@ class MarkovChain(Stored):
             0 for an empty sequence, −∞ for an impossible one.
         """
         sequences = self._sequences(X, lengths)
-        return sum_by_sequence(self.log_terms(sequences), sequences.starts)
+        return sum_by_sequence(self._log_terms(sequences), sequences.starts)
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Return ln P of all sequences together.
@@ -211,11 +210,11 @@ class MarkovChain(Stored):
         """
         return float(self.log_likelihood(X, lengths).sum())
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(symbol | symbols before it) of each step, 0 for skipped steps."""
         terms = np.zeros(sequences.n_rows)
-        runs, here = runs_of(self.codes(sequences), sequences.starts, self.order)
-        terms[here] = logspace.log(self.transition_table.probabilities(runs))
+        runs, here = runs_of(self._encode_steps(sequences), sequences.starts, self.order)
+        terms[here] = logspace.log(self._transition_table.probabilities(runs))
         return terms
 
     def predict_next(self, X: Any, lengths: Any = None, steps: int = 1) -> Floats:
@@ -237,7 +236,7 @@ class MarkovChain(Stored):
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
-        p: Floats = self.transition_table.next_probabilities(contexts)
+        p: Floats = self._transition_table.next_probabilities(contexts)
         weights: Floats = np.ones(len(sequences))
         for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
             n = len(self.symbols_)
@@ -249,7 +248,7 @@ class MarkovChain(Stored):
             keyed, inverse = np.unique(np.column_stack([of, contexts]), axis=0, return_inverse=True)
             weights = np.bincount(inverse.ravel(), weights, minlength=len(keyed)).astype(np.float64)
             of, contexts = keyed[:, 0], keyed[:, 1:]
-            p = self.transition_table.next_probabilities(contexts)
+            p = self._transition_table.next_probabilities(contexts)
         ahead = np.zeros((len(sequences), len(self.symbols_)))
         np.add.at(ahead, of, weights[:, None] * p)
         return ahead
@@ -269,7 +268,7 @@ class MarkovChain(Stored):
         list of list
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = 64.0 * n * length  # a cell in a list, and before it is there
@@ -279,7 +278,7 @@ class MarkovChain(Stored):
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
             seen, inverse = np.unique(contexts, axis=0, return_inverse=True)
-            drawn[:, step] = draw_slots(self.transition_table.next_probabilities(seen)[inverse.ravel()], rng)
+            drawn[:, step] = draw_slots(self._transition_table.next_probabilities(seen)[inverse.ravel()], rng)
             contexts = np.column_stack([contexts[:, 1:], drawn[:, step]])
         return [[self.symbols_[code] for code in row] for row in drawn.tolist()]
 
@@ -291,17 +290,17 @@ class MarkovChain(Stored):
         Table
         """
         self._check_is_fitted()
-        level = self.transition_table.levels[-1].counted
+        level = self._transition_table.levels[-1].counted
         contexts = np.unique(level.runs[:, :-1], axis=0)
         names = [self._context_name(row) for row in contexts.tolist()]
-        p = self.transition_table.next_probabilities(contexts)
+        p = self._transition_table.next_probabilities(contexts)
         return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
 
     @property
     def start_(self) -> Floats:
         """Start probabilities, shape (n_symbols,)."""
         self._check_is_fitted()
-        return np.asarray(self.transition_table.next_probabilities(np.full((1, self.order), -1))[0])
+        return np.asarray(self._transition_table.next_probabilities(np.full((1, self.order), -1))[0])
 
     @property
     def transitions_(self) -> Floats:
@@ -309,11 +308,11 @@ class MarkovChain(Stored):
         self._check_is_fitted()
         if self.order != 1:
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
-        return self.transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
+        return self._transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Check the settings."""
         whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
@@ -323,7 +322,7 @@ class MarkovChain(Stored):
     def _declared(self) -> tuple[Value, ...] | None:
         return None if self.symbols is None else as_classes(self.symbols, "symbol")
 
-    def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
+    def _read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """Read sequences of one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
         learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
@@ -336,7 +335,7 @@ class MarkovChain(Stored):
             )
         return sequences
 
-    def count_transitions(self, sequences: Sequences) -> Tally:
+    def _count_transitions(self, sequences: Sequences) -> Tally:
         """Count the transitions of sequences."""
         declared = self._declared()
         vocabulary = Vocabulary(declared or ())
@@ -352,7 +351,7 @@ class MarkovChain(Stored):
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
-    def codes(self, sequences: Sequences) -> Ints:
+    def _encode_steps(self, sequences: Sequences) -> Ints:
         """Encode each step by its position in ``symbols_``; negative if missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
@@ -384,7 +383,7 @@ class MarkovChain(Stored):
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
-        path, ends = self.codes(sequences), sequences.starts[1:]
+        path, ends = self._encode_steps(sequences), sequences.starts[1:]
         back = np.arange(self.order, 0, -1)
         at = ends[:, None] - back
         inside = at >= sequences.starts[:-1, None]
@@ -404,16 +403,11 @@ class MarkovChain(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, lengths)
+        self._check_settings()
+        return self._read(X, lengths)
 
     @property
-    def transition_table(self) -> TransitionTable:
-        """Estimated transition probabilities."""
-        return self._transition_table
-
-    @property
-    def chooses_smoothing(self) -> bool:
+    def _chooses_smoothing(self) -> bool:
         """True if the smoothing was chosen from the counts."""
         smoothing = as_smoothing(self.smoothing)
         return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
@@ -424,10 +418,10 @@ class MarkovChain(Stored):
         n = self.tally_.n_rows
         facts = f"order {self.order}, {n:,} steps, {len(self.symbols_)} symbols"
         head = f"MarkovChain of {self.tally_.schema.target.name}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(head, (*settings, "", self.table().grid))
 
-    def extend_symbols(self, symbols: Sequence[Value]) -> Self:
+    def _extend_symbols(self, symbols: Sequence[Value]) -> Self:
         """Extend the symbols by those that other chains have seen."""
         return self._become(self.tally_, symbols)
 
@@ -442,7 +436,7 @@ class MarkovChain(Stored):
         self.tally_, self.symbols_ = tally, symbols
         return self
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore the model from a file."""
         return self.fit_tally(tally)
 
@@ -505,10 +499,10 @@ class LeaveOneOutChains:
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """Return ln P of a class's sequences, each with its own counts removed."""
         sequences = self.sequences.take(of_class)
-        runs, here = runs_of(chain.codes(sequences), sequences.starts, chain.order)
+        runs, here = runs_of(chain._encode_steps(sequences), sequences.starts, chain.order)
         of = np.searchsorted(sequences.starts, here, side="right") - 1
         counts = []
-        for level in chain.transition_table.levels:
+        for level in chain._transition_table.levels:
             n, total = level.counts(runs)
             own_n, own_total = _own_counts(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
@@ -519,7 +513,7 @@ class LeaveOneOutChains:
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
         terms = np.zeros(sequences.n_rows)
-        terms[here] = logspace.log(chain.transition_table.estimate(counts, runs[:, -1]))
+        terms[here] = logspace.log(chain._transition_table.estimate(counts, runs[:, -1]))
         return sum_by_sequence(terms, sequences.starts)
 
 

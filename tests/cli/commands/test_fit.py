@@ -12,8 +12,8 @@ from pyarrow import csv as pacsv
 from pyarrow import parquet
 
 import bayeskit as bk
-from bayeskit.capabilities import reader_of
 from bayeskit.datasets import load_penguins, load_worked_example
+from bayeskit.inner_model import reader_of
 
 BIRDS = load_penguins()
 
@@ -132,7 +132,7 @@ def test_the_way_to_a_stronger_model_is_the_same_command_and_runs(bayes, here):
     ]  # fmt: skip
     said = bayes(*words, "--smoothing", "2", "--no-scores").out.splitlines()
     command = shlex.split(said[said.index("stronger:") + 1])
-    assert sorted(command) == sorted(["bayes", *words, "-m", "auto"])
+    assert sorted(command) == sorted(["bayes", *words, "-m", "best"])
     bayes(*command[1:], "--no-scores")
     chosen = reader_of(bk.load("my birds.bayes"))
     assert (chosen.roles, chosen.unseen) == ({"year": "ignore", "the sex": "ignore"}, "error")

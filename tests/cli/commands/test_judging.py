@@ -74,11 +74,8 @@ def test_a_calibrated_model_is_fitted_kept_and_used(bayes, copied, method):
 
 def test_wrong_options_of_a_fit_are_refused(bayes, copied):
     assert "none of isotonic" in bayes("fit", copied, "-t", "play", "--calibrate", "isotone", code=2).err
-    assert "goes with --model auto" in " ".join(
-        bayes("fit", copied, "-t", "play", "--seconds", "3", code=2).err.split()
-    )
-    for words in (["--smoothing", "2"], ["--numeric", "student"], ["--calibrate", "beta"], ["--prior", "uniform"]):
-        assert "no such setting" in bayes("fit", copied, "-t", "play", "-m", "auto", *words, code=2).err
+    for words in (["--smoothing", "2"], ["--numeric", "student"], ["--prior", "uniform"]):
+        assert "no such setting" in bayes("fit", copied, "-t", "play", "-m", "best", *words, code=2).err
 
 
 def test_exponents_are_fitted_by_name(bayes, copied):
@@ -88,23 +85,10 @@ def test_exponents_are_fitted_by_name(bayes, copied):
     assert model.nb_.smoothing == 2.0
 
 
-def test_auto_prints_what_was_beaten_and_keeps_the_winner(bayes, copied):
-    told = bayes("fit", copied, "-t", "play", "-m", "auto", "-o", "a.bayes")
-    assert "60 rows held out" in told.out
-    assert "chosen" in told.out
-    record = bayes("fit", copied, "-t", "play", "-m", "auto", "--seconds", "0.05", "-o", "a.bayes", "--json").json
-    names = {one["name"]: one for one in record["choice"]["candidates"]}
-    assert names["best"]["log_loss"] is None
-    assert names["best"]["why"].startswith("not tried")
-    expected = bk.choose(copied, "play", seconds=0.05)
-    assert record["choice"]["winner"] == expected.winner
-    np.testing.assert_array_equal(bk.load("a.bayes").predict_proba(copied), expected.model.predict_proba(copied))
-
-
 def test_a_plain_fit_names_the_command(bayes, copied):
     told = bayes("fit", copied, "-t", "play", "-o", "m.bayes")
     words = command_after(told, "stronger:")
-    assert words[words.index("-m") + 1] == "auto"
+    assert words[words.index("-m") + 1] == "best"
     bayes(*words)
     assert bk.load("m.bayes").classes_.tolist() == ["no", "yes"]
 

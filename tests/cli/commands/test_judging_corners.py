@@ -73,9 +73,6 @@ def test_awkward_tables_are_drawn_or_refused_with_the_reason(bayes, awkward):
         assert "one class only" in bayes("explain", "m.bayes", "t.csv", "--plot", "why.svg", code=1).err
         with pytest.raises(BayesError, match="a ROC needs both"):
             model.leave_one_out(X, y).roc("a").chart()
-        with pytest.raises(BayesError, match="two classes"):
-            bk.choose(X, y)
-        assert "two classes" in bayes("fit", "t.csv", "-t", "y", "-m", "auto", "-o", "o.bayes", code=1).err
     if kind == "constant scores":
         with pytest.raises(BayesError, match="nothing to draw"):
             model.nomogram().chart()
@@ -159,12 +156,3 @@ def test_a_weight_is_so_many_rows_in_every_judgement(here):
     for method in ("isotonic", "sigmoid", "beta", "temperature"):
         one = bk.Calibrated(method=method).fit(X, y, weights).predict_proba(X)
         np.testing.assert_allclose(one, bk.Calibrated(method=method).fit(twice, y[often]).predict_proba(X), atol=1e-6)
-
-
-def test_a_model_that_the_data_chose_knows_its_target(bayes, here):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 60)
-    pd.DataFrame({"x": rng.normal(size=60) + y, "kind": np.array(["no", "yes"])[y]}).to_csv("t.csv", index=False)
-    bayes("fit", "t.csv", "-t", "kind", "--model", "auto", "--seconds", "0.05", "-o", "m.bayes")
-    assert "of kind" in bayes("inspect", "m.bayes").out
-    assert bayes("evaluate", "m.bayes", "t.csv", "--folds", "3").code == 0

@@ -56,7 +56,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
     from bayeskit.cli.saved_models import believed
-    from bayeskit.models.questions import answer_from_data, answer_from_network, of_model, of_table, reply_of
+    from bayeskit.network.ask import answer_from_data, answer_from_network, of_model, of_table, reply_of
     from bayeskit.network.query import parse
 
     page = Page(json)
@@ -90,7 +90,7 @@ def command(
 
 def lines(record: Record) -> list[str]:
     """An answer in words, and how else the rows could be weighed."""
-    from bayeskit.models.questions import lines as in_words
+    from bayeskit.network.ask import lines as in_words
 
     return in_words(record) + [
         f"rows were counted; to weigh them by {name!r}, pass --{name} {name}" for name in record.get("weights", ())
@@ -99,7 +99,7 @@ def lines(record: Record) -> list[str]:
 
 def _show_values(page: Page, record: Record) -> None:
     """The values of a distribution as a table."""
-    from bayeskit.data.sheet import Figure
+    from bayeskit.tables.sheet import Figure
 
     values = record["distribution"]
     listed = values[:SHOWN] if len(values) > SHOWN + 3 else values

@@ -1,7 +1,7 @@
 """Categorical emission: P(symbol | state) = (n + a) / (N + a·m), the posterior mode under a Dirichlet prior.
 
-A state that was never reached says the same of all symbols. A missing cell says nothing; nor does a symbol that was
-never seen, unless it is to be smoothed: then m is one more, and its count is 0.
+A state without rows has a uniform distribution. Missing cells and symbols never seen are ignored, unless unseen symbols
+are smoothed: then m counts one more symbol, with a count of 0.
 
 Formula: P(symbol ∣ state), from shares of rows
 """

@@ -3,9 +3,9 @@
     Poisson       rate = (Σx + r) / (n + 1), r the rate of all rows: a Gamma prior worth one row
     multinomial   p_j = (Σx_j + a) / (Σ_j Σx_j + a·columns): a Dirichlet prior
 
-A missing cell says nothing; of a multinomial row, the cells that are there share their total among themselves. Where
-n counts fall on cells of probability P, as many as n·p_j / P are expected to have fallen beside them on a missing cell
-j: with these EM rises. Of labelled rows a column counts as if its missing cells had its mean.
+Missing cells are ignored. In a multinomial row, the present cells share their total among themselves; if n counts fall
+on cells of probability P, then n·p_j / P counts are expected on a missing cell j, which makes EM monotone. In labeled
+rows a missing cell counts as the mean of its column.
 
 Formula: rates of a state; shares of counts in a state
 """

@@ -1,7 +1,7 @@
 """Base of emissions: the columns of one kind and their distribution in each hidden state.
 
-It is a point estimate, the most probable one under its prior: so Baum–Welch with it never goes down. What it is made of
-are sums over rows, each row shared among the states; they are added, kept and estimated from again.
+An emission is a posterior mode, so Baum–Welch never decreases the posterior. It is estimated from sufficient
+statistics: sums over rows weighted by state probabilities, which can be added and stored.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Gaussian emission with independent columns: diagonal or spherical covariance.
 
-With n the rows of a state, m0 and v0 the mean and variance of the column over all rows, and a prior worth κ rows for
-the mean and w rows of variance f·v0 for the variance, the most probable values are
+With n rows in a state, m0 and v0 the mean and variance of the column over all rows, and a prior worth κ rows for the
+mean and w rows of variance f·v0 for the variance, the posterior mode is
 
     μ = (Σx + κ m0) / (n + κ)
     σ² = (Σ(x − μ)² + κ (μ − m0)² + w f v0) / (n + w + [κ > 0])
 
-which is a normal–inverse-gamma prior. No variance is then zero. A state that was never reached has m0 and v0. A column
-that is constant says nothing of any state.
+This is a normal–inverse-gamma prior, so no variance is zero. A state without rows has m0 and v0. A constant column is
+ignored.
 
 Formula: mean and variance of a state, under a normal–inverse-gamma prior
 """

@@ -3,8 +3,8 @@
     μ = (Σx + κ m0) / (n + κ)
     Σ = (S + κ (μ − m0)(μ − m0)ᵀ + w f diag(v0)) / (n + w + [κ > 0])
 
-with the prior of `normals.py`; tied covariances add S and n of all states up. A missing cell is marginalised: the
-density is that of the cells that are there, and the sums take what is expected of the others given these.
+with the prior of `gaussian.py`; tied covariances sum S and n over all states. Missing cells are marginalized: the
+density is that of the present cells, and the statistics use the conditional expectation of the missing ones.
 
 Formula: covariance of a state, under a normal–inverse-Wishart prior
 """

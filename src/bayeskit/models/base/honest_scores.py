@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import LeavesOut, can
 from bayeskit.errors import BayesWarning
-from bayeskit.evaluate.cross_validation import fitted_on, labelled_table, posterior_over, stratified_folds
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.cross_validation import fit_on, labelled_table, posterior_over, stratified_folds
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.typing import Floats
@@ -36,18 +35,18 @@ def honest_scores(
     model: Any, X: Any, y: Any, sample_weight: Any, folds: int | None, max_rows: int, random_state: Any
 ) -> HonestScores:
     """Of at most about ``max_rows`` of the rows that a fitted model has learnt; ``folds`` asks for them where given."""
-    if folds is None and can(model, LeavesOut):
+    if folds is None and hasattr(model, "leave_one_out"):
         return _left_out(model, X, y, sample_weight, max_rows, random_state)
     return _folded(model, X, y, sample_weight, folds or 5, random_state)
 
 
 def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, random_state: Any) -> HonestScores:
-    left_out, counts = model.left_out(), model.tally_.class_counts.astype(np.float64)
+    left_out, counts = model._left_out(), model.tally_.class_counts.astype(np.float64)
     share = max_rows / max(float(counts.sum()), 1.0)
     rng = np.random.default_rng(seed_of(random_state)) if share < 1 else None
     scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
     is_weighed = False
-    for block in model.blocks_learnt(X, y, sample_weight):
+    for block in model._blocks_learnt(X, y, sample_weight):
         asked = np.ones(block.n_rows, dtype=bool) if rng is None else rng.random(block.n_rows) < share
         if block.weights is not None:
             asked &= block.weights > 0
@@ -56,9 +55,9 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
             continue
         part_labels = np.asarray(part.labels, dtype=np.intp)
         unit = None if part.weights is None else np.minimum(part.weights, 1.0)
-        of_part = model.tempered(left_out.scores(part))
+        of_part = model._tempered(left_out.scores(part))
         of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
-        alone = takes_class_along(counts, part_labels, unit)
+        alone = is_last_of_class(counts, part_labels, unit)
         stays: Any = slice(None) if alone is None else ~alone
         is_weighed |= part.weights is not None
         scores.append(of_part[stays])
@@ -69,7 +68,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
-    given = labelled_table(X, y, sample_weight, getattr(model, "drops_unlabelled", False))
+    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
     classes = tuple(np.asarray(model.classes_).tolist())
     places = np.array([classes.index(label) for label in given.classes], dtype=np.intp)
     folds = min(folds, given.n_rows)
@@ -81,7 +80,7 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
     for i, (train, test) in enumerate(splits, 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)
-            fitted = fitted_on(clone(model), given, train, f"without fold {i} of {folds}")
+            fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
             scores[test] = posterior_over(fitted, given.table.take(test), classes)[0]
         stays[test] &= np.isin(given.codes[test], given.codes[train])
     weights = None if given.weights is None else given.weights[stays]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can, reader_of
 from bayeskit.cli.commands.fit.column_options import cuts_of, domains_of
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
 from bayeskit.errors import BayesError
+from bayeskit.inner_model import reader_of
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -28,8 +27,6 @@ MODELS = {  # what --model may say, and the class that is fitted
     "best": "BayesClassifier",
     "exponents": "DiscriminativeWeights",
 }
-AUTO = "auto"  # the one of them that predicts best
-
 
 CALIBRATED = "These scores are those before calibration: bayes evaluate --folds 10 has those after it."
 
@@ -44,8 +41,8 @@ class TableOptions:
             "--model",
             "-m",
             metavar="MODEL",
-            help=f"What is learnt: {', '.join(MODELS)}, or auto, the best of several on held-out rows.",
-            autocompletion=among(*MODELS, AUTO),
+            help=f"The model: {', '.join(MODELS)}.",
+            autocompletion=among(*MODELS),
         ),
     ] = None
     calibrate: Annotated[
@@ -56,10 +53,6 @@ class TableOptions:
             help="Correct probabilities by what rows left out turned out to be.",
             autocompletion=among("isotonic", "sigmoid", "beta", "temperature"),
         ),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", metavar="S", min=0, help="auto: try no model whose price is above, 60 if not said."),
     ] = None
     numeric: Annotated[
         str | None,
@@ -139,13 +132,12 @@ def fit_table(
 ) -> None:
     """Learn a classifier of rows, score it and keep it."""
     from bayeskit.cli import summary
-    from bayeskit.cli.commands.fit.chosen import choice_record, show_choice
     from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
-    from bayeskit.engines.databases import counted_there
     from bayeskit.engines.processes import Processes
+    from bayeskit.engines.sql import count_in_database
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -154,7 +146,7 @@ def fit_table(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
-    source = counted_there(source) if options.push else source
+    source = count_in_database(source) if options.push else source
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
@@ -171,29 +163,21 @@ def fit_table(
     settings["domains"] = domains_of(options.domain, source.kinds)
     if kind == "naive":
         settings["numeric"] = _cut_numbers(settings["numeric"], settings["cuts"])
-    choice = None
-    if engine is not None and (kind == AUTO or options.calibrate is not None):
-        what = "--model auto" if kind == AUTO else "--calibrate"
-        raise typer.BadParameter(f"does not go with {what}, which reads the rows again", param_hint="--processes")
-    if kind == AUTO:
-        choice, advice = _chosen(source, target, settings, options)
-        model = choice.model
-    elif options.seconds is not None:
-        raise typer.BadParameter("goes with --model auto", param_hint="--seconds")
+    if engine is not None and options.calibrate is not None:
+        raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
+    model = _model(kind, settings)
+    if shared.plot is not None and not (hasattr(model, "telling") or hasattr(model, "describe_structure")):
+        raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
+    model = _calibrated(model, options.calibrate)
+    if kind == "best" and options.calibrate is None:
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine)
     else:
-        model = _model(kind, settings)
-        if shared.plot is not None and not (can(model, SpeaksByColumn) or can(model, HasStructure)):
-            raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
-        model = _calibrated(model, options.calibrate)
-        if kind == "best" and options.calibrate is None:
-            advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine)
-        else:
-            with watched(source, "counting") as rows:
-                advice = _fit(model, rows, target, engine)
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows, target, engine)
     before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
     tally = reader_of(model).tally_
     evaluation = None
-    if shared.scores and tally.n_rows > 1 and can(before, LeavesOut) and not options.push:
+    if shared.scores and tally.n_rows > 1 and hasattr(before, "leave_one_out") and not options.push:
         with watched(source, "leaving each row out") as rows:
             evaluation = before.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -219,23 +203,20 @@ def fit_table(
     if hasattr(model, "left_out_"):
         page.line()
         summary.show_left_out(page, model)
-    if choice is not None:
-        page.line()
-        show_choice(page, choice)
     page.line()
-    if can(model, SpeaksByColumn):
+    if hasattr(model, "telling"):
         summary.show_telling(page, model)
         page.line()
     can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
-        stronger = TableOptions(AUTO, role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
+        stronger = TableOptions("best", role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
         page.line(f"advice: {sentence}")
     page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
-    plot(page, shared.plot, lambda: _picture(before) if choice is None else choice.chart())
+    plot(page, shared.plot, lambda: _picture(before))
     page.json(
         {
             "data": source.name,
@@ -247,7 +228,6 @@ def fit_table(
             if evaluation is None
             else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
-            **({"choice": choice_record(choice)} if choice is not None else {}),
             "telling": summary.telling_records(model),
             "advice": advice,
             "model": output,
@@ -273,7 +253,7 @@ def _cut_numbers(numeric: Any, cuts: Any) -> Any:
 
 def _picture(model: Any) -> Any:
     """What tells most of the class, or what joins the columns."""
-    return (model.telling() if can(model, SpeaksByColumn) else model.describe_structure()).chart()
+    return (model.telling() if hasattr(model, "telling") else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:
@@ -281,7 +261,7 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     import bayeskit
 
     if kind not in MODELS:
-        raise typer.BadParameter(f"{kind!r} is none of {', '.join((*MODELS, AUTO))}", param_hint="--model")
+        raise typer.BadParameter(f"{kind!r} is none of {', '.join(MODELS)}", param_hint="--model")
     if kind == "exponents":
         return bayeskit.DiscriminativeWeights(_model("naive", given))
     model = getattr(bayeskit, MODELS[kind])()
@@ -293,7 +273,7 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
             raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=_option(name))
         del settings[name]
     model.set_params(**settings)
-    model.check_settings()
+    model._check_settings()
     return model
 
 
@@ -304,7 +284,7 @@ def _option(setting: str) -> str:
 
 def _calibrated(model: Any, method: str | None) -> Any:
     """The model, with a curve for its probabilities where one was asked for."""
-    from bayeskit.models.calibrated import METHODS, Calibrated
+    from bayeskit.models.wrappers.calibrated import METHODS, Calibrated
 
     if method is None:
         return model
@@ -313,25 +293,13 @@ def _calibrated(model: Any, method: str | None) -> Any:
     return Calibrated(model, method)
 
 
-def _chosen(source: Any, target: str, settings: dict[str, Any], options: TableOptions) -> tuple[Any, list[str]]:
-    """(the choice among the models, the advice that came with the last fit)"""
-    from bayeskit.models.choice import SECONDS, choose
-
-    for name, value in (*settings.items(), ("calibrate", options.calibrate)):
-        if value is not None and name not in ("roles", "domains", "unlabelled", "unseen", "memory_limit"):
-            raise typer.BadParameter("--model auto has no such setting", param_hint=_option(name))
-    given = {name: value for name, value in settings.items() if value is not None}
-    seconds = SECONDS if options.seconds is None else options.seconds
-    return _with_advice(lambda: choose(source, target, seconds=seconds, **given))
-
-
 def _best_takes(tally: Any) -> bool:
     """Whether ``--model best`` would learn these rows: it reads no texts, and holds all rows in memory."""
     from bayeskit.errors import BayesError
     from bayeskit.models.ensemble.classifier import BayesClassifier
 
     try:
-        BayesClassifier().check_size(tally)
+        BayesClassifier()._check_size(tally)
     except BayesError:
         return False
     return not tally.words
@@ -353,13 +321,6 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
 
 def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
     """Fit, and the advice that came with it."""
-    if not hasattr(model, "fit_source"):
-        return _with_advice(lambda: model.fit(source, target))[1]
-    return _with_advice(lambda: model.fit_source(source, engine=engine))[1]
-
-
-def _with_advice(work: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """(what came of it, the advice that was given)"""
     import warnings
 
     from bayeskit.cli.hints import with_options
@@ -367,8 +328,11 @@ def _with_advice(work: Callable[[], Any]) -> tuple[Any, list[str]]:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = work()
+        if hasattr(model, "fit_source"):
+            model.fit_source(source, engine=engine)
+        else:
+            model.fit(source, target)
     for warning in caught:
         if not issubclass(warning.category, AdviceWarning):
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return made, [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
+    return [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]

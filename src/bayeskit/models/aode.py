@@ -1,0 +1,378 @@
+"""AODE, averaged one-dependence estimators: every column in turn is the parent of all others, and the mean decides.
+
+    P(c, x) = mean over parents p of P(c) · P(x_p | c) · Π_j P(x_j | c, x_p)
+
+No structure is searched; a value takes part as a parent if it was seen ``min_count`` times. Where none was, naive
+Bayes answers (Webb, Boughton, Wang, 2005). In place of the mean, exponents of the parents can be fitted to rows that
+are left out.
+
+Formula: the mean over all parents: AODE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Source, engine_of
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.aode_tables import OneDependence, one_dependence
+from bayeskit.estimate.sampling import draw_slots
+from bayeskit.estimate.smoothing import as_smoothing, is_number
+from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.tuning import weighty_blocks
+from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table, table_by_class
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import GONE, POSITIVE
+from bayeskit.typing import Array, Bools, Floats
+
+if TYPE_CHECKING:
+    from bayeskit.network.network import BayesianNetwork
+
+ROWS = 20_000  # on which exponents are fitted, at most
+MOST = 1e9  # an exponent: far beyond any that is learnt
+CHUNK = 4096  # rows whose scores by every parent are held at a time
+
+
+@dataclass(frozen=True)
+class AODEParameters:
+    """What the mean of one-dependence models believes."""
+
+    log_prior: Floats
+    model: OneDependence
+    log_weights: Floats  # of each slot as a parent: −inf where it takes no part
+    exponents: Floats | None = None  # of each column as a parent, where they are multiplied
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values as the tables have them."""
+        return {name: Vocabulary(values) for name, values in self.model.values.items()}
+
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name, used in zip(self.model.values, self.model.used, strict=True) if not used]
+
+
+@dataclass(eq=False, repr=False)
+class AODE(CodedClassifier):
+    """Averaged one-dependence estimators for tables: numbers are cut, missing cells and unseen values left out.
+
+    Parameters
+    ----------
+    min_count: how often a value must have been seen to be a parent; 1 by default, 30 in the first publication.
+    weights: "equal", or "log-linear": exponents of the parents, fitted on leave-one-out scores of the rows (at most
+        20,000), with which their scores are multiplied instead of averaged; or a mapping from column to exponent.
+        Held when rows come and go.
+    smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
+        as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
+    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
+    memory_limit, unlabelled: as for ``TAN``.
+
+    >>> xor = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
+    >>> model = AODE(roles="categorical").fit(xor, [0, 1, 1, 0] * 5)
+    >>> model.predict({"a": [0, 1], "b": [1, 1]}).tolist()
+    [1, 0]
+    """
+
+    min_count: float = 1
+    weights: Any = "equal"
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
+    unlabelled: str = "error"
+
+    params_: AODEParameters = field(init=False)
+    exponents_: Floats = field(init=False)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not isinstance(self.weights, Mapping):
+            one_of("weights", self.weights, ("equal", "log-linear"))
+        elif not all(is_number(w) and 0 <= w <= MOST for w in self.weights.values()):
+            raise BayesError(f"weights={self.weights!r}: an exponent is a number from 0 to {MOST:g}")
+        if not is_number(self.min_count) or not self.min_count > 0:
+            raise BayesError(f"min_count={self.min_count!r}: it is a number above 0")
+
+    def plan(self, schema: Schema) -> Plan:
+        columns = tuple(schema.coded())
+        return Plan(families=columns, pairs=columns)
+
+    def estimate(self, tally: Tally) -> AODEParameters:
+        need_pairs(tally, "AODE")
+        model = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
+        return AODEParameters(
+            self._log_prior(tally), model, self._parent_log_weights(model, 0.0), self._exponents(tally)
+        )
+
+    def _exponents(self, tally: Tally) -> Floats | None:
+        """Of each column as a parent: as given, or as learnt before; None where all count alike."""
+        if not isinstance(self.weights, Mapping):
+            return getattr(self, "exponents_", None) if self.weights == "log-linear" else None
+        exponents = {tally.schema.find(key): float(w) for key, w in self.weights.items()}
+        if lacking := [name for name in tally.families if name not in exponents]:
+            raise BayesError(f"weights= has no exponent for column {lacking[0]!r}")
+        return np.array([exponents[name] for name in tally.families])
+
+    def _parent_log_weights(self, model: OneDependence, unit: float) -> Floats:
+        """0 for a column that is frequent enough, without ``unit`` rows, to be a parent; −∞ for the others."""
+        takes_part = model.present & (model.seen - unit >= self.min_count * (1 - GONE))
+        return np.where(takes_part, 0.0, -np.inf)
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        if self.weights != "log-linear":
+            return super().fit_source(source, target, engine)
+        if hasattr(self, "exponents_"):
+            del self.exponents_
+        source = self._labelled_source(source, target, engine)
+        if engine_of(source) is not None:
+            raise BayesError.needs_rows(
+                "AODE with log-linear weights",
+                "scores each row",
+                ', or pass weights="equal"',
+            )
+        source = in_order(source)
+        super().fit_source(source)
+        self.exponents_ = log_linear_weights(self, source)
+        self.params_ = replace(self.params_, exponents=self.exponents_)
+        return self
+
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("weights",) if self.weights == "log-linear" else ()
+
+    def _held_state(self) -> State | None:
+        """Exponents that were learnt."""
+        learnt = self.weights == "log-linear" and self.params_.exponents is not None
+        return State({"exponents": self._held(self.tally_)["weights"]}, []) if learnt else None
+
+    def _restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file, with its exponents; a new fit learns others."""
+        if self.weights != "log-linear":
+            return super()._restore(tally, state)
+        exponents = None if state is None else state.header.get("exponents")
+        fits = isinstance(exponents, dict) and exponents.keys() == tally.families.keys()
+        if exponents is None or not fits or not all(is_number(w) and 0 <= w <= MOST for w in exponents.values()):
+            raise BadFile("an AODE with log-linear weights holds an exponent for each column, and the file has others")
+        self.exponents_ = np.array([float(exponents[name]) for name in tally.families])
+        return self.fit_tally(tally)
+
+    def _held(self, tally: Tally) -> dict[str, Any]:
+        """The setting that holds the exponents for the columns of a tally."""
+        if self.params_.exponents is None:
+            return {}
+        by_name = zip(self.params_.model.values, self.params_.exponents.tolist(), strict=True)
+        return {"weights": {name: w for name, w in by_name if name in tally.families}}
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        return super()._with_tally(tally, **{**self._held(tally), **settings})
+
+    def log_joint(self, params: AODEParameters, block: Block) -> Floats:
+        return self._log_likelihoods(params, block) + params.log_prior
+
+    def _log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
+        """ln P(x | class) of each row (rows, classes)."""
+        model, threads = params.model, self._threads()
+        columns = [block.codes[name] for name in model.values]
+        scores = np.empty((block.n_rows, len(params.log_prior)))
+        if params.exponents is not None:
+            self._multiply(params, columns, params.exponents, scores)
+        else:
+            kernels.score_aode(columns, model.sizes, model.tables, model.base, params.log_weights, scores, threads)
+        left = np.flatnonzero(~self._has_parent(params, columns))
+        if len(left):  # naive Bayes for rows without a parent
+            scores[left] = 0.0
+            part = np.zeros((len(left), scores.shape[1]))
+            starts = np.cumsum([0, *model.sizes])
+            naive = [np.ascontiguousarray(model.base[a:b]) for a, b in pairwise(starts)]
+            kernels.score_codes([np.ascontiguousarray(c[left]) for c in columns], naive, part, threads)
+            scores[left] = part
+        return scores
+
+    def _has_parent(self, params: AODEParameters, columns: list[Array]) -> Bools:
+        takes_part, at = ~np.isneginf(params.log_weights), 0
+        has_parent = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
+        for column, size in zip(columns, params.model.sizes, strict=True):
+            slots_taking_part = takes_part[at : at + size]
+            if not has_parent.all():
+                has_parent |= slots_taking_part[column]
+            at += size
+        return has_parent
+
+    def _multiply(self, params: AODEParameters, columns: list[Array], exponents: Floats, out: Floats) -> None:
+        """Σ w_p ln P_p(x | class) over the parents that take part, their exponents scaled to the sum of all."""
+        for start in range(0, len(out), CHUNK):
+            rows = slice(start, start + CHUNK)
+            terms, takes_part = self._parent_scores(params, [np.ascontiguousarray(c[rows]) for c in columns])
+            w = np.where(takes_part, exponents, 0.0)
+            w *= exponents.sum() / np.maximum(w.sum(axis=1, keepdims=True), POSITIVE)
+            out[rows] = np.einsum("rp,rpc->rc", w, np.where(w[:, :, None] > 0, terms, 0.0))
+
+    def _parent_scores(self, params: AODEParameters, columns: list[Array]) -> tuple[Floats, Bools]:
+        """(ln P_p(x | class) (rows, parents, classes), which parents take part (rows, parents))."""
+        model, starts = params.model, np.cumsum([0, *params.model.sizes[:-1]])
+        terms = kernels.score_parents(columns, model.sizes, model.tables, model.base, self._threads())
+        log_weights = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
+        return terms, ~np.isneginf(np.stack(log_weights, axis=1))
+
+    def _left_out(self) -> AODELeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        return AODELeftOut(self)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, and a table of every column given every other."""
+        self._check_is_fitted()
+        n = [len(values) for values in self.params_.model.values.values()]
+        of_pairs = sum(a * (b - 1) for i, a in enumerate(n) for j, b in enumerate(n) if i != j)
+        return len(self.classes_) * (1 + sum(v - 1 for v in n) + of_pairs) - 1
+
+    def _column_table(self, column: str) -> Table:
+        """P(value | class) with counts: the column as a parent."""
+        if column not in self.tally_.families:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        shares, counts = self.params_.model.shares(column), self.tally_.families[column].present
+        names = names_of(self.params_.model.values[column], self.schema_, column).tolist()
+        return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
+
+    def dependence(self) -> DependenceGraph:
+        """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
+        self._check_is_fitted()
+        return pair_dependence(self.tally_)
+
+    def to_network(self, parent: str | int) -> BayesianNetwork:
+        """The member whose columns all hang on ``parent`` besides the class, as a Bayesian network.
+
+        The model is the mean of such members, one for each column, and no network itself.
+        """
+        from bayeskit.models.base.tables_as_network import network_of_tables
+
+        self._check_is_fitted()
+        model, name = self.params_.model, self.schema_.find(parent)
+        values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
+        if name not in values:
+            raise BayesError(f"column {name!r} has no part in the model, and is no parent")
+        n_classes, n_parent = len(self.tally_.classes), len(values[name])
+        labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
+        tables = {}
+        for column, listed in values.items():
+            given = model.shares_given(name, slots + 1, column, labels) if column != name else model.shares(name)
+            tables[column] = (listed, () if column == name else (name,), np.asarray(given))
+        return network_of_tables(self, tables)
+
+    def describe_structure(self) -> StructureDescription:
+        """Every column as the parent of all others: how many of its values take part, and with which exponent."""
+        params = self.params_
+        starts = np.cumsum([0, *params.model.sizes])
+        takes_part = np.isfinite(params.log_weights)
+        columns: dict[str, Any] = {"parent": list(params.model.values)}
+        columns["values"] = [len(values) for values in params.model.values.values()]
+        columns["take part"] = [int(takes_part[a:b].sum()) for a, b in pairwise(starts)]
+        if params.exponents is None:
+            joined = "the mean over the parents decides"
+        else:
+            columns["exponent"] = params.exponents.tolist()
+            joined = "their scores are multiplied, each with its exponent"
+        return StructureDescription(f"every column in turn is the parent of all others, and {joined}", Table(columns))
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """A parent at random, its value, and the others given it: the mean over all parents."""
+        model = self.params_.model
+        names = [name for name, used in zip(model.values, model.used, strict=True) if used]
+        drawn = {name: np.zeros(len(labels), dtype=np.uint32) for name in names}
+        chosen = rng.integers(0, max(len(names), 1), len(labels))
+        for p, parent in enumerate(names):
+            rows = np.flatnonzero(chosen == p)
+            parent_slots = draw_slots(model.shares(parent)[labels[rows]], rng) + 1
+            drawn[parent][rows] = parent_slots
+            for other in names:
+                if other != parent:
+                    shares = model.shares_given(parent, parent_slots, other, labels[rows])
+                    drawn[other][rows] = draw_slots(shares, rng) + 1
+        return drawn
+
+
+class AODELeftOut(CodedLeftOut):
+    """Leave-one-out for AODE: tables, values and the choice of parents without the row."""
+
+    model: AODE
+
+    def _params(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
+        """As learnt and without a row of the own class; the parents are those that take part without it."""
+        params = self.model.params_
+        parents = replace(params, log_weights=self.model._parent_log_weights(params.model, unit))
+        return parents, replace(parents, model=params.model.left_out(unit))
+
+    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+        with_row, without_row = (self.model._log_likelihoods(params, block) for params in self._params(unit))
+        return with_row, without_row
+
+    def parent_scores(self, block: Block) -> tuple[Floats, Bools]:
+        """`AODE.parent_scores` of learnt rows, each without itself."""
+        known = self.without_gone(block, 1.0)
+        columns = [known.codes[name] for name in self.model.params_.model.values]
+        params, left = self._params(1.0)
+        terms, takes_part = self.model._parent_scores(params, columns)
+        terms_without_row, _ = self.model._parent_scores(left, columns)
+        rows, labels = np.arange(block.n_rows), np.asarray(block.labels, dtype=np.int64)
+        terms[rows, :, labels] = terms_without_row[rows, :, labels]
+        return terms, takes_part
+
+
+def log_linear_weights(model: AODE, source: Source) -> Floats:
+    """w ≥ 0 of the parents that minimise the leave-one-out log loss of Σ w_p ln P_p(x | class) + ln P(class).
+
+    A penalty ‖w − 1/k‖² holds them to equal shares of one where the rows say little.
+    """
+    from scipy.optimize import minimize
+
+    left_out, step = model._left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
+    parts = []
+    for block in weighty_blocks(model, source):
+        some = block.take(np.arange(-block.start % step, block.n_rows, step))
+        if some.n_rows:
+            parts.append((*left_out.parent_scores(some), np.asarray(some.labels, dtype=np.int64), some.weights))
+    terms = np.concatenate([np.where(takes[:, :, None], scores, 0.0) for scores, takes, _, _ in parts])
+    y = np.concatenate([labels for _, _, labels, _ in parts])
+    weights = np.concatenate([np.ones(len(labels)) if w is None else w for _, _, labels, w in parts])
+    k, rows = terms.shape[1], np.arange(len(y))
+    finite = np.isfinite(terms).all(axis=(1, 2))
+    terms, y, weights, rows = terms[finite], y[finite], weights[finite], rows[: int(finite.sum())]
+    if not len(y) or not k:
+        return np.full(k, 1 / max(k, 1))
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        scores = np.einsum("p,rpc->rc", w, terms) + model.params_.log_prior
+        log_p, _ = logspace.log_normalise(scores)
+        error = logspace.exp(log_p)
+        error[rows, y] -= 1
+        gradient = np.einsum("rc,rpc->p", error * weights[:, None], terms) + 2 * (w - 1 / k)
+        return float(-(log_p[rows, y] @ weights) + ((w - 1 / k) ** 2).sum()), gradient
+
+    start = np.full(k, 1 / k)
+    minimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k, options={"maxiter": 60})
+    return np.asarray(minimum.x, dtype=np.float64)

@@ -1,0 +1,232 @@
+"""FullJointBayes: no independence at all; a row is judged by the rows that equal it.
+
+    P(c | x) ∝ P(c) · P(x | c),   P(x | c) = (n(x, c) + α) / (n(c) + α · Π V_j)
+
+With a few columns and many rows it is the best there is; with more columns most rows were never seen, and under
+α = 0 they are undecidable.
+
+Formula: P(c, x) itself
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Schema
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BayesError
+from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
+from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
+from bayeskit.tables.table import Table, table_by_class
+from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
+
+
+@dataclass(frozen=True)
+class JointParameters:
+    """What the full joint believes: the counts of whole rows, and what smoothing adds to each possible one."""
+
+    log_prior: Floats
+    joint: Joint
+    values: dict[str, tuple[Value, ...]]
+    alpha: float
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values."""
+        return {name: Vocabulary(values) for name, values in self.values.items()}
+
+    @property
+    def silent(self) -> list[str]:
+        """Columns that say nothing of any class."""
+        return [name for name, values in self.values.items() if not values]
+
+    def added(self, columns: tuple[str, ...]) -> tuple[float, float]:
+        """(pseudo-count of one row of these columns, pseudo-count of all)."""
+        whole = self.alpha * prod(float(len(values)) for values in self.values.values())
+        return whole / max(prod(float(len(self.values[name])) for name in columns), 1.0), whole
+
+
+@dataclass(eq=False, repr=False)
+class FullJointBayes(CodedClassifier):
+    """The full joint distribution of the columns in each class, for few columns.
+
+    A missing cell is summed out: a row is judged by the columns it has, over the training rows that have them too. A
+    value never seen in training counts as missing.
+
+    Parameters
+    ----------
+    smoothing: pseudo-count of every possible row: 0 (none), 1 for Laplace.
+    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
+    memory_limit, unlabelled: as for ``TAN``.
+
+    >>> from bayeskit.datasets import load_worked_example
+    >>> model = FullJointBayes().fit(load_worked_example("abc"), "C")
+    >>> logspace.exp(model.predict_joint_log_proba({"A": "g", "B": "q"})).round(6).tolist()      # f, t
+    [[0.1, 0.2]]
+    >>> model.set_params(undecidable="error").predict({"A": "m", "B": "q"})
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero). ...
+    """
+
+    smoothing: Any = 0
+    prior: Any = "empirical"
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
+    unlabelled: str = "error"
+
+    params_: JointParameters = field(init=False)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
+            raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
+
+    def plan(self, schema: Schema) -> Plan:
+        columns = tuple(schema.coded())
+        return Plan(families=columns, joints=(tuple(sorted(columns)),))
+
+    def estimate(self, tally: Tally) -> JointParameters:
+        joint = next((j for j in tally.joints.values() if {*j.columns} == {*tally.families}), None)
+        if joint is None or tally.moment_columns:
+            raise BayesError("FullJointBayes needs the counts of whole rows, which this tally has not: fit on rows")
+        values = {name: tally.families[name].values for name in joint.columns}
+        alpha = float(as_smoothing(self.smoothing).pseudo_counts(["row"], np.zeros((1, 1)))[0])
+        return JointParameters(self._log_prior(tally), joint, values, alpha)
+
+    def _restricted(self, columns: list[str]) -> Tally:
+        """What was counted of these columns alone: all others are summed out."""
+        tally = self.tally_.restrict(columns)
+        joint = self.params_.joint.marginal(tuple(tally.families))
+        return tally.with_statistic(Joints({joint.columns: joint}))
+
+    def log_joint(self, params: JointParameters, block: Block) -> Floats:
+        return self._log_likelihoods(params, block, 0.0) + params.log_prior
+
+    def _log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
+        """ln P(x | class) (rows, classes); with a unit, each class has lost the row itself."""
+        names = params.joint.columns
+        known = [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
+        scores = np.empty((block.n_rows, len(params.log_prior)))
+        pattern, first = kernels.factor_codes([mask.astype(np.uint8) for mask in known], [2] * len(names))
+        for i, row in enumerate(first.tolist()):
+            rows = np.flatnonzero(pattern == i)
+            present = tuple(name for name, mask in zip(names, known, strict=True) if mask[row])
+            scores[rows] = self._of_pattern(params, block.take(rows), present, unit)
+        return scores
+
+    def _of_pattern(self, params: JointParameters, block: Block, present: tuple[str, ...], unit: float) -> Floats:
+        """Rows that have these columns alone, among the training rows that have them."""
+        if not present:
+            return np.zeros((block.n_rows, len(params.log_prior)))
+        marginal = params.joint.marginal(present)
+        complete = (marginal.cells > 0).all(axis=1)
+        cells, counts = marginal.cells[complete], marginal.counts[complete].astype(np.float64)
+        one, whole = params.added(marginal.columns)
+        columns = [
+            np.concatenate([cells[:, j], block.codes[name].astype(np.uint32)])
+            for j, name in enumerate(marginal.columns)
+        ]
+        indices, _ = kernels.factor_codes(columns, [len(params.values[name]) + 1 for name in marginal.columns])
+        counts_of_cell = np.concatenate(
+            [counts, np.zeros((int(indices.max(initial=0)) + 1 - len(counts), counts.shape[1]))]
+        )
+        counts_without_row = np.maximum(counts_of_cell[indices[len(cells) :]] - unit, 0.0)
+        total = counts.sum(axis=0) - unit
+        p = smoothed(counts_without_row, total, one, whole)
+        return logspace.log(np.where(total + whole > 0, p, 0.0))
+
+    def _left_out(self) -> JointLeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        return JointLeftOut(self)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, and a probability for every possible row but one in each class."""
+        self._check_is_fitted()
+        possible = prod(max(len(values), 1) for values in self.params_.values.values())
+        return len(self.classes_) * possible - 1
+
+    def log_marginal_likelihood(self) -> float:
+        """ln P(table) before any row was seen: a Dirichlet prior over all possible rows of each class.
+
+        In closed form, for rows without missing cells; ``smoothing=0`` is no prior, and refused.
+        """
+        self._check_is_fitted()
+        params, tally = self.params_, self.tally_
+        alpha = hyperparameters(as_smoothing(self.smoothing), ["row"], self.smoothing)
+        complete = (params.joint.cells > 0).all(axis=1)
+        counts = params.joint.counts[complete].astype(np.float64).T  # (classes, rows that were seen)
+        refuse_gaps("", float(tally.n_rows - counts.sum()))
+        possible = prod(float(len(values)) for values in params.values.values())
+        seen = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
+        beta = np.append(np.full(counts.shape[1], alpha[0]), alpha[0] * max(possible - counts.shape[1], 0.0))
+        if beta[-1] == 0:
+            seen, beta = counts, beta[:-1]
+        return log_class_evidence(self.prior, tally.classes, tally.class_counts) + log_evidence(seen, beta)
+
+    def _column_table(self, column: str) -> Table:
+        """P(value | class) with counts: all other columns summed out."""
+        if column not in self.params_.values:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        names, counts = (
+            names_of(self.params_.values[column], self.schema_, column),
+            self.tally_.families[column].present,
+        )
+        one, whole = self.params_.added((column,))
+        shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
+        target, classes = self.schema_.target.name, self.tally_.classes
+        return table_by_class(column, names.tolist(), counts, np.asarray(shares), target, classes)
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """A training row without missing cells, or by smoothing any possible one."""
+        params = self.params_
+        complete = (params.joint.cells > 0).all(axis=1)
+        cells, counts = params.joint.cells[complete], params.joint.counts[complete].astype(np.float64)
+        total, (_, whole) = counts.sum(axis=0), params.added(params.joint.columns)
+        slots = {name: np.zeros(len(labels), dtype=np.int64) for name in params.values}
+        if not all(map(len, params.values.values())):
+            return {}
+        for label in np.unique(labels):
+            rows = np.flatnonzero(labels == label)
+            if total[label] + whole <= 0:
+                continue
+            invented = rng.random(len(rows)) * (total[label] + whole) < whole
+            seen = np.ones(len(cells)) if not total[label] else counts[:, label]
+            drawn = cells[rng.choice(len(cells), len(rows), p=seen / seen.sum())] if len(cells) else None
+            for j, name in enumerate(params.joint.columns):
+                any_value = rng.integers(1, len(params.values[name]) + 1, len(rows))
+                slots[name][rows] = any_value if drawn is None else np.where(invented, any_value, drawn[:, j])
+        return {name: slots[name] for name in self.tally_.families}
+
+
+class JointLeftOut(CodedLeftOut):
+    """Leave-one-out for the full joint."""
+
+    model: FullJointBayes
+
+    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+        params = self.model.params_
+        return self.model._log_likelihoods(params, block, 0.0), self.model._log_likelihoods(params, block, unit)

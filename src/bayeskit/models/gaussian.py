@@ -1,0 +1,306 @@
+"""Multivariate Gaussian Bayes: given the class, the numbers are normal together, with their correlations.
+
+    P(c | x) ∝ P(c) · N(x; mean_c, Σ_c)
+
+With a covariance for each class this is quadratic discriminant analysis, with one for all linear discriminant analysis,
+with a diagonal one Gaussian naive Bayes. Missing cells drop out: the normal of the columns that are there.
+
+Formula: multivariate normals: full, tied, diagonal, shrunk
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.reader import in_order
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError, BayesWarning, TooLarge, format_setting
+from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
+from bayeskit.estimate.leave_one_out import NormalsLeftOut
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.smoothing import is_number
+from bayeskit.estimate.variance import as_variance_floor
+from bayeskit.explain.evidence import class_position
+from bayeskit.memory import memory_size
+from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.tuning import best_temperature, weighty_blocks
+from bayeskit.tables.table import Table
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats
+
+LIMIT = 2 * 10**9  # bytes of products
+
+
+@dataclass(frozen=True)
+class GaussianParameters:
+    """What a multivariate Gaussian model believes."""
+
+    log_prior: Floats
+    columns: tuple[str, ...]
+    normal: Normal
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """No column is coded."""
+        return {}
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        return frozenset(n for n, used in zip(self.columns, self.normal.spread.used, strict=True) if not used)
+
+
+@dataclass(eq=False, repr=False)
+class GaussianBayes(TallyClassifier):
+    """A multivariate normal for each class, over columns of numbers with missing cells.
+
+    Parameters
+    ----------
+    covariance: "full" (each class its own), "tied" (one for all classes), "diagonal" (no correlations: Gaussian naive
+        Bayes), or "shrunk" (each class its own, pulled to the diagonal).
+    shrinkage: how far covariances are pulled to the diagonal, from 0 (not at all) to 1 ("diagonal"); "auto" takes the
+        amount from the counts (oracle approximating shrinkage). None is "auto" for "shrunk" and 0 otherwise.
+        :meth:`tune` chooses the number by leaving each row out.
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    ddof: 1 for unbiased covariances, 0 for maximum likelihood.
+    roles, schema, ties, random_state, n_threads, unlabelled: as in ``NaiveBayes``.
+    temperature: log scores are divided by it before they become probabilities; :meth:`tune` chooses it too.
+    memory_limit: bytes that the products of all pairs of columns may take; None for 2 GB.
+    variance_floor: as in ``NaiveBayes``: no variance of the matrix is below this share of the column's variance within
+        the classes, or of its total variance where the classes have none.
+
+    A covariance that is singular (as many columns as rows of a class, or a column that follows from others) is pulled
+    to the diagonal as little as makes it regular, with a warning.
+
+    Examples
+    --------
+    >>> x = {"a": [0.0, 1.0, 2.0, 3.0] * 2, "b": [0.1, 0.9, 2.1, 2.9, 3.1, 1.9, 1.1, -0.1]}
+    >>> y = ["rising"] * 4 + ["falling"] * 4
+    >>> model = GaussianBayes(covariance="tied").fit(x, y)
+    >>> GaussianBayes().fit(x, y).predict({"a": [0.0, 0.0], "b": [0.2, 2.8]}).tolist()
+    ['rising', 'falling']
+    >>> print(model.table("a"))
+    class    count  mean  variance
+    falling      4   1.5   1.66667
+    rising       4   1.5   1.66667
+    """
+
+    covariance: str = "full"
+    shrinkage: Any = None
+    prior: Any = "empirical"
+    ddof: int = 1
+    roles: Any = None
+    schema: Schema | None = None
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: Any = None
+    variance_floor: Any = 0.01
+    unlabelled: str = "error"
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        as_variance_floor(self.variance_floor)
+        one_of("covariance", self.covariance, ("full", "tied", "diagonal", "shrunk"))
+        if self.ddof not in (0, 1):
+            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
+        amount = self.shrinkage
+        if amount is not None and amount != "auto" and not (is_number(amount) and 0 <= amount <= 1):
+            raise BayesError(f'shrinkage={amount!r}: give a number from 0 to 1, "auto", or None')
+
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
+        """Numbers alone, also those that come as objects; and no more of them than have room."""
+        if self.roles is None and self.schema is None:
+            where = schema.locate(list(source.kinds), source.named)
+            loose = [name for name in schema.used if source.kinds[where[name]] in ("object", "null")]
+            schema = schema.replace({name: Numeric() for name in loose})
+        others = [name for name in schema.used if name not in schema.measured()]
+        if others:
+            more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+            raise BayesError(
+                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}",
+                hint=f"leave {'them' if more else 'it'} out with "
+                f"{format_setting('roles', dict.fromkeys(others, 'ignore'))}, or take NaiveBayes, which mixes kinds of "
+                "columns",
+            )
+        size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
+        if size > limit:
+            raise TooLarge(
+                f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
+                f"class, and {memory_size(limit)} is the limit",
+                hint="choose fewer columns, raise memory_limit=, or take NaiveBayes",
+            )
+        return schema
+
+    def plan(self, schema: Schema) -> Plan:
+        return Plan(moments=schema.measured(), products=schema.measured())
+
+    def estimate(self, tally: Tally) -> GaussianParameters:
+        if tally.products is None:
+            raise BayesError(
+                "GaussianBayes needs the products of all pairs of columns, which this tally has not: fit on rows, or "
+                "take the tally of another GaussianBayes"
+            )
+        prior = class_prior(self.prior, tally.classes, tally.class_counts)
+        floor = as_variance_floor(self.variance_floor)
+        class_normals = normal(
+            tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount, floor
+        )
+        self._tell_singular(tally, class_normals)
+        return GaussianParameters(logspace.log(prior), tally.moment_columns, class_normals)
+
+    @property
+    def _rule(self) -> CovarianceRule:
+        """How covariances are shared; shrinking comes on top."""
+        return "full" if self.covariance == "shrunk" else self.covariance  # type: ignore[return-value]
+
+    @property
+    def _amount(self) -> float | None:
+        """The shrinkage that is given, None where the counts choose it."""
+        if self.shrinkage is None:
+            return None if self.covariance == "shrunk" else 0.0
+        return None if isinstance(self.shrinkage, str) else float(self.shrinkage)
+
+    def _tell_singular(self, tally: Tally, class_normals: Normal) -> None:
+        singular = np.flatnonzero((class_normals.spread.lifted > 0) & (tally.class_counts > 0))
+        if not len(singular):
+            return
+        if self._rule == "tied":
+            what = f"all classes together ({tally.n_rows:g} rows)"
+        else:
+            c = int(singular[0])
+            more = f" and of {len(singular) - 1} more" if len(singular) > 1 else ""
+            what = f"class {tally.classes[c]!r} ({tally.class_counts[c]:g} rows){more}"
+        wiser = '"tied", "shrunk" or "diagonal"' if self.covariance == "full" else '"shrunk" or "diagonal"'
+        warnings.warn(
+            BayesWarning(
+                f"the covariance of {what} is singular over {int(class_normals.spread.used.sum())} columns, and was "
+                "pulled to the diagonal until it is not.",
+                hint=f"Take covariance={wiser}, or leave out columns that follow from others.",
+            ),
+            stacklevel=4,
+        )
+
+    def log_joint(self, params: GaussianParameters, block: Block) -> Floats:
+        return params.log_prior + log_density(_matrix(params, block), params.normal)
+
+    def _log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
+        """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""
+        terms = log_density(_matrix(params, block), params.normal, by_column=True)
+        at = {name: i for i, name in enumerate(params.columns)}
+        return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
+
+    def _left_out(self) -> NormalsLeftOut:
+        """Scores of learnt rows under the estimates made without them."""
+        self._check_is_fitted()
+        floor = as_variance_floor(self.variance_floor)
+        return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self._rule, self.ddof, floor)
+
+    def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
+
+        Both are fixed then.
+        """
+        X = in_order(X)
+        start = clone(self).set_params(temperature=1.0).fit(X, y, sample_weight)
+        source = self._labelled(X, y, sample_weight)
+        blocks = list(weighty_blocks(start, source))
+
+        def loss(amount: float) -> float:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BayesWarning)
+                left_out = clone(start).set_params(shrinkage=amount).fit_tally(start.tally_)._left_out()
+            total = 0.0
+            for block in blocks:
+                scores, labels = left_out.scores(block), np.asarray(block.labels, dtype=np.int64)
+                log_p = logspace.log_posterior_of(scores, labels)
+                known = np.isfinite(log_p)  # a class that only one row shows is lost whatever the shrinkage
+                total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+            return total
+
+        if self.covariance != "diagonal":
+            self.shrinkage = float(min(AMOUNTS, key=loss))
+        self.fit_tally(start.tally_)
+        self.temperature = best_temperature(self, source)
+        return self
+
+    @property
+    def means_(self) -> Floats:
+        """(classes, columns)"""
+        self._check_is_fitted()
+        means: Floats = self.params_.normal.mean
+        return means
+
+    @property
+    def covariances_(self) -> Floats:
+        """(classes, columns, columns); NaN for a column that is left out."""
+        self._check_is_fitted()
+        covariances: Floats = self.params_.normal.covariance
+        return covariances
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, means and covariances."""
+        self._check_is_fitted()
+        c, k = len(self.tally_.classes), int(self.params_.normal.spread.used.sum())
+        matrices = {"tied": 1, "full": c, "diagonal": c}[self._rule]
+        return c - 1 + c * k + matrices * (k if self._rule == "diagonal" else k * (k + 1) // 2)
+
+    def _column_table(self, column: str) -> Table:
+        """Mean and variance of each class."""
+        if column not in self.params_.columns:
+            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
+        i, model = self.params_.columns.index(column), self.params_.normal
+        counts, variances = self.tally_.moments.n[:, i].tolist(), model.covariance[:, i, i].tolist()
+        columns = {"count": counts, "mean": model.mean[:, i].tolist(), "variance": variances}
+        return Table({self._class_header(): list(self.tally_.classes), **columns})
+
+    def correlations(self, label: Any) -> Table:
+        """The correlations that the model believes of one class, column by column."""
+        self._check_is_fitted()
+        c, params = class_position(label, self.tally_.classes), self.params_
+        correlation = params.normal.spread.correlation[c]
+        return Table(
+            {"": list(params.columns), **{n: correlation[:, j].tolist() for j, n in enumerate(params.columns)}}
+        )
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
+        """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing."""
+        import pyarrow as pa
+
+        self._check_is_fitted()
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        params, spread = self.params_, self.params_.normal.spread
+        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
+        drawn = rng.standard_normal((n, len(params.columns)))
+        for c in range(len(self.classes_)):
+            factor, rows = np.linalg.cholesky(spread.correlation[c]), labels == c
+            drawn[rows] = params.normal.mean[c] + spread.deviation[c] * (drawn[rows] @ factor.T)
+        drawn[:, ~spread.used] = np.nan
+        at = {name: i for i, name in enumerate(params.columns)}
+        columns = {name: pa.array(drawn[:, at[name]], from_pandas=True) for name in self.schema_.used}
+        return Table(columns), self.classes_[labels]
+
+
+AMOUNTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+def _matrix(params: GaussianParameters, block: Block) -> Floats:
+    """The cells of a block (rows, columns), NaN where missing."""
+    return np.column_stack([block.floats[name] for name in params.columns])

@@ -1,0 +1,478 @@
+"""Logistic regression: the discriminative twin of naive Bayes, learnt by conditional likelihood.
+
+    P(c | x) = exp(b_c + w_c · x) / Σ_k exp(b_k + w_k · x)
+
+Maximum conditional likelihood (``penalty=0``) looks for the weights that make the labels most probable; a Gaussian
+prior w ~ N(0, 1/λ) turns that into the maximum of the posterior.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.arrow_arrays import taken
+from bayeskit.data.encoder import encode_labels
+from bayeskit.data.frames import is_sparse, open_source
+from bayeskit.data.missing_labels import tell_dropped, without_label
+from bayeskit.data.reader import in_order
+from bayeskit.data.schema import Schema
+from bayeskit.data.source import Responsibilities
+from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate import conditional_likelihood
+from bayeskit.estimate.conditional_likelihood import LogisticLoss
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.models.base.estimator import check_is_fitted
+from bayeskit.models.base.exporting import Exported
+from bayeskit.models.base.labels import TakesLabels
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.storage import Composite
+from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
+from bayeskit.models.logistic_form import LogisticForm, naive_form
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.nearest import did_you_mean
+from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
+from bayeskit.tolerance import CONSTANT, NOISE
+from bayeskit.typing import Array, Floats
+from bayeskit.undecidable import refuse_no_numbers
+
+LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that there is no end
+
+
+@dataclass(eq=False, repr=False)
+class LogisticRegression(Composite, TakesLabels, Exported):
+    """Logistic regression over mixed columns, started from naive Bayes.
+
+    Parameters
+    ----------
+    penalty: λ, the precision of the Gaussian prior on the weights (intercepts are free): a number, 0 for maximum
+        conditional likelihood, "cv" (cross-validated log loss) or "evidence" (Laplace's approximation).
+    scale: True puts the prior on weights of columns measured in standard deviations, so that units do not matter;
+        False on those of the columns as they are (as scikit-learn does, with C = 1/λ).
+    coding: values of a categorical column as one indicator each ("full", needs a prior), or all but the first
+        ("reference"); "auto" is full with a prior and reference without.
+    solver: "newton" (few unknowns), "lbfgs" (many), or "auto".
+    tol: the largest slope of the mean log loss at the end.
+    max_iter: iterations of the solver.
+    cv: folds of ``penalty="cv"``: how many, or a splitter of scikit-learn.
+    roles, domains, schema, unseen, n_threads, unlabelled: as for :class:`NaiveBayes`. A missing cell, and a value
+        not seen in training, stands at its column's average.
+    random_state: seed of the folds.
+
+    Attributes
+    ----------
+    coef_, intercept_: (1, features) and (1,) for two classes, the log odds of the second; else one row a class.
+    features_: what each weight belongs to. penalty_: the λ taken. twin_: the naive Bayes model it started from.
+    form_: the weights as a :class:`LogisticForm`. n_iter_: iterations.
+
+    Examples
+    --------
+    >>> x = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
+    >>> model = LogisticRegression(penalty=0).fit(x, ["no", "no", "yes", "no", "yes", "yes"])
+    >>> model.coef_.round(3).tolist(), model.intercept_.round(3).tolist()
+    ([[1.214]], [-4.249])
+    >>> model.predict_proba([[3.5]]).round(6).tolist()          # the data is symmetric about 3.5
+    [[0.5, 0.5]]
+    """
+
+    penalty: Any = 1.0
+    scale: bool = True
+    coding: str = "auto"
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    cv: Any = 5
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    random_state: Any = None
+    n_threads: int | None = None
+    unlabelled: str = "error"
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        self._check_settings()
+        if y is None:
+            raise BayesError("LogisticRegression requires y to be passed, but the target y is None")
+        if is_sparse(X):
+            return self._fit_sparse(X, y, sample_weight)
+        twin = NaiveBayes(
+            variance="feature", roles=self.roles, domains=self.domains, schema=self.schema, unseen=self.unseen,
+            n_threads=self.n_threads, unlabelled=self.unlabelled,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "there is one class only")
+            source = twin._with_labels(open_source(in_order(X), y, sample_weight))
+            twin.fit_source(source)
+        _refuse_one_class(twin.classes_)
+        design = Design.of(twin.tally_, self._coding())
+        labels, weights = twin._label_codes(source, None)
+        M = None if self._drops_unlabelled else as_it_is(X, design, twin.tally_)
+        M = design.matrix(twin._encoder().blocks(source), len(labels)) if M is None else M
+        if weights is not None:
+            keep = weights > 0
+            M, labels, weights = M[keep], labels[keep], weights[keep]
+        spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
+        loss = LogisticLoss(M, labels, len(twin.classes_), weights, design.mean, spread)
+        values = {name: list(table.values) for name, table in twin.params_.tables.items()}
+        theta = self._solve(loss, _twin_start(twin, design, loss), design.names(values), spread)
+        return self._become(twin, _form(twin, design, *loss.plain(theta)))
+
+    def _become(self, twin: NaiveBayes, form: LogisticForm) -> Self:
+        self.twin_, self.schema_, self.classes_ = twin, twin.schema_, twin.classes_
+        self._sparse, self.form_ = False, form
+        self.coef_, self.intercept_, self.features_ = self.form_.weights, self.form_.intercept, self.form_.features
+        self.n_features_in_ = twin.n_features_in_
+        if hasattr(twin, "feature_names_in_"):
+            self.feature_names_in_ = twin.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _fit_sparse(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """A sparse matrix stays sparse; its twin is made of the same sums."""
+        if self.roles not in (None, "numeric") or self.domains is not None or self.schema is not None:
+            raise BayesError("every column of a sparse matrix is a number: roles=, domains= and schema= do not apply")
+        M = sparse_matrix(X)
+        if not M.shape[1]:
+            raise BayesError(f"Found array with 0 feature(s) (shape={M.shape}) while a minimum of 1 is required.")
+        source, classes = open_source(X, y, sample_weight), Vocabulary()
+        labels_of = source.labels  # type: ignore[attr-defined]
+        if isinstance(labels_of, Responsibilities) or not M.shape[0]:
+            raise BayesError("one label a row is needed, and at least one row (Found array with 0 sample(s))")
+        weights = source.weights  # type: ignore[attr-defined]
+        if self._drops_unlabelled and (missing := without_label(labels_of)) is not None:
+            tell_dropped(missing)
+            rows = np.flatnonzero(~missing)
+            M, labels_of = M[rows], taken(labels_of, rows)
+            weights = None if weights is None else weights[rows]
+        codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
+        if weights is not None:
+            M, codes, weights = M[weights > 0], codes[weights > 0], weights[weights > 0]
+        class_values = sort_values(classes.values[code] for code in np.unique(codes))
+        labels = np.array([class_values.index(v) if v in class_values else -1 for v in classes.values], dtype=np.int64)[
+            codes
+        ]
+        self_classes = np.array(class_values)
+        _refuse_one_class(self_classes)
+        w = np.ones(len(labels)) if weights is None else weights
+        mean, squares = w @ M / w.sum(), w @ M.multiply(M).tocsr() / w.sum()
+        spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
+        spread[spread <= CONSTANT * np.abs(mean)] = 0.0
+        loss = LogisticLoss(M, labels, len(class_values), weights, mean, spread)
+        start = _sparse_twin(M, labels, w, len(class_values), loss, squares)
+        theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
+        return self._become_sparse(self_classes, *loss.plain(theta))
+
+    def _become_sparse(self, classes: Array, intercept: Floats, coef: Floats) -> Self:
+        self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
+        self._sparse, self.n_features_in_ = True, coef.shape[1]
+        self.features_ = [f"x{j}" for j in range(coef.shape[1])]
+        for stale in ("form_", "twin_", "schema_", "feature_names_in_"):
+            if hasattr(self, stale):
+                delattr(self, stale)
+        return self
+
+    def _solve(self, loss: LogisticLoss, start: Floats, names: list[str], spread: Floats) -> Floats:
+        solver_settings = (self.solver, float(self.tol), int(self.max_iter))
+        self.path_ = None
+        if self.penalty == "evidence":
+            self.penalty_ = conditional_likelihood.by_evidence(loss, start, self.scale, *solver_settings)
+        elif self.penalty == "cv":
+            self.penalty_, self.path_ = conditional_likelihood.by_cross_validation(
+                loss, start, self.scale, self.cv, self.random_state, *solver_settings
+            )
+        else:
+            self.penalty_ = float(self.penalty)
+        if self.penalty_ == 0:
+            omega = np.ones(len(loss.labels)) if loss.weights is None else loss.weights
+            if guilty := collinear(loss.M, omega, loss.mean, spread, names):
+                raise BayesError(collinear_sentence(guilty))
+        loss.with_penalty(self.penalty_, self.scale)
+        if self.penalty_ == 0:
+            loss.penalty[loss.inverse > 0] = 0.0
+        theta, self.n_iter_ = conditional_likelihood.fit_from(loss, start, *solver_settings)
+        if self.penalty_ == 0:
+            _refuse_separable(loss, theta, names, float(self.tol))
+        if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
+            from sklearn.exceptions import ConvergenceWarning
+
+            warnings.warn(
+                f"the solver stopped after {self.n_iter_} iterations short of the minimum; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self.log_loss_ = (loss.value(theta) - 0.5 * _prior(loss, theta)) / loss.total
+        return theta
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log odds of the second class (rows,), or a score for each of several (rows, classes)."""
+        self._check_is_fitted()
+        if not self._sparse and not is_sparse(X):
+            return self.form_.log_odds(X)
+        if not self._sparse:
+            return self.form_.log_odds(sparse_matrix(X).toarray())
+        M = sparse_matrix(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+        if M.ndim != 2 or M.shape[1] != self.n_features_in_:
+            raise BayesError(
+                f"X has {M.shape[-1]} features, but LogisticRegression is expecting {self.n_features_in_} features as "
+                "input"
+            )
+        with np.errstate(all="ignore"):  # what overflows is refused
+            z = M @ self.coef_.T + self.intercept_
+        if not np.isfinite(z).all():
+            scored_classes = self.classes_ if z.shape[1] > 1 else self.classes_[1:]
+            refuse_no_numbers(np.where(np.isfinite(z), z, np.nan), 0, scored_classes)
+        return z[:, 0] if len(self.classes_) == 2 else z
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | x) of each row (rows, classes)."""
+        z = self.decision_function(X)
+        return logspace.log_normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) of each row (rows, classes)."""
+        z = self.decision_function(X)
+        return logspace.normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def _scoring_form(self) -> ScoringForm:
+        """The weights as plain numbers that can be carried elsewhere."""
+        self._check_is_fitted()
+        if self._sparse:
+            raise BayesError("a sparse matrix has no columns of a table: fit on a table to carry the model elsewhere")
+        return self.form_.scoring_form(self.schema_.target.name, type(self).__name__)
+
+    def table(self) -> Table:
+        """Intercept and weights, readable."""
+        self._check_is_fitted()
+        if not self._sparse:
+            return self.form_.table()
+        numbers = np.column_stack([self.intercept_, self.coef_])
+        heads = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        rows = {"feature": ["(intercept)", *self.features_]}
+        return Table(rows | {f"score of {c}": row.tolist() for c, row in zip(heads, numbers, strict=True)})
+
+    def describe_structure(self) -> StructureDescription:
+        """The weights, of which the log odds are the sum."""
+        self._check_is_fitted()
+        return StructureDescription(f"log odds are a sum of weights, with penalty {self.penalty_:.4g}", self.table())
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: n + 1 for n features and two classes, as many again for each further class."""
+        self._check_is_fitted()
+        reference = 0 if self._sparse else len(self.form_.tables) * (self._coding() == "reference")
+        return (len(self.classes_) - 1) * (1 + len(self.features_) - reference)
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def _fitted_parts(self) -> dict[str, Any]:
+        """The twin, which reads the rows; of a sparse matrix there is none."""
+        return {} if self._sparse else {"twin": self.twin_}
+
+    @classmethod
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The twin, or none."""
+        return ("twin",) if saved.parts else ()
+
+    def _held_state(self) -> State:
+        """The weights, and how they were found."""
+        header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
+        log_loss = np.array([float(self.log_loss_)])
+        if self._sparse:
+            return State(header | {"classes": self.classes_.tolist()}, [log_loss, self.intercept_, self.coef_])
+        form = self.form_
+        return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
+
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        self._check_settings()
+        self.penalty_, self.n_iter_, self.path_ = _search_of(state.header)
+        self.log_loss_ = float(state.numbers(0, 1)[0])
+        if not parts:
+            return self._restore_sparse(state)
+        twin = parts["twin"]
+        if not isinstance(twin, NaiveBayes):
+            raise BadFile(f"the twin of a LogisticRegression is a NaiveBayes, not {type(twin).__name__}")
+        _refuse_one_class(twin.classes_)
+        design, k = Design.of(twin.tally_, self._coding()), len(twin.classes_)
+        state.holds(4 + len(design.values), *SEARCH)
+        base, center = state.numbers(1, k), state.numbers(2, len(design.columns))
+        slope = state.numbers(3, k, len(design.columns))
+        tables = {
+            name: np.ascontiguousarray(state.numbers(4 + i, n_values + 2, k))
+            for i, (name, n_values) in enumerate(design.values.items())
+        }
+        nothing = np.zeros_like(slope)
+        encoder = twin._encoder()
+        form = LogisticForm(twin.classes_, encoder, base, design.columns, center, slope, nothing, tables)
+        return self._become(twin, form)
+
+    def _restore_sparse(self, state: State) -> Self:
+        state.holds(3, *SEARCH, "classes")
+        rows = 1 if len(state.header["classes"]) == 2 else len(state.header["classes"])
+        intercept, labels = state.numbers(1, rows), tuple(state.header["classes"])
+        if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
+            raise BadFile("the classes are not sorted, or one of them is there twice or missing")
+        classes = np.array(labels)
+        _refuse_one_class(classes)
+        width = state.arrays[2].shape[-1] if state.arrays[2].ndim else 0
+        if not width:
+            raise BadFile("a LogisticRegression without any weight is none")
+        return self._become_sparse(classes, intercept, state.numbers(2, rows, width))
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def _coding(self) -> str:
+        return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"
+
+    def _check_settings(self) -> None:
+        number = isinstance(self.penalty, (int, float, np.number)) and not isinstance(self.penalty, bool)
+        if not (number and 0 <= self.penalty < np.inf) and not (
+            isinstance(self.penalty, str) and self.penalty in ("cv", "evidence")
+        ):
+            raise BayesError(
+                f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"'
+                f"{did_you_mean(self.penalty, ('cv', 'evidence'))}"
+            )
+        one_of("coding", self.coding, ("auto", "full", "reference"))
+        one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
+        one_of("unseen", self.unseen, ("ignore", "error"))
+        self._check_unlabelled()
+        if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
+            raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+            raise BayesError(f"max_iter={self.max_iter!r}: give a whole number of at least 1")
+        if isinstance(self.cv, (int, float)) and (not isinstance(self.cv, int) or self.cv < 2):
+            raise BayesError(f"cv={self.cv!r}: give a whole number of folds, at least 2, or a splitter")
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
+
+SEARCH = ("penalty", "iterations", "path")  # what is told of the fit
+
+
+def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, float]] | None]:
+    """(λ, iterations, the path of λ) of a file."""
+    penalty, iterations, path = (header[name] for name in SEARCH)
+    numbers = [penalty, *(number for step in path or () for number in step)]
+    if any(type(number) not in (int, float) for number in numbers) or type(iterations) is not int or not penalty >= 0:
+        raise BadFile("what is told of the fit of a LogisticRegression is no number")
+    return float(penalty), iterations, None if path is None else [(float(a), float(b)) for a, b in path]
+
+
+def _refuse_one_class(classes: Array) -> None:
+    if len(classes) < 2:
+        raise BayesError(
+            f"there is one class only ({np.asarray(classes).tolist()[0]!r}): log odds need at least two classes"
+        )
+
+
+def _prior(loss: LogisticLoss, theta: Floats) -> float:
+    return float((loss.penalty * theta.reshape(loss.K, -1)[:, 1:] ** 2).sum())
+
+
+def _twin_start(twin: NaiveBayes, design: Design, loss: LogisticLoss) -> Floats:
+    """The unknowns of the naive Bayes model with the same columns."""
+    form = naive_form(twin)
+    n_classes = len(twin.classes_)
+    w = np.zeros((n_classes, design.n_features))
+    for j, name in enumerate(design.columns):
+        if name in form.columns:
+            w[:, j] = form.slope[:, form.columns.index(name)]
+    base = form.base.copy()
+    for name, span in design.spans():
+        table = form.tables.get(name)
+        if table is not None and len(table) > 2:
+            w[:, span] = table[1 + design.skip : -1].T - (table[1][:, None] if design.skip else 0.0)
+            base += table[1] if design.skip else 0.0
+    base = base + form.present.sum(axis=1)
+    for j, name in enumerate(form.columns):
+        base = base + form.slope[:, j] * (design.mean[design.columns.index(name)] - form.center[j])
+    base = base + w[:, len(design.columns) :] @ design.mean[len(design.columns) :]
+    return _to_unknowns(base, w, loss)
+
+
+def _to_unknowns(base: Floats, w: Floats, loss: LogisticLoss) -> Floats:
+    spread = np.divide(1.0, loss.inverse, out=np.zeros_like(loss.inverse), where=loss.inverse > 0)
+    theta = np.column_stack([base, w * spread])
+    theta = theta[1:] - theta[:1] if loss.K == 1 else theta - theta.mean(axis=0)
+    return theta.ravel()
+
+
+def _sparse_twin(M: Any, labels: Any, w: Floats, n_classes: int, loss: LogisticLoss, squares: Floats) -> Floats:
+    """Means by class and one variance a feature, from sums."""
+    belongs = np.zeros((n_classes, len(labels)))
+    belongs[labels, np.arange(len(labels))] = w
+    counts = belongs.sum(axis=1)
+    means = np.asarray(M.T @ belongs.T).T / counts[:, None]
+    variance = np.maximum(squares - (counts / counts.sum()) @ means**2, NOISE * (squares - loss.mean**2))
+    slope = np.divide(means - loss.mean, variance, out=np.zeros_like(means), where=(variance > 0) & (loss.inverse > 0))
+    base = logspace.log(counts / counts.sum()) - 0.5 * (slope * (means - loss.mean)).sum(axis=1)
+    return _to_unknowns(base, slope, loss)
+
+
+def _form(twin: NaiveBayes, design: Design, intercept: Floats, weights: Floats) -> LogisticForm:
+    """The fitted weights as scores of all classes; of two, the first has score 0."""
+    if len(twin.classes_) == 2:
+        intercept, weights = (np.concatenate([np.zeros_like(part), part]) for part in (intercept, weights))
+    n = len(design.columns)
+    tables = {
+        name: np.ascontiguousarray(design.indicators(name, span) @ weights[:, span].T) for name, span in design.spans()
+    }
+    base = intercept + weights[:, :n] @ design.mean[:n]
+    none = np.zeros_like(weights[:, :n])
+    return LogisticForm(
+        twin.classes_, twin._encoder(), base, design.columns, design.mean[:n], weights[:, :n], none, tables
+    )
+
+
+def _refuse_separable(loss: LogisticLoss, theta: Floats, names: list[str], tol: float) -> None:
+    """Without a prior, classes that a line separates send the weights to infinity."""
+    remedy = "Pass a penalty above 0 (a prior keeps the weights finite), such as penalty=1."
+    loss.value(theta)
+    if loss.smallest_margin > 0:
+        raise BayesError(
+            "the classes are perfectly separable: every row is on its side of a plane, so the likelihood grows for "
+            f"ever with the weights and has no maximum. {remedy}"
+        )
+    # Where the loss falls like e^−t for ever, Newton's step stays one nat long however near the end is.
+    if len(theta) > conditional_likelihood.NEWTON:
+        return
+    for tighter in (1.0, 1e-4):
+        if tighter < 1:
+            theta, _ = conditional_likelihood.solve(loss, theta, "newton", tol * tighter, 100)
+        step = np.linalg.lstsq(loss.hessian(theta), loss.gradient(theta), rcond=None)[0].reshape(loss.K, -1)
+        if np.abs(step).max() < LONG_STEP:
+            return
+    guilty = names[int(np.abs(step[:, 1:]).max(axis=0).argmax())] if names else "the intercept"
+    raise BayesError(
+        f"the weight of {guilty} grows without bound: some rows are told apart for certain (quasi-separable, as where "
+        f"a value occurs in one class only), so the likelihood has no maximum. {remedy}"
+    )

@@ -1,0 +1,528 @@
+"""NBTree: a rough tree that cuts the rows apart, and naive Bayes in its leaves (Kohavi 1996).
+
+    P(c | x) ∝ P(c) · P(leaf | c) · Π_j P(x_j | leaf, c)          over the columns that are not on the way to the leaf
+
+A split is made only where naive Bayes in the branches errs less on held-out rows; so there are few, and each leaf has
+rows enough for a model of its own. A cell that a split asks for and that is missing, or holds a value which the split
+does not know, leaves all its branches open: the row's probability is the sum over them.
+
+Formula: naive Bayes in the leaves of a tree
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayeskit import kernels, logspace
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import read_block
+from bayeskit.data.schema import Schema, Target
+from bayeskit.data.source import Source, engine_of, for_schema
+from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.estimate.prior import class_prior
+from bayeskit.estimate.sampling import draw_slots
+from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
+from bayeskit.estimate.value_table import LeafTable
+from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
+from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.available import unavailable
+from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models.base.estimator import clone
+from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
+from bayeskit.models.base.settings import seed_of
+from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
+from bayeskit.printable import printable
+from bayeskit.storage.model_file import State
+from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
+from bayeskit.typing import Array, Floats
+
+
+@dataclass(frozen=True)
+class TreeParameters:
+    """What an NBTree believes: class prior, leaves (leaves, classes), and a table for each column."""
+
+    log_prior: Floats
+    tree: Tree
+    leaf_counts: Floats
+    leaf_alpha: float
+    tables: dict[str, LeafTable]
+    values: dict[str, tuple[Value, ...]]
+    n_classes: int
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values."""
+        return {name: Vocabulary(values) for name, values in self.values.items()}
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The way of rows to their leaves."""
+        return Routes(self.tree, self.vocabularies)
+
+    @cached_property
+    def paths(self) -> list[list[tuple[str, Value]]]:
+        """Columns and values on the way to each leaf."""
+        return leaf_paths(self.tree)
+
+    @cached_property
+    def speaking(self) -> list[list[str]]:
+        """The columns that speak in each leaf: those not on the way to it."""
+        return [[name for name in self.tables if name not in {column for column, _ in path}] for path in self.paths]
+
+    @cached_property
+    def log_leaf(self) -> Floats:
+        """ln P(leaf | class), (leaves, classes)."""
+        pseudo_total = self.leaf_alpha * len(self.leaf_counts)
+        return np.asarray(
+            logspace.log(smoothed(self.leaf_counts, self.leaf_counts.sum(axis=0), self.leaf_alpha, pseudo_total))
+        )
+
+
+class TreeLeftOut(CodedLeftOut):
+    """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
+
+    model: NBTree
+    _home: Array  # the leaf of each row, by its values as they were learnt
+
+    def _of_unit(self, block: Block, unit: float) -> Floats:
+        self._home = self.model.params_.routes.leaves(block.codes, block.n_rows)
+        return super()._of_unit(block, unit)
+
+    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+        params, threads = self.model.params_, thread_count(self.model.n_threads)
+        labels = np.asarray(block.labels, dtype=np.int64)
+        home = self._home
+        scores = np.full((block.n_rows, params.n_classes), -np.inf)
+        own_scores = np.full(block.n_rows, -np.inf)
+        n_leaves = len(params.leaf_counts)
+        of_class = params.leaf_counts.sum(axis=0)[labels] - unit
+        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
+            names, mine = params.speaking[leaf], labels[rows]
+            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
+            codes = {name: np.ascontiguousarray(block.codes[name][rows]) for name in names}
+            tables = [params.tables[name].log_table[leaf] for name in names]
+            kernels.score_codes(list(codes.values()), tables, some, threads)
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
+            at_home = np.where(home[rows] == leaf, unit, 0.0)
+            count, total = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0), np.maximum(of_class[rows], 0.0)
+            own_at_leaf = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
+            for name in names:
+                own_at_leaf += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
+            own_scores[rows] = logspace.log_add_exp(own_scores[rows], own_at_leaf)
+        return scores, np.tile(own_scores[:, None], (1, params.n_classes))
+
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(eq=False, repr=False)
+class NBTree(CodedClassifier):
+    """Naive Bayes in the leaves of a rough tree, over raw mixed tables.
+
+    Parameters
+    ----------
+    smoothing: "back-off" (each leaf is held to what its class says as a whole, by a weight chosen by leave-one-out
+        likelihood), ``BackOff(m)``, or a pseudo-count above 0 for each value (1.0 is Laplace).
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    min_rows: a node with fewer rows is a leaf.
+    min_gain: the share of a node's errors that a split must take away.
+    folds: of the cross-validation by which splits are judged.
+    max_columns: so many columns at most are tried at a node, those that tell most of the class.
+    tree: the ``tree_`` of another model, taken instead of a new one; give its ``schema_`` too.
+    cuts: for numbers: "mdl", "frequency", "width", a number of intervals, or the points; also by column.
+    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature, unlabelled: as in ``NaiveBayes``.
+    random_state: seed of the folds.
+    progress: called as ``progress(stage, done, of)`` while the tree grows.
+
+    ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` hold the tree and the cut points; merging needs them
+    equal.
+
+    Examples
+    --------
+    >>> xor = {"a": ["0", "0", "1", "1"] * 20, "b": ["0", "1", "0", "1"] * 20}
+    >>> y = ["same", "other", "other", "same"] * 20
+    >>> model = NBTree().fit(xor, y)
+    >>> model.score(xor, y)
+    1.0
+    >>> print(model.tree_text())
+    a = 0: leaf 0, 40 rows (other 20, same 20)
+    a = 1: leaf 1, 40 rows (other 20, same 20)
+    """
+
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    min_rows: float = 30
+    min_gain: float = 0.05
+    folds: int = 5
+    max_columns: int = 32
+    tree: Any = None
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = 0
+    n_threads: int | None = None
+    temperature: float = 1.0
+    progress: Progress | None = None
+    unlabelled: str = "error"
+
+    tree_: Tree = field(init=False)
+    leaf_tally_: Tally = field(init=False)
+
+    _column_wise: ClassVar[bool] = False
+    restrict = unavailable("the tree may ask for the columns that would be gone. Fit again.")
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._smoothing()
+        for name, least in (("min_rows", 1), ("folds", 2), ("max_columns", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value >= least:
+                raise BayesError(f"{name}={value!r}: give a number of at least {least}")
+        if not isinstance(self.min_gain, (int, float, np.number)) or not 0 <= self.min_gain <= 1:
+            raise BayesError(f"min_gain={self.min_gain!r}: give a share from 0 to 1")
+        if self.tree is not None:
+            check_tree(self.tree)
+
+    def _smoothing(self) -> Lidstone | BackOff:
+        smoothing = as_smoothing(self.smoothing)
+        if isinstance(smoothing, BackOff) or (isinstance(smoothing, Lidstone) and smoothing.alpha > 0):
+            return smoothing
+        raise BayesError(
+            f"smoothing={self.smoothing!r}: a leaf has too few rows to go without smoothing",
+            hint='give "back-off", BackOff(m), or a pseudo-count above 0',
+        )
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def plan(self, schema: Schema) -> Plan:
+        return Plan(families=schema.coded())
+
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
+        if texts := schema.texts():
+            raise BayesError.takes_no_texts("NBTree", texts)
+        if engine_of(source) is not None:
+            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take NaiveBayes")
+        return super()._complete_schema(schema, source)
+
+    def _count_new(self, source: Source, schema: Schema) -> Tally:
+        tree = self.tree
+        if tree is None:
+            tree = self._grown(source, schema)
+        else:
+            unknown = {column for path in leaf_paths(tree) for column, _ in path} - set(schema.coded())
+            if unknown:
+                raise SchemaMismatch(f"the tree asks for column {min(unknown)!r}, which the data has not")
+        self._new_tree = tree
+        return self._count_leaves(source, schema, tree, schema.target.domain or ())
+
+    def _count_more(self, source: Source) -> Tally:
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        return self._count_leaves(known, self.leaf_tally_.schema, self.tree_, ())
+
+    def _count_leaves(self, source: Source, schema: Schema, tree: Tree, known: tuple[Value, ...]) -> Tally:
+        """Counts by leaf and class; ``known`` classes are declared in every leaf."""
+        n_leaves = len(leaf_paths(tree))
+        classes = Vocabulary(known)
+        encoder = Encoder(schema, classes=classes, grow=True, n_threads=self._threads())
+        parts = Vocabulary()
+        if known:
+            names = sorted(name_of(label, leaf) for label in known for leaf in range(n_leaves))
+            schema = replace(schema, target=Target(schema.target.name, tuple(names)))
+            parts = Vocabulary(names)
+        counting = replace(encoder, classes=parts, schema=schema)
+        return self._count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self.plan(schema))
+
+    def _by_leaf(self, encoder: Encoder, source: Source, parts: Vocabulary, tree: Tree) -> Iterator[Block]:
+        """Blocks whose labels are leaf and class together."""
+        for block in encoder.blocks(source):
+            if block.labels is None:
+                raise BayesError("NBTree needs one label a row, not responsibilities")
+            routes = Routes(tree, _vocabularies(encoder))
+            leaves = routes.leaves(block.codes, block.n_rows)
+            n_classes = len(encoder.classes.values)
+            pair, which = np.unique(leaves * n_classes + block.labels, return_inverse=True)
+            names = [name_of(encoder.classes.values[p % n_classes], int(p // n_classes)) for p in pair]
+            codes = np.array(parts.grow(names), dtype=np.uint32) - 1
+            yield replace(block, labels=codes[which])
+
+    def _grown(self, source: Source, schema: Schema) -> Tree:
+        """A tree of the rows."""
+        counted = self._collect(source, schema, self.plan(schema))
+        values = {name: family.values for name, family in counted.families.items()}
+        vocabularies = {n: Vocabulary(v) for n, v in values.items()}
+        reading = Encoder(schema, vocabularies, Vocabulary(counted.classes), n_threads=self._threads())
+        block = read_block(reading, source)
+        if block.labels is None:
+            raise BayesError("NBTree needs one label a row, not responsibilities")
+        if block.weights is not None:
+            block = block.take(block.weights > 0)
+        labels = np.asarray(block.labels, dtype=np.int64)
+        folds = stratified_folds(labels, int(self.folds), np.random.default_rng(seed_of(self.random_state)))
+        growth = Growth(
+            {name: block.codes[name] for name in values},
+            values,
+            labels,
+            len(counted.classes),
+            block.weights,
+            folds,
+            int(self.folds),
+            float(self.min_rows),
+            float(self.min_gain),
+            int(self.max_columns),
+            self._threads(),
+            self._tell,
+        )
+        return growth.tree()
+
+    def _tell(self, n_leaves: int) -> None:
+        if self.progress is not None:
+            self.progress("leaves", n_leaves, n_leaves)
+
+    def _with_more(self, more: Tally) -> Self:
+        return self.fit_tally(self.leaf_tally_ + more)
+
+    def _without(self, gone: Tally) -> Self:
+        try:
+            left = self.leaf_tally_ - gone
+        except NotLearnt as problem:
+            raise NotLearnt(readable(str(problem), gone)) from None
+        if not left.n_rows:
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+        return self.fit_tally(left)
+
+    def _merged(self, other: Any) -> Self:
+        if other.tree_ != self.tree_:
+            raise SchemaMismatch(
+                "the two sides have different trees",
+                hint="fit the one with tree= and schema= of the other (its tree_ and schema_)",
+            )
+        return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        other: Self = clone(self).set_params(**settings)
+        other._new_tree = self.tree_
+        return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
+
+    def _held_state(self) -> State:
+        """The tree that was learnt."""
+        return State({"tree": self.tree_}, [])
+
+    def _restore(self, tally: Tally, state: State | None) -> Self:
+        """The model of a file, with its tree; a new fit grows another."""
+        if state is None or "tree" not in state.header:
+            raise BadFile("an NBTree holds a tree beside its counts, and there is none")
+        check_tree(state.header["tree"])
+        self._new_tree = state.header["tree"]
+        return self.fit_tally(tally)
+
+    def _tally_to_save(self) -> Tally:
+        """The counts of the leaves."""
+        return self.leaf_tally_
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of the leaves of a known tree: what another NBTree has, as ``leaf_tally_``."""
+        if getattr(self, "_new_tree", None) is None:
+            self._new_tree = self.tree_ if self._is_fitted() else self.tree
+        tree = self._new_tree
+        if tree is None:
+            raise BayesError("NBTree learns from rows, or from the leaf_tally_ of another one with its tree_ as tree=")
+        try:
+            super().fit_tally(tally)
+        finally:
+            self._new_tree = None
+        self.tree_, self.leaf_tally_ = tree, tally
+        owner, _, classes = parts_of(tally, "NBTree", "leaves")
+        self.tally_ = of_classes(tally, owner, classes)
+        self.schema_ = self.tally_.schema
+        return self
+
+    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
+        return parts_of(tally, "NBTree", "leaves")[2]
+
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("structure",) if self.tree is None else ()
+
+    def estimate(self, tally: Tally) -> TreeParameters:
+        tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_
+        owner, leaf, classes = parts_of(tally, "NBTree", "leaves")
+        n_leaves = len(leaf_paths(tree))
+        asked = {column for path in leaf_paths(tree) for column, _ in path} - tally.families.keys()
+        if asked:
+            raise BayesError(f"the tree asks for column {min(asked)!r}, which was not counted")
+        if len(leaf) and leaf.max() >= n_leaves:
+            raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
+        n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
+        check_memory(
+            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, ("Grow a smaller tree.",)), self.memory_limit
+        )
+        counts = np.zeros((n_leaves, len(classes)))
+        counts[leaf, owner] = tally.class_counts
+        smoothing = self._smoothing()
+        tables = {}
+        for name, family in tally.families.items():
+            cells = np.zeros((n_leaves, len(classes), len(family.values)))
+            cells[leaf, owner] = family.present
+            if family.values:
+                tables[name] = LeafTable.of(cells, smoothing)
+        prior = logspace.log(class_prior(self.prior, classes, counts.sum(axis=0)))
+        values = {name: family.values for name, family in tally.families.items()}
+        return TreeParameters(prior, tree, counts, 1.0, tables, values, len(classes))
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def log_joint(self, params: TreeParameters, block: Block) -> Floats:
+        scores = np.full((block.n_rows, params.n_classes), -np.inf)
+        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
+            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
+            names = params.speaking[leaf]
+            codes = [np.ascontiguousarray(block.codes[name][rows]) for name in names]
+            kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
+        return scores + params.log_prior
+
+    def _is_its_counts(self) -> bool:
+        """Its tree is held when rows come."""
+        return False
+
+    def _left_out(self) -> TreeLeftOut:
+        """Scores of learnt rows under the estimates made without them, tree and cut points held."""
+        self._check_is_fitted()
+        return TreeLeftOut(self)
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """A leaf for each row by its class, then each column by its table there; the way to the leaf is given."""
+        params = self.params_
+        leaves = draw_slots(logspace.exp(params.log_leaf).T[labels], rng)
+        drawn = {}
+        for name, table in params.tables.items():
+            slots = draw_slots(table.probabilities[leaves, labels], rng) + 1
+            known = {value: i + 1 for i, value in enumerate(params.values[name])}
+            for leaf, path in enumerate(params.paths):
+                on_the_way = dict(path)
+                if name in on_the_way:
+                    slots[leaves == leaf] = known.get(on_the_way[name], 0)
+            drawn[name] = slots.astype(np.uint32)
+        return drawn
+
+    def _column_table(self, column: str) -> Table:
+        """P(value | class) in every leaf where the column speaks, with counts."""
+        if column not in self.params_.tables:
+            raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
+        table, values = self.params_.tables[column], self.params_.values[column]
+        leaves = [leaf for leaf, names in enumerate(self.params_.speaking) if column in names]
+        columns: dict[str, Any] = {
+            "leaf": [leaf for leaf in leaves for _ in values],
+            column: list(names_of(values, self.schema_, column)) * len(leaves),
+        }
+        for i, label in enumerate(self.tally_.classes):
+            cells = table.counts[leaves, i].ravel()
+            columns[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
+        for i, label in enumerate(self.tally_.classes):
+            columns[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
+        return ProbabilityTable(
+            columns,
+            keys=2,
+            variable=column,
+            values=names_of(values, self.schema_, column).tolist(),
+            given=f"{self.schema_.target.name} · leaf",
+            contexts=[f"{label} · {leaf}" for leaf in leaves for label in self.tally_.classes],
+            shares=table.probabilities[leaves].reshape(-1, len(values)),
+        )
+
+    @property
+    def n_leaves_(self) -> int:
+        """How many leaves the tree has; 1 is naive Bayes."""
+        self._check_is_fitted()
+        return len(self.params_.paths)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: class prior, shares of the leaves, and a table for each column in each leaf."""
+        self._check_is_fitted()
+        params: TreeParameters = self.params_
+        c = params.n_classes
+        tables = sum(len(params.values[name]) - 1 for names in params.speaking for name in names)
+        return c - 1 + c * (len(params.paths) - 1) + c * tables
+
+    def tree_text(self) -> str:
+        """The tree in words, a line for each branch."""
+        self._check_is_fitted()
+        return "\n".join(printable(line, keep="") for line in self._tree_lines())
+
+    def describe_structure(self) -> StructureDescription:
+        """The questions of the tree, and the rows of each class in its leaves."""
+        lines, counts = self._tree_lines(), self.params_.leaf_counts
+        columns: dict[str, Any] = {"leaf": list(range(len(counts)))}
+        columns |= {f"count | {label}": counts[:, i].tolist() for i, label in enumerate(self.tally_.classes)}
+        leaves = f"{len(counts):,} leaves" if len(counts) > 1 else "one leaf"
+        sentence = f"naive Bayes in {leaves} of a tree of questions"
+        return StructureDescription(sentence, Table(columns), tuple(lines), self._graph(sentence))
+
+    def _graph(self, sentence: str) -> StructureGraph:
+        """The questions as nodes, the answers as arcs, and the rows of each class in the leaves."""
+        nodes: list[Node] = []
+        arcs: list[Arc] = []
+
+        def add(tree: Tree) -> int:
+            at = len(nodes)
+            if not isinstance(tree, Mapping):
+                counts = self.params_.leaf_counts[int(tree)]
+                counts_by_class = (f"{label}: {n:g}" for label, n in zip(self.tally_.classes, counts, strict=True) if n)
+                nodes.append(Node(f"leaf {int(tree)}: {counts.sum():g} rows", tuple(counts_by_class), is_leaf=True))
+                return at
+            column, values = tree["column"], self.params_.values[tree["column"]]
+            names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
+            nodes.append(Node(column))
+            for value, child in tree["branches"]:
+                arcs.append(Arc(at, add(child), label=str(names.get(value, value))))
+            return at
+
+        add(self.tree_)
+        return StructureGraph(sentence[0].upper() + sentence[1:], tuple(nodes), tuple(arcs))
+
+    def _tree_lines(self) -> list[str]:
+        return list(self._lines(self.tree_, 0)) or [self._leaf_text(0)]
+
+    def _lines(self, node: Tree, depth: int) -> Iterator[str]:
+        if not isinstance(node, Mapping):
+            return
+        column, values = node["column"], self.params_.values[node["column"]]
+        names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
+        cut = getattr(self.schema_.columns[column], "cuts", None) is not None
+        for value, child in node["branches"]:
+            value_name = names.get(value, value)
+            head = f"{'|  ' * depth}{column} {value_name}" if cut else f"{'|  ' * depth}{column} = {value_name}"
+            if isinstance(child, Mapping):
+                yield head
+                yield from self._lines(child, depth + 1)
+            else:
+                yield f"{head}: {self._leaf_text(int(child))}"
+
+    def _leaf_text(self, leaf: int) -> str:
+        counts = self.params_.leaf_counts[leaf]
+        counts_by_class = ", ".join(f"{c} {n:g}" for c, n in zip(self.tally_.classes, counts, strict=True) if n)
+        return f"leaf {leaf}, {counts.sum():g} rows ({counts_by_class})"
+
+
+def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
+    """The values of the coded columns as they are now, intervals by their number."""
+    vocabularies = {}
+    for name in encoder.schema.coded():
+        cuts = getattr(encoder.schema.columns[name], "cuts", None)
+        vocabularies[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
+    return vocabularies

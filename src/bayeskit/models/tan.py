@@ -1,0 +1,164 @@
+"""TAN, tree-augmented naive Bayes: each column may depend on one other, and the best tree is found by counting.
+
+    P(c | x) ∝ P(c) · Π_i P(x_i | c, x_parent(i))
+
+The tree maximises Σ I(X_i; X_parent(i) | C), the conditional mutual information from the counts of all pairs; it is
+then the tree of the largest likelihood (Friedman, Geiger, Goldszmidt, 1997).
+
+Formula: P(x_j ∣ c, parents): TAN, k-DB
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayeskit.data.schema import Schema
+from bayeskit.errors import BayesError
+from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.information import (
+    NATS_IN_A_BIT,
+    conditional_information,
+    dependence,
+    information_about_class,
+    present,
+)
+from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate.trees import best_tree
+from bayeskit.explain.structure import (
+    DependenceGraph,
+    StructureDescription,
+    graph_of_columns,
+    pair_dependence,
+    tree_lines,
+)
+from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents
+from bayeskit.models.base.coded_classifier import need_pairs
+from bayeskit.tables.table import Table
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import POSITIVE
+
+
+@dataclass(eq=False, repr=False)
+class TAN(StructuredClassifier):
+    """Tree-augmented naive Bayes for tables: numbers are cut, missing cells and unseen values left out.
+
+    Parameters
+    ----------
+    smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
+        as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
+    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    parents: the tree, as a mapping from column to its parent; by default the best one, read from the counts.
+    root: the column that has no parent in its tree; by default the one that says most of the class.
+    cuts: how numbers are cut: "mdl", "frequency", "width", "random", one of these with a number of intervals, a
+        number of intervals of equal width, or the points; also by column.
+    roles, domains, schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
+    unseen: a value never seen in training is left out ("ignore") or refused ("error").
+    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
+    memory_limit: bytes that counts and tables may take; None is 2 GB.
+
+    The tree is read from the tally, so learning, forgetting and merging give the tree of a fit on the same rows.
+
+    >>> xor = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
+    >>> model = TAN(roles="categorical").fit(xor, [0, 1, 1, 0] * 5)
+    >>> model.predict({"a": [0, 1], "b": [1, 1]}).tolist()
+    [1, 0]
+    >>> print(model.arcs())
+    parent  child  I(parent; child | class)
+    a       b                      0.693147
+    """
+
+    smoothing: Any = "back-off"
+    prior: Any = "empirical"
+    parents: Mapping[Any, Any] | None = None
+    root: str | int | None = None
+    cuts: Any = "mdl"
+    roles: Any = None
+    domains: Any = None
+    schema: Schema | None = None
+    unseen: str = "ignore"
+    undecidable: str = "prior"
+    ties: str = "first"
+    random_state: Any = None
+    n_threads: int | None = None
+    temperature: float = 1.0
+    memory_limit: int | None = None
+    unlabelled: str = "error"
+
+    def plan(self, schema: Schema) -> Plan:
+        columns = tuple(schema.coded())
+        return Plan(families=columns, pairs=columns)
+
+    def estimate(self, tally: Tally) -> StructuredParameters:
+        need_pairs(tally, "TAN")
+        parents, smoothing, pairs = self._tree(tally), as_smoothing(self.smoothing), tally.pairs
+        tables = {}
+        for name, family in tally.families.items():
+            column_parents = tuple(parents[name] for _ in range(name in parents))
+            n_values = [len(tally.families[other].values) for other in (*column_parents, name)]
+            alone = np.arange(n_values[-1] + 1)[:, None], family.counts.T
+            if column_parents:
+                table = pairs.table(column_parents[0], name)
+                cells = np.indices(table.shape[1:]).reshape(2, -1).T
+                alone = cells, table.transpose(1, 2, 0).reshape(len(cells), -1)
+            contexts = Contexts.of(*alone, n_values, self.memory_limit)
+            tables[name] = conditional_table(column_parents, family.values, contexts, smoothing, tally.class_counts)
+        values = {name: family.values for name, family in tally.families.items()}
+        return StructuredParameters(self._log_prior(tally), tables, values)
+
+    def _tree(self, tally: Tally) -> dict[str, str]:
+        """The parent of each column that has one."""
+        names = list(tally.families)
+        if self.parents is not None:
+            given = given_parents(self.parents, tally.schema, names)
+            for name, column_parents in given.items():
+                if len(column_parents) > 1:
+                    raise BayesError(
+                        f"parents= gives column {name!r} {len(column_parents)} parents; in a tree it has one"
+                    )
+            return {name: column_parents[0] for name, column_parents in given.items() if column_parents}
+        roots = [information_about_class(tally.families[name]) for name in names]
+        if self.root is not None:
+            roots[names.index(tally.schema.find(self.root))] = np.inf
+        return best_tree(names, dependence(tally.pairs), roots)
+
+    def _held_structure(self) -> tuple[str, ...]:
+        return ("structure",) if self.parents is None else ()
+
+    def arcs(self) -> Table:
+        """Which column depends on which besides the class, the strongest first; the information is in nats."""
+        self._check_is_fitted()
+        arcs = []
+        for name, column_parents in self.parents_.items():
+            if column_parents:
+                counts = present(self.tally_.pairs.table(column_parents[0], name))
+                gain = float(conditional_information(counts)[0])
+                arcs.append((gain / max(float(counts.sum()), POSITIVE), column_parents[0], name))
+        arcs.sort(key=lambda arc: (-arc[0], arc[1:]))
+        gains = [arc[0] for arc in arcs]
+        parents, children = ([arc[i] for arc in arcs] for i in (1, 2))
+        return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
+
+    def dependence(self) -> DependenceGraph:
+        """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
+        self._check_is_fitted()
+        return pair_dependence(self.tally_)
+
+    def describe_structure(self) -> StructureDescription:
+        """The tree: each column below its parent, with the information of the two given the class."""
+        arcs = self.arcs()
+        child, gain = arcs["child"], arcs["I(parent; child | class)"]
+        remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
+        parents = {
+            name: column_parents[0] if column_parents else None for name, column_parents in self.parents_.items()
+        }
+        sentence = "the tree: each column hangs on the class and on the column above it"
+        bits = {(p, c): nats / NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)}
+        target = self.schema_.target.name
+        head = f"Which column hangs on which, given {target}"
+        graph = graph_of_columns(head, self.parents_, bits, f"every column hangs on {target} as well")
+        return StructureDescription(sentence, arcs, tree_lines(parents, remarks), graph)

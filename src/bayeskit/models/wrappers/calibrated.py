@@ -1,0 +1,353 @@
+"""Calibrated: any classifier, with probabilities that come true as often as they say.
+
+Naive Bayes counts evidence twice where columns repeat each other: it is often right, and far too sure. What it says of
+rows that it has not learnt, beside what they are, shows how much; a curve then takes the one to the other. Where a
+model has exact leave-one-out scores, all of its rows can be asked for nothing more than a second look; else it is
+fitted again on folds.
+
+No model learnt from n rows may claim more than P = (n p + 1) / (n + C): a curve that has met no exception among n rows
+has not shown that there is none.
+
+Formula: a curve for each class, normalised; P = (n p + 1) / (n + C)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
+from bayeskit.data.reader import in_order
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.calibration import (
+    CERTAIN,
+    Isotonic,
+    Logistic,
+    ScoreMap,
+    fit_beta,
+    fit_isotonic,
+    fit_sigmoid,
+)
+from bayeskit.estimate.temperature import fit_temperature
+from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
+from bayeskit.explain.evidence import explain_rows, telescoped
+from bayeskit.explain.structure import StructureDescription
+from bayeskit.models.base.available import available_if, unavailable
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.honest_scores import HonestScores, honest_scores
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.storage import Composite
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats, Ints
+
+METHODS = ("isotonic", "sigmoid", "beta", "temperature")
+_FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
+_HELD = "its curve was learnt from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
+
+
+def _says_terms(calibrated: Any) -> bool:
+    inner = vars(calibrated).get("model_", calibrated.model)
+    return inner is None or hasattr(inner, "_log_terms")
+
+
+@dataclass(eq=False, repr=False)
+class Calibrated(Composite, PredictsClasses):
+    """A classifier whose probabilities are corrected by what rows that it has not learnt turned out to be.
+
+    Parameters
+    ----------
+    model: a classifier with ``predict_proba`` (cloned in fit), None for a ``NaiveBayes``.
+    method: "isotonic" (any rising curve for each class), "sigmoid" or "beta" (two or three numbers for each),
+        "temperature" (one number in all, which never changes what is predicted).
+    folds: None for exact leave-one-out scores where the model has them, else for five folds; a number for so many.
+    capped: whether no probability may claim more than n rows can show.
+    max_rows: learn the curve from about so many rows, drawn by ``random_state``; the model learns from all.
+    random_state: seed of that draw, and of the folds.
+
+    Attributes
+    ----------
+    model_: the fitted classifier, as it is without the curve.
+    maps_: the curve of each class; of two classes that of the second alone. Empty with "temperature".
+    temperature_: what log scores are divided by; 1 with the other methods.
+    method_: where the scores came from: "leave-one-out", or how many folds.
+
+    A coin is copied nine times; naive Bayes believes it ten times over:
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> X = np.repeat((np.where(rng.random(500) < 0.7, y, 1 - y) == 1)[:, None], 10, axis=1)
+    >>> model = Calibrated().fit(X, y)
+    >>> float(model.model_.predict_proba(X).max().round(3)), float(model.predict_proba(X).max().round(2))
+    (1.0, 0.74)
+    """
+
+    model: Any = None
+    method: str = "isotonic"
+    folds: int | None = None
+    capped: bool = True
+    max_rows: int = 5_000
+    random_state: Any = 0
+
+    partial_fit = unavailable(_HELD)
+    learn_source = unavailable(_HELD)
+    forget = unavailable(_HELD)
+    forget_source = unavailable(_HELD)
+    merge = unavailable(_HELD)
+    leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier, then the curves by what it says of rows that are left out."""
+        self._check_settings()
+        if y is None:
+            raise BayesError("Calibrated requires y to be passed, but the target y is None")
+        inner = NaiveBayes() if self.model is None else clone(self.model)
+        if not hasattr(inner, "predict_proba"):
+            raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
+        X = in_order(X)
+        fit_wrapped(inner, X, y, sample_weight)
+        rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
+        return self._learn(inner, rows)
+
+    def _learn(self, inner: Any, rows: HonestScores) -> Self:
+        """Become the model of a fitted classifier and of what it said of rows left out."""
+        n_classes = len(inner.classes_)
+        weight = float(len(rows.labels) if rows.weights is None else rows.weights.sum())
+        maps: tuple[ScoreMap, ...] = ()
+        temperature = 1.0
+        if n_classes > 1 and len(rows.labels):
+            if self.method == "temperature":
+                known = np.isfinite(rows.scores[np.arange(len(rows.labels)), rows.labels])
+                weights = None if rows.weights is None else rows.weights[known]
+                if known.any():
+                    temperature = 1 / fit_temperature(rows.scores[known], rows.labels[known], weights)
+            else:
+                odds, fit_map = _odds(rows.scores), _FITS[self.method]
+                asked = [1] if n_classes == 2 else range(n_classes)
+                maps = tuple(fit_map(np.ascontiguousarray(odds[:, c]), rows.labels == c, rows.weights) for c in asked)
+        return self._become(inner, maps, temperature, weight, rows.method)
+
+    def _become(self, inner: Any, maps: tuple[ScoreMap, ...], temperature: float, weight: float, method: str) -> Self:
+        self.model_, self.maps_, self.temperature_, self.n_calibrated_ = inner, maps, temperature, weight
+        self.method_, self.classes_ = method, inner.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        """Whether the classifier leaves rows without a label out."""
+        return getattr(self.model, "_drops_unlabelled", False)
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) of each row (rows, classes), calibrated."""
+        return self.calibrated(self._log_scores(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | x) of each row (rows, classes), calibrated."""
+        return np.asarray(logspace.log(self.predict_proba(X)))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row; of those that the curves hold for equal, the one that scored higher."""
+        scores = self._log_scores(X)
+        return self.classes_[self.most_probable(self.calibrated(scores), scores)]
+
+    def most_probable(self, p: Floats, scores: Floats) -> Ints:
+        """The place of the class of each row by calibrated probabilities and the scores behind them."""
+        tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
+        chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)
+        impossible = np.isneginf(chosen.max(axis=1))
+        return np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
+
+    @available_if(_says_terms, "the classifier does not say what each column adds to a score")
+    def explain(self, X: Any, against: Any = None) -> Any:
+        """Why each row is put in its class: what each column changes in the calibrated log odds as it joins those
+        before it, which sums to them. The predicted class is compared with the runner-up, or with ``against``."""
+        check_is_fitted(self)
+        return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
+
+    def _log_scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        return log_probabilities(self.model_, X)
+
+    def calibrated(self, scores: Floats) -> Floats:
+        """Probabilities (rows, classes) of log scores of the classifier, by the curves."""
+        n_classes = len(self.classes_)
+        if self.maps_:
+            odds = _odds(scores)
+            if n_classes == 2:
+                second = self.maps_[0](odds[:, 1])
+                p = np.stack([1 - second, second], axis=1)
+            else:
+                p = np.stack([curve(odds[:, c]) for c, curve in enumerate(self.maps_)], axis=1)
+            p[np.isnan(scores).any(axis=1)] = np.nan
+            total = p.sum(axis=1, keepdims=True)
+            p = np.where(total > 0, p / np.where(total > 0, total, 1.0), logspace.normalise(scores)[0])
+        else:
+            p = logspace.normalise(scores / self.temperature_)[0]
+        n = self.n_calibrated_
+        return (n * p + 1) / (n + n_classes) if self.capped and n else p
+
+    def table(self) -> Table:
+        """What is said where the classifier says so many per cent, class by class."""
+        check_is_fitted(self)
+        said = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
+        columns: dict[str, Any] = {"classifier says": said}
+        odds = logspace.log_odds(logspace.log(said), logspace.log1p(-said))
+        if not self.maps_:
+            columns["calibrated, of two classes"] = logspace.logistic(odds / self.temperature_)
+        names = np.asarray(self.classes_).tolist()
+        for name, curve in zip(names[-len(self.maps_) :], self.maps_, strict=False):
+            columns[f"calibrated, {name}"] = curve(np.asarray(odds))
+        return Table(columns)
+
+    def describe_structure(self) -> StructureDescription:
+        """The curves."""
+        sentence = f"probabilities are corrected by {self.method} curves, learnt from scores by {self.method_}"
+        if not self.maps_:
+            sentence = f"log scores are divided by {self.temperature_:.4g}, learnt from scores by {self.method_}"
+        return StructureDescription(sentence, self.table())
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def _fitted_parts(self) -> dict[str, Any]:
+        """The fitted classifier."""
+        return {"model": self.model_}
+
+    @classmethod
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The classifier."""
+        return ("model",)
+
+    def _held_state(self) -> State:
+        """The numbers of the curves, and how many rows they were learnt from."""
+        numbers = np.array([self.temperature_, self.n_calibrated_])
+        return State({"by": self.method_}, [numbers, *(curve.numbers for curve in self.maps_)])
+
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        self._check_settings()
+        inner = parts["model"]
+        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
+            raise BadFile(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
+        n_curves = len(state.arrays) - 1
+        n_classes = len(inner.classes_)
+        state.holds(n_curves + 1, "by")
+        if n_curves not in (0, 1 if n_classes == 2 else n_classes) or not isinstance(state.header["by"], str):
+            raise BadFile(f"{n_curves} calibration curves do not fit {n_classes} classes")
+        temperature, weight = state.numbers(0, 2).tolist()
+        if not temperature > 0 or not weight >= 0:
+            raise BadFile("the temperature or the number of rows of a calibration is out of its range")
+        kind: Any = Isotonic if self.method == "isotonic" else Logistic
+        curves = tuple(kind.of_numbers(state.numbers(i + 1, state.arrays[i + 1].size)) for i in range(n_curves))
+        return self._become(inner, curves, temperature, weight, state.header["by"])
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _check_settings(self) -> None:
+        one_of("method", self.method, METHODS)
+        whole = (int, np.integer)
+        if self.folds is not None and (
+            isinstance(self.folds, bool) or not isinstance(self.folds, whole) or self.folds < 2
+        ):
+            raise BayesError(f"folds={self.folds!r}: give a whole number of at least 2, or None")
+        if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, whole) or self.max_rows < 1:
+            raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = NaiveBayes() if self.model is None else self.model
+        if hasattr(inner, "__sklearn_tags__"):
+            tags.input_tags = inner.__sklearn_tags__().input_tags
+        return tags
+
+
+def _odds(scores: Floats) -> Floats:
+    """Log odds of each class against all others; what is certain has a number, too, and what is unknown 0."""
+    return np.nan_to_num(np.clip(logspace.log_odds_of_each(scores), -CERTAIN, CERTAIN), nan=0.0)
+
+
+class CalibratedParams:
+    """The estimates of a classifier, with the calibrated prior in the place of its own."""
+
+    def __init__(self, params: Any, log_prior: Floats) -> None:
+        self._params, self.log_prior, self.log_start = params, log_prior, log_prior
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._params, name)
+
+
+class CalibratedEvidence:
+    """What an explanation asks of a model: a classifier with log terms, seen through its curves."""
+
+    def __init__(self, calibrated: Calibrated) -> None:
+        self.calibrated, self.inner = calibrated, calibrated.model_
+        self.undecidable: str = self.inner.undecidable
+        params = self.inner.params_
+        start = np.asarray(getattr(params, "log_start", params.log_prior), dtype=np.float64)
+        self.params_ = CalibratedParams(params, self._through(start[None])[0])
+
+    @property
+    def tally_(self) -> Tally:
+        """What was counted."""
+        tally: Tally = self.inner.tally_
+        return tally
+
+    def _encoder(self) -> Encoder:
+        """The classifier's."""
+        encoder: Encoder = self.inner._encoder()
+        return encoder
+
+    def _tempered(self, scores: Floats) -> Floats:
+        """Scores are calibrated already."""
+        return scores
+
+    def log_joint(self, params: CalibratedParams, block: Block) -> Floats:
+        """ln P(class | x), calibrated (rows, classes); −∞ where a row is impossible under every class."""
+        return self._through(self._scores(block))
+
+    def _log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
+        """What each column adds to the calibrated scores when it joins those before it."""
+        plain = self.inner.params_
+        so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
+        steps = []
+        for name, term in self.inner._log_terms(plain, block).items():
+            so_far = so_far + term
+            steps.append((name, self._through(so_far)))
+        if steps:
+            steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
+        return telescoped(params.log_prior, steps)
+
+    def _choose(self, scores: Floats, block: Block) -> Ints:
+        """As :meth:`Calibrated.predict`."""
+        return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
+
+    def _scores(self, block: Block) -> Floats:
+        return np.asarray(self.inner.log_joint(self.inner.params_, block))
+
+    def _through(self, scores: Floats) -> Floats:
+        """Scores (rows, classes) of the classifier through the curves; rows that are impossible stay so."""
+        log_p, evidence = logspace.log_normalise(self.inner._tempered(scores))
+        impossible = np.isneginf(evidence)
+        log_p[impossible] = 0.0
+        through = np.asarray(logspace.log(self.calibrated.calibrated(log_p)))
+        through[impossible] = -np.inf
+        return through

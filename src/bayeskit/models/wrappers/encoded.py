@@ -1,0 +1,146 @@
+"""Encoded: scikit-learn's classifiers on raw tables, by one encoder for all of them.
+
+A tree, nearest neighbours or a perceptron ask for a matrix of numbers. Strings become indicators, numbers are scaled to
+a spread of one, and a missing cell or a value never seen stands at the average, where it says nothing. Models that
+know categories and missing cells themselves, such as scikit-learn's boosting, get codes and NaN instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit.data.block import Block
+from bayeskit.data.frames import open_source
+from bayeskit.data.reader import in_order
+from bayeskit.data.source import Source
+from bayeskit.errors import BayesError
+from bayeskit.evaluate.cross_validation import fit_wrapped
+from bayeskit.models.base.available import available_if
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.settings import one_of
+from bayeskit.models.design import Design
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.typing import Array, Floats
+
+CODINGS = ("indicators", "codes")
+MOST_CATEGORIES = 255  # that scikit-learn's boosting takes of a column
+
+
+def _says_probabilities(encoded: Any) -> bool:
+    model = vars(encoded).get("model_", encoded.model)
+    return model is None or hasattr(model, "predict_proba")  # a tree has them
+
+
+@dataclass(eq=False, repr=False)
+class Encoded(PredictsClasses):
+    """A classifier of matrices, on raw tables: strings, booleans, missing cells, unseen values, files.
+
+    Parameters
+    ----------
+    model: a classifier with scikit-learn's interface (cloned in fit), None for a decision tree.
+    coding: "indicators" (one for each value, numbers scaled), or "codes" (values by number, NaN where missing or never
+        seen; ``categorical_features`` is set where the classifier has it).
+    roles: as for ``NaiveBayes``.
+    unlabelled: as for ``NaiveBayes``.
+
+    >>> X = {"sky": ["sun", "rain", "sun", None], "wind": [3.0, 9.0, None, 8.0]}
+    >>> Encoded().fit(X, ["go", "stay", "go", "stay"]).predict({"sky": ["sun", "hail"], "wind": [None, 9.0]}).tolist()
+    ['go', 'stay']
+    """
+
+    model: Any = None
+    coding: str = "indicators"
+    roles: Any = None
+    unlabelled: str = "error"
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        """Whether rows without a label are left out."""
+        return self.unlabelled == "drop"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the encoder, then the classifier."""
+        one_of("coding", self.coding, CODINGS)
+        if y is None:
+            raise BayesError("Encoded requires y to be passed, but the target y is None")
+        if self.model is None:
+            from sklearn.tree import DecisionTreeClassifier
+
+            inner: Any = DecisionTreeClassifier(random_state=0)
+        else:
+            inner = clone(self.model)
+        counter = NaiveBayes(roles=self.roles, unlabelled=self.unlabelled)
+        counter._check_settings()
+        source = counter._with_labels(open_source(in_order(X), y, sample_weight))
+        counter.fit_source(source)
+        labels, weights = counter._label_codes(source, None)
+        self._counter, self._design = counter, Design.of(counter.tally_, "full")
+        matrix = self._matrix(source)
+        if self.coding == "codes" and "categorical_features" in inner.get_params():
+            inner.set_params(categorical_features=self._categorical())
+        if "early_stopping" in inner.get_params() and counter.tally_.class_counts.min() < 2:
+            inner.set_params(early_stopping=False)  # it would hold rows out by class, and refuses a class of one row
+        if weights is not None:
+            weighty = weights > 0
+            matrix, labels, weights = matrix[weighty], labels[weighty], weights[weighty]
+        fit_wrapped(inner, matrix, counter.classes_[labels], weights)
+        self.model_, self.classes_ = inner, inner.classes_
+        self.n_features_in_ = counter.n_features_in_
+        if hasattr(counter, "feature_names_in_"):
+            self.feature_names_in_ = counter.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def matrix(self, X: Any) -> Floats:
+        """The matrix that the classifier sees (rows, features)."""
+        self._check_is_fitted()
+        return self._matrix(self._counter._with_all_columns(open_source(X)))
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        matrix = self.matrix(X)
+        return np.asarray(self.model_.predict(matrix))
+
+    @available_if(_says_probabilities, "the classifier has none")
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) of each row (rows, classes), as the classifier says it."""
+        matrix = self.matrix(X)
+        return np.asarray(self.model_.predict_proba(matrix))
+
+    def _matrix(self, source: Source) -> Floats:
+        blocks = self._counter._encoder().blocks(source)
+        if self.coding == "codes":
+            return np.concatenate([self._codes(block) for block in blocks])
+        matrix = self._design.dense(blocks)
+        measured = len(self._design.columns)
+        spread = self._design.spread[:measured]
+        matrix[:, :measured] -= self._design.mean[:measured]
+        matrix[:, :measured] /= np.where(spread > 0, spread, 1.0)
+        return matrix
+
+    def _codes(self, block: Block) -> Floats:
+        parts = [block.floats[name] for name in self._design.columns]
+        for name, n_values in self._design.values.items():
+            codes = block.codes[name].astype(np.float64) - 1
+            parts.append(np.where((codes < 0) | (codes >= n_values), np.nan, codes))
+        return np.stack(parts, axis=1) if parts else np.zeros((block.n_rows, 0))
+
+    def _categorical(self) -> list[bool]:
+        few = (n <= MOST_CATEGORIES for n in self._design.values.values())
+        return [False] * len(self._design.columns) + list(few)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags

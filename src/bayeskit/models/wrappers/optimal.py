@@ -1,0 +1,323 @@
+"""Many hypotheses, one answer: the Bayes-optimal classifier, and Gibbs' cheap one.
+
+    optimal   argmax_c Σ_h P(c | h, x) · P(h | D)      every hypothesis votes with its posterior
+    Gibbs     the class that one hypothesis says, drawn anew for each row by P(h | D)
+
+When the truth is drawn from the stated posterior, no classifier errs less than the first, and the second errs at most
+twice as often (Haussler, Kearns and Schapire, 1994).
+
+Formula: Σ_h P(c ∣ h, x) P(h ∣ D), and Gibbs' draw
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.frames import open_source
+from bayeskit.data.reader import read_table
+from bayeskit.data.vocabulary import sort_values
+from bayeskit.errors import BayesError
+from bayeskit.estimate.prior import normalised
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.nearest import did_you_mean
+from bayeskit.tables.table import Table
+from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.typing import Array, Floats
+
+WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
+
+
+class _Committee(PredictsClasses):
+    """Members with posterior probabilities; what both classifiers share."""
+
+    members: Any
+    weights: Any
+    prior: Any
+    prefit: bool
+    cv: Any
+
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit clones of the members and weigh them; ``prefit`` members with given weights need no data."""
+        names, members = _named(self.members)
+        given = not isinstance(self.weights, str)
+        if not given and self.weights not in WEIGHTINGS:
+            words = f"{', '.join(WEIGHTINGS)}{did_you_mean(self.weights, WEIGHTINGS)}"
+            raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {words}")
+        if not (self.prefit and given) and y is None:
+            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not self.prefit:
+            extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+            members = [clone(member).fit(X, y, **extra) for member in members]
+        prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
+        if given:
+            weighting, scores = "given", None
+            posterior = normalised(_by_name(self.weights, names, "weights"), "weights")
+        else:
+            named = dict(zip(names, members, strict=True))
+            weighting, scores = _score(self.weights, named, X, y, sample_weight, self.cv)
+            posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
+            if np.isnan(posterior).any():
+                raise BayesError("the labels are impossible under every member; smooth them, or give weights")
+        self.members_, self.names_, self.posterior_ = members, names, posterior
+        self.weighting_ = weighting
+        self.classes_ = np.array(sort_values({label for m in members for label in np.asarray(m.classes_).tolist()}))
+        columns = {"member": names, "prior": prior, "posterior": posterior}
+        self.report_ = Table(columns | ({} if scores is None else {f"log score ({weighting})": scores}))
+        first = members[0]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        return self
+
+    @property
+    def map_(self) -> Any:
+        """The most probable member."""
+        self._check_is_fitted()
+        return self.members_[int(np.argmax(self.posterior_))]
+
+    def _votes(self, X: Any) -> Floats:
+        """P(c | h, x) (members, rows, classes); a member without probabilities votes with certainty."""
+        self._check_is_fitted()
+        votes = []
+        for member in self.members_:
+            positions = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
+            if hasattr(member, "predict_proba"):
+                p = np.asarray(member.predict_proba(X))
+            else:
+                labels = np.asarray(member.predict(X))
+                p = (labels[:, None] == np.asarray(member.classes_)).astype(np.float64)
+            full = np.zeros((len(p), len(self.classes_)))
+            full[:, positions] = p
+            votes.append(full)
+        return np.array(votes)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        member_tags = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
+        for name in ("allow_nan", "sparse", "categorical"):
+            setattr(tags.input_tags, name, all(getattr(part, name) for part in member_tags))
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class BayesOptimalClassifier(_Committee):
+    """The posterior-weighted vote of all hypotheses.
+
+    Parameters
+    ----------
+    members: scikit-learn classifiers, as a list or a mapping from name; None for a ``NaiveBayes`` alone.
+    weights: their posterior probabilities, a list or a mapping from name; or how to find them: "evidence" (each
+        member's own ``log_marginal_likelihood``), "leave-one-out" (log probability of each label by the member without
+        its row), "cross-validation", or "auto": the first of these that all members have.
+    prior: prior probabilities of the members; equal if None. Not used where ``weights`` are given.
+    prefit: True takes the members as they are.
+    cv: folds of the cross-validation.
+
+    Three hypotheses, of which the most probable says + and the others −:
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> says = lambda label: DummyClassifier(strategy="constant", constant=label).fit([[0], [0]], ["+", "-"])
+    >>> h = {"h1": says("+"), "h2": says("-"), "h3": says("-")}
+    >>> vote = BayesOptimalClassifier(h, weights=[0.4, 0.3, 0.3], prefit=True).fit()
+    >>> str(vote.predict([[1]])[0]), vote.predict_proba([[1]]).tolist(), str(vote.map_.predict([[1]])[0])
+    ('-', [[0.4, 0.6]], '+')
+    """
+
+    members: Any = None
+    weights: Any = "auto"
+    prior: Any = None
+    prefit: bool = False
+    cv: Any = 5
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Σ_h P(c | h, x) · P(h | D) of each row (rows, classes)."""
+        votes = self._votes(X)
+        return np.tensordot(self.posterior_, votes, axes=1)
+
+    def predict(self, X: Any) -> Array:
+        """The class with the largest share of the vote."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]
+
+    def expected_error(self, X: Any) -> float:
+        """The share of rows it will get wrong if the stated posterior is true: mean of 1 − max_c P(c | x)."""
+        return float(1 - self.predict_proba(X).max(axis=1).mean())
+
+
+@dataclass(eq=False, repr=False)
+class GibbsClassifier(_Committee):
+    """One hypothesis drawn for each row: as cheap as a single member, at most twice the optimal error.
+
+    Parameters as for :class:`BayesOptimalClassifier`; ``random_state`` is the seed of the draws.
+    """
+
+    members: Any = None
+    weights: Any = "auto"
+    prior: Any = None
+    prefit: bool = False
+    cv: Any = 5
+    random_state: Any = None
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(c | h, x) of the hypothesis drawn for each row (rows, classes)."""
+        votes = self._votes(X)
+        drawn = np.random.default_rng(_seed(self.random_state)).choice(
+            len(votes), size=votes.shape[1], p=self.posterior_
+        )
+        return votes[drawn, np.arange(votes.shape[1])]
+
+    def predict(self, X: Any) -> Array:
+        """The class that the drawn hypothesis says."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]
+
+    def expected_error(self, X: Any) -> float:
+        """The share of rows it will get wrong if the stated posterior is true: mean of Σ_h P(h) (1 − P(c_h | x))."""
+        votes = self._votes(X)
+        together = np.tensordot(self.posterior_, votes, axes=1)
+        right = np.take_along_axis(together, votes.argmax(axis=2).T, axis=1)  # (rows, members)
+        return float(1 - (right @ self.posterior_).mean())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+def _has_tags(member: Any) -> bool:
+    return hasattr(member, "__sklearn_tags__")
+
+
+def _named(members: Any) -> tuple[list[str], list[Any]]:
+    if members is None:
+        return ["NaiveBayes"], [NaiveBayes()]
+    if isinstance(members, Mapping):
+        named = [(str(name), member) for name, member in members.items()]
+    else:
+        named = [m if isinstance(m, tuple) and len(m) == 2 else (f"h{i + 1}", m) for i, m in enumerate(members)]
+    bad = next((f"{name!r} is {member!r}" for name, member in named if not hasattr(member, "predict")), "")
+    if not named or bad:
+        problem = bad or "there is none"
+        raise BayesError(
+            f"members are classifiers, and {problem}: give a list, (name, classifier) pairs, or a mapping from name"
+        )
+    if len({name for name, _ in named}) < len(named):
+        raise BayesError("two members have the same name; give each its own")
+    return [name for name, _ in named], [member for _, member in named]
+
+
+def _by_name(numbers: Any, names: list[str], what: str) -> list[float]:
+    if isinstance(numbers, Mapping):
+        if set(map(str, numbers)) != set(names):
+            raise BayesError(f"{what} name {sorted(map(str, numbers))}, but the members are {names}: one number each")
+        numbers = [{str(k): v for k, v in numbers.items()}[name] for name in names]
+    if np.ndim(numbers) != 1 or len(numbers) != len(names):
+        raise BayesError(f"{what} of {len(names)} members are {len(names)} numbers, not {numbers!r}")
+    return list(numbers)
+
+
+def _even(n: int) -> Floats:
+    return np.full(n, 1 / n)
+
+
+def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
+    """(which score, ln P(labels | member))."""
+    unable = {
+        "evidence": [name for name, m in named.items() if not hasattr(m, "log_marginal_likelihood")],
+        "leave-one-out": [name for name, m in named.items() if not hasattr(m, "leave_one_out")],
+        "cross-validation": [],
+    }
+    if weighting == "auto":
+        # what predicts labels comes before what explains whole tables, which asks for the same columns
+        order = ("leave-one-out", "evidence", "cross-validation")
+        weighting = next(name for name in order if not unable[name])
+    if unable[weighting]:
+        who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[weighting])
+        raise BayesError(
+            f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"',
+        )
+    members = list(named.values())
+    if weighting == "evidence":
+        _check_same_table(members)
+        return weighting, np.array([_evidence(name, member) for name, member in named.items()])
+    if weighting == "leave-one-out":
+        return weighting, np.array([_left_out(m, X, y, weight) for m in members])
+    return weighting, np.array([_cross_validated(m, X, y, weight, cv) for m in members])
+
+
+def _evidence(name: str, member: Any) -> float:
+    evidence = member.log_marginal_likelihood
+    try:
+        return float(evidence() if callable(evidence) else evidence)
+    except BayesError as refused:
+        raise refused.within(f"member {name!r}") from None
+
+
+def _check_same_table(members: list[Any]) -> None:
+    """Refuse members whose evidence is of different columns: the less there is to explain, the more probable it is."""
+    tallies = [member.tally_ for member in members if hasattr(member, "tally_")]
+    for tally in tallies[1:]:
+        ours, theirs = ({*t.schema.used} for t in (tallies[0], tally))
+        if ours != theirs:
+            lacking = min(ours ^ theirs)
+            raise BayesError(
+                f'weights="evidence" compares how members explain the same columns, and {lacking!r} is not in all of '
+                'them: give them the same, or weights="leave-one-out"',
+            )
+        if tallies[0].schema.columns != tally.schema.columns:
+            name = next(n for n in ours if tallies[0].schema.columns[n] != tally.schema.columns[n])
+            raise BayesError(
+                f'weights="evidence" compares how members explain the same table, and column {name!r} is read in '
+                "different ways: give them one schema=",
+            )
+
+
+def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
+    """Σ ln P(label | row) by the member without the row; the only row of a class is passed over."""
+    left_out, total = member._left_out(), 0.0
+    for block in member._encoder().blocks(open_source(X, y, weight)):
+        scores = left_out.scores(block)
+        labels = np.asarray(block.labels, dtype=np.int64)
+        log_p = logspace.log_posterior_of(scores, labels)
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        known = (member.tally_.class_counts[labels] > 1) & (weights > 0)
+        total += float(log_p[known] @ weights[known])
+    return total
+
+
+def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float:
+    """Σ ln P(label | row) by a clone fitted on the other folds; a label it has not seen counts as 1e-15."""
+    from sklearn.model_selection import check_cv
+
+    table = read_table(X, y)
+    labels, n = np.array(table.listed_labels().tolist()), table.n_rows
+    if not hasattr(member, "predict_proba"):
+        raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
+    least = int(np.unique(labels, return_counts=True)[1].min())
+    folds = check_cv(cv if not isinstance(cv, int) else min(cv, max(least, 2)), labels, classifier=least >= 2)
+    total = 0.0
+    for learn, test in folds.split(np.zeros(n), labels):
+        extra = {} if weight is None else {"sample_weight": np.asarray(weight)[learn]}
+        part = clone(member).fit(table.take(learn), labels[learn], **extra)
+        p = np.asarray(part.predict_proba(table.take(test)))
+        label_probability = (p * (labels[test][:, None] == np.asarray(part.classes_))).sum(axis=1)
+        log_p = logspace.log(np.clip(label_probability, LEAST_PROBABILITY, 1.0))
+        total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
+    return total
+
+
+def _seed(random_state: Any) -> Any:
+    return random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state

@@ -1,0 +1,361 @@
+"""SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
+
+Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabelled_em.py``.
+
+Formula: EM for tables
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.reader import WholeTable, read_table
+from bayeskit.data.source import Responsibilities
+from bayeskit.data.vocabulary import Value, canonical, sort_values
+from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.estimate.words.unlabeled_em import balanced
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.estimator_kinds import PredictsClasses
+from bayeskit.models.base.storage import Composite
+from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.text.classifier import RECIPES, TextClassifier
+from bayeskit.models.text.unlabeled import DocumentModel, check_learns_unlabeled, fit_documents
+from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
+from bayeskit.tolerance import CONVERGED
+from bayeskit.typing import Array, Floats
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Accuracy on held-out labelled rows: of the labelled rows alone, and together with the unlabelled ones."""
+
+    alone: float
+    together: float
+    folds: int
+
+    @property
+    def helped(self) -> bool:
+        """Whether the unlabelled rows did no harm."""
+        return self.together >= self.alone
+
+    def __str__(self) -> str:
+        verdict = "helped" if self.helped else "did not help, and the model has learnt from the labelled rows alone"
+        return (
+            f"{self.folds}-fold cross-validation on the labelled rows: accuracy {self.alone:.4f} alone, "
+            f"{self.together:.4f} together; the unlabelled rows {verdict}"
+        )
+
+
+@dataclass(eq=False, repr=False)
+class SemiSupervised(Composite, PredictsClasses):
+    """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
+
+    Parameters
+    ----------
+    classifier: a ``NaiveBayes`` or another model with expected counts (the default is ``NaiveBayes()``), or a
+        ``TextClassifier``: "multinomial" and "set_of_words" by expected counts, and for "auto", "fast" and "weighted"
+        naive Bayes weights on tf-idf, with its smoothing, prior and choice of words. Other recipes have no
+        probabilities to share a document by, and are refused. With every row labelled it is the classifier itself.
+    unlabelled: a label that also means "not known", such as -1.
+    weight: how much an unlabelled row counts; by default 1 for tables and 0.3 for documents.
+    rounds: at most so many rounds; by default 50 for tables, which stop where the likelihood does, and 8 for documents.
+    balance: for documents, whether the posteriors are held to the class mix of the labelled ones. Turn it off where
+        the unlabelled documents have another mix.
+    folds: of the cross-validation that says whether the unlabelled rows helped; 0 for none. Where they did not, the
+        classifier learns from the labelled rows alone.
+    n_classes: with no labels at all, how many classes to look for: a mixture model, its classes numbered from 0.
+    restarts: of the mixture, each from other random beginnings; the most likely one is kept.
+    verbose: print every round.
+
+    After ``fit``: ``history_`` (a table of the rounds), ``comparison_`` (None without cross-validation), ``helped_``,
+    ``estimator_``, the fitted classifier, and ``target_``, the name of what it predicts.
+
+    Examples
+    --------
+    >>> table = {"x": [1.0, 1.2, 0.8, 1.1, 0.9, 9.0, 9.2, 8.8, 9.1, 8.9]}
+    >>> y = ["low", "low", None, None, None, "high", "high", None, None, None]
+    >>> model = SemiSupervised(NaiveBayes(), folds=2).fit(table, y)
+    >>> model.predict({"x": [2.0, 8.0]}).tolist(), model.helped_
+    (['low', 'high'], True)
+    >>> mixture = SemiSupervised(NaiveBayes(), n_classes=2, random_state=0).fit(table)
+    >>> len(set(mixture.predict(table)[:5])), len(set(mixture.predict(table)))
+    (1, 2)
+    """
+
+    classifier: Any = None
+    unlabelled: Any = None
+    weight: float | None = None
+    rounds: int | None = None
+    balance: bool = True
+    folds: int = 5
+    n_classes: int | None = None
+    restarts: int = 5
+    random_state: Any = None
+    verbose: bool = False
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are).
+
+        All rows are held in memory, those of files too.
+        """
+        model = NaiveBayes() if self.classifier is None else self.classifier
+        self._check_settings(model)
+        rows = read_table(X, y, labelled=False)
+        labels = _labels(rows, self.unlabelled)
+        known = np.array([label is not None for label in labels], dtype=bool)
+        if isinstance(model, TextClassifier) and known.any() and not known.all():
+            check_learns_unlabeled(model)
+        if not known.any():
+            estimator, history = self._mixture(model, rows)
+            comparison = None
+        else:
+            classes = tuple(sort_values({label for label in labels if label is not None}))
+            position = {label: i for i, label in enumerate(classes)}
+            codes = np.array([-1 if label is None else position[label] for label in labels])
+            comparison = self._compare(model, rows, codes, classes)
+            if comparison is not None and not comparison.helped:
+                warnings.warn(str(comparison), BayesWarning, stacklevel=2)
+                estimator, history = self._alone(model, rows, codes, classes), []
+            else:
+                estimator, history = self._together(model, rows, codes, classes, self._tell())
+        self.target_ = rows.target if isinstance(y, str) else "class"
+        return self._become(estimator, comparison, history)
+
+    def _become(self, estimator: Any, comparison: Comparison | None, history: list[tuple[int, float, int]]) -> Self:
+        self.estimator_, self.comparison_ = estimator, comparison
+        self.helped_ = comparison is None or comparison.helped
+        self.classes_ = estimator.classes_
+        self.history_ = Table({name: [r[i] for r in history] for i, name in enumerate(HISTORY)})
+        return self
+
+    def _check_settings(self, model: Any) -> None:
+        if not isinstance(model, Classifier):
+            raise BayesError(
+                f"SemiSupervised takes a counting classifier such as NaiveBayes() or TextClassifier(), not {model!r}"
+            )
+        if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
+            raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
+        if self.weight is not None and not 0 <= self.weight < np.inf:
+            raise BayesError(f"weight={self.weight!r}: an unlabelled row counts for a finite number of 0 or more")
+        if self.rounds is not None and (not isinstance(self.rounds, (int, np.integer)) or self.rounds < 1):
+            raise BayesError(f"rounds={self.rounds!r}: give a whole number of at least 1")
+
+    def _tell(self) -> Callable[[tuple[int, float, int]], None] | None:
+        if not self.verbose:
+            return None
+        return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabelled rows changed their class")
+
+    def _together(
+        self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...], tell: Any = None
+    ) -> tuple[Any, list[tuple[int, float, int]]]:
+        known = codes >= 0
+        if known.all():
+            return self._alone(model, rows, codes, classes), []
+        if isinstance(model, TextClassifier) and RECIPES[model.recipe].learns_by_weighted_em:
+            weight = 0.3 if self.weight is None else self.weight
+            return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
+        start = np.zeros((rows.n_rows, len(classes)))
+        start[known, codes[known]] = 1.0
+        first = clone(model).fit(rows.take(np.flatnonzero(known)), Responsibilities(classes, start[known]))
+        start[~known] = _posterior(first, _joint(first, rows.take(np.flatnonzero(~known)), classes), classes)
+        return self._rounds(model, rows, start, known, classes, tell)
+
+    def _rounds(
+        self, model: Any, rows: WholeTable, share: Floats, known: Array, classes: tuple[Value, ...], tell: Any
+    ) -> tuple[Any, list[tuple[int, float, int]]]:
+        """EM on expected counts until the likelihood stands still."""
+        is_text = isinstance(model, TextClassifier) and known.any()
+        weight = (0.3 if is_text else 1.0) if self.weight is None else self.weight
+        weights = np.where(known, 1.0, weight)
+        mix = share[known].mean(axis=0) if is_text and self.balance else None
+        history: list[tuple[int, float, int]] = []
+        chosen = share.argmax(axis=1)
+        for number in range(1, (self.rounds or (8 if is_text else 50)) + 1):
+            fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
+            joint = _joint(fitted, rows.data, classes)
+            log_likelihoods = np.where(
+                known, joint[np.arange(rows.n_rows), share.argmax(axis=1)], logspace.log_sum_exp(joint)
+            )
+            likelihood = float(weights[weights > 0] @ log_likelihoods[weights > 0])
+            posterior = _posterior(fitted, joint, classes)
+            if mix is not None:
+                posterior[~known] = balanced(posterior[~known], mix)
+            share = np.where(known[:, None], share, posterior)
+            now = share.argmax(axis=1)
+            history.append((number, likelihood, int((now != chosen).sum())))
+            if tell is not None:
+                tell(history[-1])
+            chosen = now
+            gain = likelihood - history[-2][1] if number > 1 and np.isfinite(history[-2][1]) else np.inf
+            if gain <= CONVERGED * abs(likelihood):
+                break
+        return fitted, history
+
+    def _alone(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Any:
+        known = np.flatnonzero(codes >= 0)
+        return clone(model).fit(rows.take(known), [classes[c] for c in codes[known]])
+
+    def _compare(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Comparison | None:
+        """Both ways on held-out labelled rows; None where there are too few of them, or no unlabelled one."""
+        known = np.flatnonzero(codes >= 0)
+        fewest = np.bincount(codes[known], minlength=len(classes)).min()
+        folds = int(min(self.folds, fewest))
+        if folds < 2 or len(known) == rows.n_rows:
+            return None
+        from sklearn.model_selection import StratifiedKFold
+
+        right = np.zeros(2)
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
+            inner = codes.copy()
+            inner[known[test]] = -1
+            rest = np.setdiff1d(np.arange(rows.n_rows), known[test])
+            held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
+            part, inner = rows.part(rest), inner[rest]
+            assert len(train) == (inner >= 0).sum()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BayesWarning)
+                alone = self._alone(model, part, inner, classes)
+                together, _ = self._together(model, part, inner, classes)
+            right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
+        return Comparison(float(right[0] / len(known)), float(right[1] / len(known)), folds)
+
+    def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
+        if self.n_classes is None or self.n_classes < 1:
+            raise BayesError("no row has a label: pass n_classes= to look for that many classes without any")
+        if isinstance(model, TextClassifier) and not RECIPES[model.recipe].counts_words:
+            raise BayesError('without labels documents need expected counts: TextClassifier("multinomial")')
+        rng = np.random.default_rng(self.random_state)
+        classes = tuple(range(self.n_classes))
+        best = None
+        for _ in range(self.restarts):
+            share = rng.dirichlet(np.full(self.n_classes, 0.2), rows.n_rows)
+            run = self._rounds(model, rows, share, np.zeros(rows.n_rows, dtype=bool), classes, self._tell())
+            if best is None or run[1][-1][1] > best[1][-1][1]:
+                best = run
+        assert best is not None
+        return best
+
+    # -- saying --------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        return np.asarray(self._fitted().predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) (rows, classes)."""
+        return np.asarray(self._fitted().predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(class | x) (rows, classes)."""
+        return np.asarray(self._fitted().predict_log_proba(X))
+
+    # -- in a file -----------------------------------------------------------------------------------
+
+    def _fitted_parts(self) -> dict[str, Any]:
+        """The fitted classifier; weights of words that EM has found are no such model, and are held."""
+        return {} if isinstance(self.estimator_, DocumentModel) else {"estimator": self.estimator_}
+
+    def _reads_by(self) -> Any:
+        """The fitted classifier."""
+        return self.estimator_
+
+    @classmethod
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
+        """The classifier, or none."""
+        return ("estimator",) if saved.parts else ()
+
+    def _held_state(self) -> State:
+        """How the fit went, and what EM has found of words."""
+        held = self.comparison_
+        comparison = None if held is None else [held.alone, held.together, held.folds]
+        header: dict[str, Any] = {"comparison": comparison, "target": self.target_}
+        history = np.array([self.history_[name] for name in HISTORY], dtype=np.float64)
+        documents = self.estimator_.to_state() if isinstance(self.estimator_, DocumentModel) else State({}, [])
+        return State(header | {"documents": documents.header}, [history, *documents.arrays])
+
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+        """The model of a file."""
+        model = NaiveBayes() if self.classifier is None else self.classifier
+        self._check_settings(model)
+        history = state.arrays[0]
+        if history.dtype != np.float64 or history.ndim != 2 or len(history) != 3 or np.isnan(history).any():
+            raise BadFile("the rounds of EM are not told by three numbers each")
+        rounds = [(int(number), value, int(changed)) for number, value, changed in history.T.tolist()]
+        if parts:
+            state.holds(1, "comparison", "documents", "target")
+            estimator: Any = parts["estimator"]
+            if not isinstance(estimator, Classifier):
+                raise BadFile(f"EM is around a counting classifier, not {type(estimator).__name__}")
+        else:
+            if not isinstance(model, TextClassifier):
+                raise BadFile("weights of words stand where a TextClassifier has learnt, and the setting names another")
+            estimator = DocumentModel.of_state(
+                State(state.header["documents"], state.arrays[1:]), model.tokenizer(), model.column
+            )
+        held, self.target_ = state.header["comparison"], str(state.header["target"])
+        return self._become(estimator, None if held is None else _comparison(*held), rounds)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def _fitted(self) -> Classifier | DocumentModel:
+        check_is_fitted(self)
+        fitted: Classifier | DocumentModel = self.estimator_
+        return fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.classifier is not None:
+            tags.input_tags = self.classifier.__sklearn_tags__().input_tags
+        tags.target_tags.required = False
+        return tags
+
+
+HISTORY = ("round", "log likelihood", "changed")
+
+
+def _comparison(alone: Any, together: Any, folds: Any) -> Comparison:
+    """The comparison of a file."""
+    if any(type(share) not in (int, float) or not 0 <= share <= 1 for share in (alone, together)) or folds < 2:
+        raise BadFile("the comparison with the labelled rows alone is none of two accuracies")
+    return Comparison(float(alone), float(together), int(folds))
+
+
+def _labels(rows: WholeTable, unlabelled: Any) -> list[Value | None]:
+    """Labels as plain values, None where a row has none."""
+    labels = [canonical(cell) for cell in rows.listed_labels()]
+    if unlabelled is not None:
+        mark = canonical(unlabelled)
+        labels = [None if label == mark else label for label in labels]
+    return labels
+
+
+def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
+    """ln P(x, class) with the classes in this order; −∞ for a class that has gone."""
+    scores = model.predict_joint_log_proba(X)
+    joint = np.full((len(scores), len(classes)), -np.inf)
+    joint[:, [classes.index(label) for label in model.tally_.classes]] = scores
+    return joint
+
+
+def _posterior(model: Any, joint: Floats, classes: tuple[Value, ...]) -> Floats:
+    """P(class | x) of rows with these scores; the prior where a row is impossible under every class."""
+    posterior, evidence = logspace.normalise(joint)
+    prior = np.zeros(len(classes))
+    prior[[classes.index(label) for label in model.tally_.classes]] = logspace.exp(model.params_.log_prior)
+    posterior[np.isneginf(evidence)] = prior
+    return posterior
