@@ -20,9 +20,9 @@ from bayeskit.charts.style import (
     safe,
     title,
 )
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import format_cell
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tolerance import OFF_ONE
 
 if TYPE_CHECKING:
