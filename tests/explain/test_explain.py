@@ -141,7 +141,7 @@ def test_what_cannot_be_explained_is_refused():
 
 def test_mutual_information_in_bits_is_that_of_the_counts():
     table = datasets.load_worked_example("tennis")
-    found = bk.NaiveBayes(smoothing=0).fit(table, "play").telling()
+    found = bk.NaiveBayes(smoothing=0).fit(table, "play").column_importance()
     for record in found.columns:
         expected = mutual_info_score(table[record.column].to_pylist(), table["play"].to_pylist()) / math.log(2)
         assert record.bits == pytest.approx(expected, abs=1e-12)
@@ -166,13 +166,13 @@ def test_mutual_information_of_a_gaussian_equals_its_integral():
         density = np.array([d.pdf(t) for d in normal])
         return float((p * density * np.log2(density / (p * density).sum())).sum())
 
-    assert model.telling().columns[0].bits == pytest.approx(quad(part, -12, 14, limit=200)[0], abs=1e-3)
+    assert model.column_importance().columns[0].bits == pytest.approx(quad(part, -12, 14, limit=200)[0], abs=1e-3)
 
 
 def test_a_column_without_news_has_no_bits_and_nothing_exceeds_the_class():
     rng = np.random.default_rng(1)
     y = np.repeat(["a", "b"], 50)
-    found = bk.NaiveBayes(smoothing=0).fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y).telling()
+    found = bk.NaiveBayes(smoothing=0).fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y).column_importance()
     bits = {c.column: c.bits for c in found.columns}
     assert bits["same"] == pytest.approx(0, abs=1e-12)
     assert bits["all"] == pytest.approx(found.class_bits)

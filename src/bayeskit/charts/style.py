@@ -259,7 +259,7 @@ def title(head: str, *lines: str) -> Any:
 
 
 def _lines(text: str, n: int) -> list[str]:
-    return textwrap.wrap(printable(text, keep=""), n, max_lines=3, placeholder=" …") or [""]
+    return textwrap.wrap(printable(text, keep=""), n, break_on_hyphens=False, max_lines=3, placeholder=" …") or [""]
 
 
 def _listed(lines: Sequence[str]) -> str:

@@ -131,13 +131,13 @@ def telling_records(model: Any) -> list[dict[str, Any]] | None:
 
 def telling_of(model: Any) -> Any:
     """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
-    if not hasattr(model, "telling"):
+    if not hasattr(model, "column_importance"):
         return None
     tally = model.tally_
     if not tally.words:
-        return model.telling()
+        return model.column_importance()
     others = [name for name in tally.schema.used if name not in tally.words]
-    return model.restrict(others).telling() if others else None
+    return model.restrict(others).column_importance() if others else None
 
 
 def show_left_out(page: Page, model: Any) -> None:

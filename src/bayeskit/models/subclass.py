@@ -142,7 +142,7 @@ class SubclassBayes(KnowsJoint):
     forget_source = unavailable("other rows make other clusters. Fit again.")
     restrict = unavailable("other rows make other clusters. Fit again.")
     leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
-    telling = unavailable(TOGETHER)
+    column_importance = unavailable(TOGETHER)
     nomogram = unavailable(TOGETHER)
 
     def _check_settings(self) -> None:

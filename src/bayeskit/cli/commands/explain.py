@@ -75,14 +75,14 @@ def command(
         if not data:
             texts.show_words(page, fitted, 12)
             draw(page, plot, lambda: fitted.telling_words(12).chart())
-            page.json({"telling": texts.telling_records(fitted, 12)})
+            page.json({"column_importance": texts.telling_records(fitted, 12)})
             return
         column = text or texts.column_of(fitted)
         source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
         _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against, plot)
         return
     texts.refuse_text(fitted, text, whole_file)
-    if not hasattr(fitted, "explain" if data else "telling"):
+    if not hasattr(fitted, "explain" if data else "column_importance"):
         weights = ". bayes inspect shows its weights" if hasattr(fitted, "describe_structure") else ""
         remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
         who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
