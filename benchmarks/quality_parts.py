@@ -32,14 +32,14 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # settings, and con
     "without boosting": ({}, {"fit_boosting": lambda *_: None}),
     "with 16 members and 64 chains": ({"n_members": 16, "n_chains": 64}, {}),
     "with half of the trees": ({}, {"number_of_trees": lambda *size: number_of_trees(*size) // 2}),
-    "exponents of columns under penalty 1": ({}, {"STIFF": 1.0}),
-    "as sure of new rows as of rows left out": ({}, {"SURER": 1.0}),
+    "exponents of columns under penalty 1": ({}, {"COLUMN_PENALTY": 1.0}),
+    "as sure of new rows as of rows left out": ({}, {"OUT_OF_BAG_CORRECTION": 1.0}),
 }
 
 
 @contextmanager
 def changed(constants: dict[str, Any]) -> Iterator[None]:
-    homes = {"STIFF": structure, "number_of_trees": classifier}
+    homes = {"COLUMN_PENALTY": structure, "number_of_trees": classifier}
     before = {name: getattr(homes.get(name, fitting), name) for name in constants}
     for name, value in constants.items():
         setattr(homes.get(name, fitting), name, value)

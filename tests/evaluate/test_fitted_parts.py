@@ -1,4 +1,4 @@
-"""What a classifier from elsewhere refuses of a part of the rows is said with culprit, place and remedy."""
+"""Errors of foreign classifiers during evaluation name the fold and give a hint."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,11 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_one_class_among_the_rows_to_learn_is_said_with_its_place_and_a_remedy(call):
-    with pytest.raises(BayesError, match="LogisticRegression does not learn one class alone, and ") as refused:
+def test_a_single_class_in_the_training_rows_is_reported_with_a_hint(call):
+    with pytest.raises(BayesError, match="LogisticRegression cannot learn a single class, and ") as refused:
         CALLS[call](LogisticRegression())
     assert "every row is of class 'a'" in str(refused.value)
     assert "NaiveBayes" in str(refused.value)
-    if call != "comparison" and "leave" not in call:  # which say what the first refusal was
-        assert refused.value.culprit == "a"
-        assert refused.value.place in str(refused.value)
 
 
 def test_the_fold_is_named():
@@ -41,9 +38,9 @@ def test_the_fold_is_named():
 @pytest.mark.filterwarnings("ignore:there is one class only")
 @pytest.mark.parametrize("wrapper", [bk.Encoded, bk.Calibrated, bk.CostSensitive])
 def test_one_class_is_refused_in_our_words_by_every_wrapper(wrapper):
-    with pytest.raises(BayesError, match="LogisticRegression does not learn one class alone, and here every row"):
+    with pytest.raises(BayesError, match="LogisticRegression cannot learn a single class, and here every row"):
         wrapper(LogisticRegression()).fit(X, ["a"] * 10)
-    with pytest.raises(BayesError, match=r"does not learn one class alone, and without fold \d of 5"):
+    with pytest.raises(BayesError, match=r"cannot learn a single class, and without fold \d of 5"):
         bk.cross_validate(wrapper(LogisticRegression()), X, LONELY, folds=5)
 
 
@@ -68,7 +65,7 @@ def test_other_refusals_name_the_model_and_what_helps():
     table = {"sky": ["sun", "rain"] * 5, "wind": [1.0, None] * 5}
     with pytest.raises(BayesError, match=r"could not convert string.*Encoded\(LogisticRegression"):
         bk.cross_validate(LogisticRegression(), np.array([["u"], ["v"]] * 5, dtype=object), LONELY, folds=2)
-    with pytest.raises(BayesError, match=r"KNeighborsClassifier does not learn.*Leave sample_weight out"):
+    with pytest.raises(BayesError, match=r"KNeighborsClassifier cannot learn.*Omit sample_weight"):
         bk.cross_validate(KNeighborsClassifier(), X, np.array(list("ababababab")), 2, sample_weight=np.ones(10))
     y = ["go", "stay"] * 5
     assert bk.cross_validate(bk.Encoded(LogisticRegression()), table, y, folds=5).accuracy == 1.0

@@ -100,10 +100,10 @@ def test_the_same_by_rows_of_weight_two_and_rows_held_out():
     weighed = bk.NaiveBayes().fit(X, y, sample_weight=[2.0] * 6).leave_one_out(X, y, sample_weight=[2.0] * 6)
     assert weighed.weights.tolist() == [2.0] * 6
     assert weighed.reliability().rows.sum() == 12
-    from bayeskit.evaluate.cross_validation import held_out
+    from bayeskit.evaluate.cross_validation import evaluate_held_out
 
     model = bk.NaiveBayes().fit(X, y)
-    assert held_out(model, bk.open_source(X, y)).truth.tolist() == [0, 0, 1, 0, 1, 1]
+    assert evaluate_held_out(model, bk.open_source(X, y)).truth.tolist() == [0, 0, 1, 0, 1, 1]
 
 
 def test_rows_without_a_probability_are_left_out():

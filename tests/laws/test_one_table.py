@@ -18,7 +18,7 @@ from pyarrow import csv
 
 import bayeskit as bk
 from bayeskit.data.table import Table
-from bayeskit.evaluate.cross_validation import cross_validate, held_out
+from bayeskit.evaluate.cross_validation import cross_validate, evaluate_held_out
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
 from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
 from bayeskit.evaluate.metrics import averages
@@ -326,7 +326,7 @@ def test_an_evaluation_is_the_same_in_every_form(columns, tmp_path):
 
 def test_held_out_rows_are_scored_the_same_in_every_form(tmp_path):
     model = bk.NaiveBayes().fit({**MIXED, "kind": LABELS}, "kind")
-    assert agree(lambda X, y: held_out(model, bk.open_source(X, y)).counts, MIXED, LABELS, tmp_path) == {}
+    assert agree(lambda X, y: evaluate_held_out(model, bk.open_source(X, y)).counts, MIXED, LABELS, tmp_path) == {}
 
 
 def test_numbers_are_predicted_the_same_in_every_form(tmp_path):

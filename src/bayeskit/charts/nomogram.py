@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from bayeskit.charts.style import altair, cut, in_title, inline, offline, rounded, title
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.explain.evidence import chance
 from bayeskit.explain.nomogram import Nomogram
 from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
-from bayeskit.remedy import Remedy
 
 CURVE = 200  # steps of a smooth line
 WHOLE = 60  # letters of what is said of a tick that is pointed at
@@ -26,10 +25,9 @@ def nomogram_chart(record: Nomogram) -> Any:
         if certain is None:
             raise BayesError("no column tells these two classes apart: there is nothing to draw")
         raise BayesError(
-            f"column {certain!r} rules out one of the two classes (P = 0), which no number of points can say, and no "
-            "other tells them apart: there is nothing to draw. Smooth the estimates, as by ",
-            Remedy("smoothing", 1.0),
-            culprit=certain,
+            f"there is nothing to draw: column {certain!r} rules out one of the two classes (P = 0), and no other "
+            "column distinguishes them",
+            hint=f"smooth the estimates, as with {format_setting('smoothing', 1.0)}",
         )
     page = rulers(record)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))

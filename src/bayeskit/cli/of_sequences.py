@@ -202,14 +202,14 @@ def _as_read(model: Any) -> Any:
 
 def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
     from bayeskit.data.sequences import label_values
-    from bayeskit.evaluate.cross_validation import judged
+    from bayeskit.evaluate.cross_validation import evaluate_predictions
 
     true = label_values(labels, len(sequences))
     if None in true:
         raise BayesError(f"{sequences.name(true.index(None))} has no {model.target_!r} to compare with")
     shares = model.class_counts_ / model.class_counts_.sum()
     log_proba, predicted = model.predict_log_proba(sequences), model.predict(sequences).tolist()
-    return judged(
+    return evaluate_predictions(
         "held-out sequences",
         model.target_,
         model.classes_.tolist(),
@@ -236,7 +236,7 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
     """States that were said beside those that are known."""
     from bayeskit import logspace
     from bayeskit.data.vocabulary import Vocabulary
-    from bayeskit.evaluate.cross_validation import judged
+    from bayeskit.evaluate.cross_validation import evaluate_predictions
 
     classes = model.states_.tolist()
     true: list[Any] = []
@@ -255,7 +255,7 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
         raise BayesError(f"there is no {target_of(model)!r} in any row to compare with")
     counts = model.tally_.class_counts
     shares = counts / counts.sum() if counts.sum() else np.full(len(classes), 1 / len(classes))
-    return judged(method, target_of(model), classes, shares, true, np.concatenate(logs), predicted)
+    return evaluate_predictions(method, target_of(model), classes, shares, true, np.concatenate(logs), predicted)
 
 
 def inspected(page: Page, model: Any, part: str | None = None) -> None:

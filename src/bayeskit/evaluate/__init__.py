@@ -1,1 +1,1 @@
-"""How good a model is: scores of rows it has not learnt, and the measures made of them."""
+"""Evaluate models on held-out rows: cross-validation, metrics, curves, calibration and comparisons."""

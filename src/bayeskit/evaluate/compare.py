@@ -24,7 +24,7 @@ from bayeskit.evaluate.cross_validation import (
     Index,
     LabelledTable,
     check_folds,
-    fitted_on,
+    fit_on,
     labelled_table,
     posterior_over,
     stratified_folds,
@@ -32,7 +32,6 @@ from bayeskit.evaluate.cross_validation import (
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.tolerance import LEAST_PROBABILITY, TIE
 from bayeskit.typing import Bools, Floats
 
@@ -50,20 +49,38 @@ def compare(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Models side by side on one table (``datasets`` and ``y`` are its rows and classes) or on several.
+    """Compare models on one table or on several, on the same cross-validation folds.
 
     Parameters
     ----------
-    models: a mapping from name to classifier, or names of the catalogue: "naive", "tan", "aode", "best", "logistic",
-        "tree", "knn", "forest", "boosting", … Those of scikit-learn read tables by one encoder (:class:`Encoded`).
-    datasets: a mapping from name to (rows, classes), or to a table whose column ``y`` holds the class.
-    folds: parts of the cross-validation, by class and the same for all models; or "leave-one-out", in closed form for
-        models that have one with nothing held, else by as many fits as there are rows.
-    repeats: so many times, each with other folds.
-    progress: called as ``progress(dataset, model)`` before each.
+    models : mapping of str to classifier, or sequence of str
+        Classifiers by name, or names of the catalogue: "naive", "tan", "aode", "best", "logistic", "tree", "knn",
+        "forest", "boosting", … Classifiers of scikit-learn read tables through :class:`Encoded`.
+    datasets : table or mapping
+        One table, or a mapping from name to (rows, labels) or to a table whose column ``y`` holds the class.
+    y : str or array-like of shape (n_rows,), optional
+        The class column, or the labels of the one table.
+    folds : int or "leave-one-out", default=5
+        Number of stratified folds. "leave-one-out" uses the closed form of models that have an exact one and fits
+        the others once per row.
+    repeats : int, default=1
+        Number of repetitions, each with other folds.
+    random_state : int, default=0
+    progress : callable, optional
+        Called as ``progress(dataset, model)`` before each fit.
 
-    A table that a model refuses stands in ``refused`` and is no reason to stop.
+    Returns
+    -------
+    Comparison
+        If a model cannot learn a table, the pair is listed in ``refused`` and the comparison continues.
 
+    Raises
+    ------
+    BayesError
+        If no model can learn any of the tables.
+
+    Examples
+    --------
     >>> from bayeskit import datasets
     >>> birds = datasets.load_penguins().drop_columns(["year"])
     >>> found = compare(["naive", "tree"], birds, "species")
@@ -73,7 +90,7 @@ def compare(
     chosen = _models(models)
     tables = _tables(datasets, y)
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1", culprit=repeats)
+        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
@@ -118,7 +135,7 @@ def compare(
 
 
 def _models(models: Any) -> dict[str, Any]:
-    """By name, unfitted."""
+    """Return the unfitted models by name."""
     if isinstance(models, Mapping):
         chosen = {str(name): model for name, model in models.items()}
     else:
@@ -130,7 +147,7 @@ def _models(models: Any) -> dict[str, Any]:
             model = bayeskit.model_named(one) if isinstance(one, str) else one
             name = one if isinstance(one, str) else type(one).__name__
             if name in chosen:
-                raise BayesError(f"{name!r} is there twice: give a mapping from name to model", culprit=name)
+                raise BayesError(f"{name!r} is there twice: give a mapping from name to model")
             chosen[name] = model
     if not chosen or any(not hasattr(model, "fit") for model in chosen.values()):
         raise BayesError("models are classifiers: a mapping from name, or names such as 'naive' and 'tree'")
@@ -138,7 +155,7 @@ def _models(models: Any) -> dict[str, Any]:
 
 
 def _tables(datasets: Any, y: Any) -> dict[str, tuple[Any, Any]]:
-    """(rows, classes) by name."""
+    """Return (rows, labels) of each data set by name."""
     several = isinstance(datasets, Mapping) and (y is None or isinstance(y, str)) and not _is_table(datasets, y)
     if not several:
         if y is None:
@@ -156,7 +173,7 @@ def _tables(datasets: Any, y: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_table(datasets: Mapping[Any, Any], y: Any) -> bool:
-    """Whether a mapping is one table, a column for each name, and not a mapping of tables."""
+    """Return True if a mapping is one table (columns by name) and not a mapping of tables."""
     return isinstance(y, str) and y in datasets
 
 
@@ -175,7 +192,7 @@ def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: 
         yield _Split(every, every, "with all rows")  # each row by the model without it
         return
     if isinstance(folds, str):
-        raise BayesError(Setting.given("folds", folds), ': give a whole number, or "leave-one-out"', culprit=folds)
+        raise BayesError(f'folds={folds!r}: give a whole number, or "leave-one-out"')
     folds = check_folds(folds, given.n_rows)
     for repeat in range(repeats):
         for i, (train, test) in enumerate(stratified_folds(given.codes, folds, random_state + repeat), 1):
@@ -183,7 +200,7 @@ def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: 
 
 
 class _Part:
-    """The rows of one fold, taken once for all models."""
+    """The training and test rows of one fold, selected once for all models."""
 
     def __init__(self, given: LabelledTable, split: _Split) -> None:
         self.given, self.split = given, split
@@ -193,17 +210,17 @@ class _Part:
         self.truth = given.codes[split.test]
 
     def scores(self, model: Any) -> Floats:
-        """The measures of a model, unfitted."""
+        """Return the measures of an unfitted model, shape (n_measures,)."""
         if self.leaves_one_out:
-            return self._one_by_one(model)
+            return self._leave_one_out(model)
         lost = ~np.isin(self.truth, self.given.codes[self.split.train])
-        log_posterior, chosen, seconds = self.said(model)
-        return _measured(log_posterior, chosen, self.truth, lost, seconds)
+        log_posterior, chosen, seconds = self.predictions(model)
+        return _measure(log_posterior, chosen, self.truth, lost, seconds)
 
-    def said(self, model: Any) -> tuple[Floats, Index, float]:
-        """(ln P of each class, the class that was chosen, CPU seconds of fit and predict) of the test rows."""
+    def predictions(self, model: Any) -> tuple[Floats, Index, float]:
+        """Fit a model and return (log posteriors, predicted classes, CPU seconds) of the test rows."""
         start = time.process_time()
-        fitted = self._fitted(model)
+        fitted = self._fit(model)
         if can(fitted, HasProbabilities):
             log_posterior = posterior_over(fitted, self.test, self.given.classes)[0]
             chosen = (log_posterior >= log_posterior.max(axis=1, keepdims=True) - logspace.TIE).argmax(axis=1)
@@ -213,28 +230,28 @@ class _Part:
             log_posterior = np.where(certain, 0.0, -np.inf)  # what is said without probabilities is said for certain
         return log_posterior, chosen, time.process_time() - start
 
-    def _fitted(self, model: Any) -> Any:
+    def _fit(self, model: Any) -> Any:
         from sklearn.base import clone
 
-        return fitted_on(clone(model), self.given, self.split.train, self.split.place, self.train)
+        return fit_on(clone(model), self.given, self.split.train, self.split.place, self.train)
 
-    def _one_by_one(self, model: Any) -> Floats:
-        """Each row by the model without it: in closed form where nothing has seen the row, else by fits."""
+    def _leave_one_out(self, model: Any) -> Floats:
+        """Score each row by the model fitted without it: in closed form if it is exact, else by refitting."""
         start = time.process_time()
-        fitted = self._fitted(model)
+        fitted = self._fit(model)
         if can(fitted, LeavesOut) and not fitted.held_while_left_out():
             found = fitted.leave_one_out(self.train, self.given.labels(self.split.train))
             seconds = time.process_time() - start
-            return np.array([found.accuracy, _bounded(found), found.brier, seconds])
+            return np.array([found.accuracy, _clipped_log_loss(found), found.brier, seconds])
         rows, codes = self.split.train, self.given.codes
         splits = (_Split(np.delete(rows, i), rows[i : i + 1], f"without row {i}") for i in rows)
-        parts = [_Part(self.given, split).said(model) for split in splits]
+        parts = [_Part(self.given, split).predictions(model) for split in splits]
         log_posterior, chosen = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        return _measured(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
+        return _measure(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
 
 
-def _bounded(found: Evaluation) -> float:
-    """The log loss of a record whose probabilities below 1e-15 count as that; a class of one row has no part in it."""
+def _clipped_log_loss(found: Evaluation) -> float:
+    """Return the log loss with probabilities clipped at 1e-15, without classes of a single row."""
     codes = np.asarray(found.truth)
     p = found.probabilities[np.arange(len(codes)), codes]
     kept = (np.bincount(codes)[codes] > 1) & ~np.isnan(p)
@@ -243,7 +260,7 @@ def _bounded(found: Evaluation) -> float:
     return log_loss(np.maximum(logspace.log(p[kept]), logspace.log(LEAST_PROBABILITY)))
 
 
-def _measured(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, seconds: float) -> Floats:
+def _measure(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, seconds: float) -> Floats:
     board = Scoreboard(log_posterior.shape[1])
     log_true = np.maximum(log_posterior[np.arange(len(truth)), truth], logspace.log(LEAST_PROBABILITY))
     board.add(truth, chosen, log_true, brier(logspace.exp(log_posterior), truth), None, lost)
@@ -257,7 +274,7 @@ MEASURES = {"accuracy": 1, "log_loss": -1, "brier": -1, "seconds": -1}
 
 @dataclass(frozen=True)
 class Refusal:
-    """A model that a table was nothing for, and why."""
+    """A model that could not learn a data set, and the reason."""
 
     dataset: str
     model: str
@@ -266,16 +283,30 @@ class Refusal:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Readable, Drawable):
-    """Scores of models on data sets, all by the same folds. Frozen, and plain data.
+    """Scores of several models on several data sets, all on the same folds.
 
     Attributes
     ----------
-    models, datasets: their names; ``n_rows`` of each data set.
-    method: "5-fold cross-validation", "3 × 10-fold cross-validation" or "leave-one-out".
-    accuracy, log_loss, brier, seconds: (data sets, models), means over the folds; NaN where a model refused the table.
-        Probabilities below 1e-15 count as that in the log loss; ``seconds`` are CPU time of fit and predict of a fold.
-    by_fold: for each measure and data set, the scores (folds, models).
-    refused: who took which table not, and why.
+    models, datasets : tuple of str
+    n_rows : tuple of int
+        Rows of each data set.
+    method : str
+        "5-fold cross-validation", "3 × 10-fold cross-validation" or "leave-one-out".
+    accuracy, log_loss, brier, seconds : ndarray of shape (n_datasets, n_models)
+        Means over the folds; NaN if a model could not learn the table. The log loss clips probabilities at 1e-15;
+        ``seconds`` is the CPU time to fit and predict one fold.
+    by_fold : mapping of str to tuple of ndarray
+        For each measure and data set, the scores of shape (n_folds, n_models).
+    refused : tuple of Refusal
+        Models that could not learn a data set.
+
+    Examples
+    --------
+    >>> from bayeskit import compare, datasets
+    >>> penguins = datasets.load_penguins().drop_columns(["year"])
+    >>> result = compare(["naive", "tree"], penguins, "species")
+    >>> result.ranks().tolist(), result.table().column_names
+    ([1.0, 2.0], ['data set', 'rows', 'naive', 'tree'])
     """
 
     models: tuple[str, ...]
@@ -290,22 +321,54 @@ class Comparison(Readable, Drawable):
     refused: tuple[Refusal, ...] = ()
 
     def scores(self, measure: str = "accuracy") -> Floats:
-        """One of the measures (data sets, models)."""
+        """Return one measure.
+
+        Parameters
+        ----------
+        measure : {"accuracy", "log_loss", "brier", "seconds"}, default="accuracy"
+
+        Returns
+        -------
+        ndarray of shape (n_datasets, n_models)
+        """
         if measure not in MEASURES:
             raise BayesError(f"{measure!r} is none of {', '.join(MEASURES)}{did_you_mean(measure, tuple(MEASURES))}")
         return np.asarray(getattr(self, measure))
 
     def against(self, first: str, second: str, measure: str = "accuracy", rope: float = 0.01) -> Duel:
-        """One model against another over the data sets: wins, Wilcoxon's and the Bayesian signed-rank test."""
+        """Compare two models over the data sets: wins, Wilcoxon test and Bayesian signed-rank test.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of the models.
+        measure : str, default="accuracy"
+        rope : float, default=0.01
+            Region of practical equivalence: smaller differences count as equal.
+
+        Returns
+        -------
+        Duel
+        """
         a, b = (self.scores(measure)[:, self._place(name)] for name in (first, second))
         return duel(first, second, measure, MEASURES[measure] * (a - b), rope)
 
     def duels(self, measure: str = "accuracy", rope: float = 0.01) -> tuple[Duel, ...]:
-        """The first model against each of the others."""
+        """Compare the first model with each of the others, see :meth:`against`."""
         return tuple(self.against(self.models[0], other, measure, rope) for other in self.models[1:])
 
     def ranks(self, measure: str = "accuracy") -> Floats:
-        """The mean rank of each model over the data sets that all took (1 is the best; ties share)."""
+        """Return the mean rank of each model over the data sets that every model learned.
+
+        Parameters
+        ----------
+        measure : str, default="accuracy"
+
+        Returns
+        -------
+        ndarray of shape (n_models,)
+            1 is best; ties share the mean of their ranks.
+        """
         from scipy.stats import rankdata
 
         scores = self.scores(measure) * -MEASURES[measure]
@@ -313,7 +376,7 @@ class Comparison(Readable, Drawable):
         return np.asarray(rankdata(whole, axis=1).mean(axis=0)) if len(whole) else np.full(len(self.models), np.nan)
 
     def table(self, measure: str = "accuracy") -> Table:
-        """One line for a data set, one column for a model."""
+        """Return a table with one row per data set and one column per model."""
         scores = self.scores(measure)
         columns = {
             name: [None if np.isnan(v) else float(v) for v in scores[:, i]] for i, name in enumerate(self.models)
@@ -322,9 +385,9 @@ class Comparison(Readable, Drawable):
 
     @property
     def means(self) -> Table:
-        """The means over the data sets that all models took, and mean ranks by accuracy and log loss.
+        """Average the measures over the data sets that every model learned, with mean ranks.
 
-        Where there is no such set, each model has the mean over those that it took.
+        If no data set was learned by every model, each model is averaged over the data sets that it learned.
         """
         whole = ~np.isnan(self.accuracy).any(axis=1)
         columns: dict[str, Any] = {"model": list(self.models)}
@@ -338,7 +401,7 @@ class Comparison(Readable, Drawable):
         return Table(columns)
 
     def chart(self, first: str | None = None, second: str | None = None, measure: str = "accuracy") -> Any:
-        """The first model against the second over many data sets, as a scatter; over one or two sets bars of all."""
+        """Draw the second model against the first as a scatter plot, or bars for one or two data sets."""
         self.scores(measure)
         for name in (first, second):
             if name is not None:
@@ -352,7 +415,7 @@ class Comparison(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """Means, one line for a data set, and what the first model has won."""
+        """Return the printable form: means, one line per data set, and pairwise tests."""
         several = len(self.datasets) > 1
         over = f"{len(self.datasets)} data sets" if several else f"{self.datasets[0]}, {self.n_rows[0]:,} rows"
         means = {
@@ -361,14 +424,14 @@ class Comparison(Readable, Drawable):
         }
         parts: list[Any] = ["", Grid(means)]
         if several:
-            parts += ["", "Accuracy:", _rounded(self.table())]
+            parts += ["", "Accuracy:", _format_scores(self.table())]
             parts += ["", Items([one.sentence for m in ("accuracy", "log_loss") for one in self.duels(m)])]
         if self.refused:
             parts += ["", Items([f"{r.model} did not take {r.dataset}: {r.why}" for r in self.refused])]
         return Sheet(f"{len(self.models)} models on {over}, {self.method}", tuple(parts))
 
 
-def _rounded(table: Table) -> Grid:
+def _format_scores(table: Table) -> Grid:
     shown = {
         name: [v if not isinstance(v, float) else Figure(f"{v:.4f}") for v in table[name]]
         for name in table.column_names
@@ -383,11 +446,26 @@ AT_A_TIME = 1 << 22  # numbers of a part of the draws
 
 @dataclass(frozen=True)
 class Duel:
-    """One model against another over data sets; differences are such that above 0 is better for the first.
+    """Paired comparison of two models over data sets. Differences above 0 favor the first model.
 
-    ``wins``, ``ties`` and ``losses`` of the first; ``median`` difference; ``p_value`` of Wilcoxon's test (two-sided);
-    the probabilities that the first is ``better``, practically the ``same`` (within ``rope``) or ``worse``. With fewer
-    than two data sets p-value and probabilities are NaN.
+    Attributes
+    ----------
+    wins, ties, losses : int
+        Of the first model.
+    median : float
+        Median difference.
+    p_value : float
+        Two-sided Wilcoxon signed-rank test; NaN for fewer than two data sets.
+    better, same, worse : float
+        Posterior probabilities that the first model is better, practically equal (within ``rope``) or worse;
+        NaN for fewer than two data sets.
+
+    Examples
+    --------
+    >>> from bayeskit.evaluate.compare import duel
+    >>> result = duel("a", "b", "accuracy", [0.03, 0.05, -0.02, 0.0, 0.04, 0.06])
+    >>> result.wins, result.ties, result.losses
+    (4, 1, 1)
     """
 
     first: str
@@ -405,7 +483,7 @@ class Duel:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """Describe the comparison in one sentence."""
         by = self.measure.replace("_", " ")
         told = f"{self.first} against {self.second} by {by}: {self.wins} wins, {self.ties} ties, {self.losses} losses"
         if np.isnan(self.p_value):
@@ -415,7 +493,7 @@ class Duel:
 
 
 def duel(first: str, second: str, measure: str, differences: Any, rope: float = 0.01, random_state: int = 0) -> Duel:
-    """The record of differences, one for each data set; NaN, where one of the two has no score, is left out.
+    """Compare two models by their differences, one per data set; NaN differences are dropped.
 
     >>> found = duel("a", "b", "accuracy", [0.03, 0.05, -0.02, 0.0, 0.04, 0.06])
     >>> found.wins, found.ties, found.losses, found.better > 0.8
@@ -431,7 +509,7 @@ def duel(first: str, second: str, measure: str, differences: Any, rope: float = 
 
 
 def wilcoxon(differences: Floats) -> float:
-    """The two-sided p-value of Wilcoxon's signed ranks, as SciPy has it; 1 where nothing differs.
+    """Return the two-sided p-value of the Wilcoxon signed-rank test; 1 if all differences are 0.
 
     >>> round(wilcoxon(np.array([1.0, 2.0, 3.0, 4.0, 5.0])), 4)      # 2 / 2⁵
     0.0625
@@ -445,14 +523,14 @@ def wilcoxon(differences: Floats) -> float:
 def signed_rank_probabilities(
     differences: Floats, rope: float = 0.01, random_state: int = 0, draws: int = DRAWS
 ) -> tuple[float, float, float]:
-    """P(first is better), P(practically the same), P(second is better).
+    """Return P(first is better), P(practically equal), P(second is better).
 
     >>> better, same, worse = signed_rank_probabilities(np.full(20, 0.1))
     >>> better > 0.99, worse
     (True, 0.0)
     """
     if not rope >= 0:
-        raise BayesError(f"rope={rope!r}: give a number of at least 0", culprit=rope)
+        raise BayesError(f"rope={rope!r}: give a number of at least 0")
     z = np.append(0.0, differences)
     sums = z[:, None] + z[None]
     regions = np.stack([sums > 2 * rope + TIE, sums < -2 * rope - TIE]).astype(np.float64)

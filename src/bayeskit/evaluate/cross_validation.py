@@ -1,4 +1,4 @@
-"""Score a model on held-out rows: folds, cross-validation and held-out scores."""
+"""Cross-validation, stratified folds and scores of held-out rows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning
-from bayeskit.evaluate.evaluation import Evaluation, finished
+from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
-from bayeskit.remedy import OtherModel, Setting
 from bayeskit.typing import Floats
 
 Index = npt.NDArray[np.intp]
@@ -35,7 +34,7 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """All rows of a table, the class of each as its place among the sorted classes, and their weights."""
+    """All rows of a table with class codes into the sorted classes, and weights."""
 
     table: WholeTable
     codes: Index
@@ -44,11 +43,11 @@ class LabelledTable:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self.table.n_rows
 
     def part(self, rows: Index) -> LabelledTable:
-        """Some of the rows; the classes stay all of them."""
+        """Select rows; the list of classes stays complete."""
         labels = self.labels(rows)
         table = WholeTable(self.table.take(rows), len(rows), labels, self.table.target)
         return LabelledTable(
@@ -56,17 +55,17 @@ class LabelledTable:
         )
 
     def labels(self, rows: Index) -> Any:
-        """The labels of some rows as they were given."""
+        """Return the labels of some rows as they were given."""
         assert self.table.labels is not None
         return self.table.labels.take(rows)
 
-    def weighed(self, rows: Index) -> dict[str, Any]:
-        """The weights of some rows as an argument of ``fit``; nothing where there are none."""
+    def fit_weights(self, rows: Index) -> dict[str, Any]:
+        """Return the weights of some rows as a keyword argument of ``fit``; empty if there are none."""
         return {} if self.weights is None else {"sample_weight": self.weights[rows]}
 
 
 def labelled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False) -> LabelledTable:
-    """A table with its classes in order; with ``drop``, rows without a label are left out."""
+    """Read a table with its labels; ``drop`` removes rows without a label."""
     table = read_table(X, y)
     if drop:
         table, sample_weight = table.labelled(sample_weight)
@@ -81,22 +80,20 @@ def labelled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False
 
 
 def check_folds(folds: Any, n_rows: int) -> int:
-    """The number of folds, where there are as many rows."""
+    """Validate the number of folds."""
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
-        raise BayesError(
-            Setting.given("folds", folds), f": give a whole number from 2 to the number of rows ({n_rows})"
-        )
+        raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of rows ({n_rows})")
     return int(folds)
 
 
 def stratified_folds(codes: Index, folds: int, random_state: int = 0) -> list[tuple[Index, Index]]:
-    """(rows to learn, rows to test) of each fold: the classes in equal shares, shuffled by ``random_state``.
+    """Return (training rows, test rows) of each stratified fold, shuffled by ``random_state``.
 
     >>> [test.tolist() for _, test in stratified_folds(np.array([0, 0, 1, 1]), 2)]
     [[1, 2], [0, 3]]
     """
     if np.bincount(codes).max() < folds:
-        return _dealt(codes, folds)
+        return _deal_rows(codes, folds)
     from sklearn.model_selection import StratifiedKFold
 
     splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
@@ -105,15 +102,15 @@ def stratified_folds(codes: Index, folds: int, random_state: int = 0) -> list[tu
         return list(splitter.split(np.zeros(len(codes)), codes))
 
 
-def _dealt(codes: Index, folds: int) -> list[tuple[Index, Index]]:
-    """Folds where no class has a row for each: the rows by class, dealt out in turn."""
+def _deal_rows(codes: Index, folds: int) -> list[tuple[Index, Index]]:
+    """Assign rows to folds class by class, for data in which no class has a row per fold."""
     fold = np.empty(len(codes), dtype=np.intp)
     fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % folds
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
 
 
 def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floats, Floats]:
-    """(ln P(class) over all classes, evidence): a class that the model has not learnt has −∞."""
+    """Return (log posteriors over all classes, log evidence); classes unknown to the model get −∞."""
     known = positions(model.classes_.tolist(), classes)
     if can(model, HasJoint) and reader_of(model) is model:
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
@@ -130,32 +127,34 @@ def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floa
 
 
 def log_probabilities(model: Any, part: Any) -> Floats:
-    """ln P(class | x) of some rows (rows, classes): as the model says it, or of its probabilities where it cannot."""
+    """Return ln P(class | x), shape (n_rows, n_classes)."""
     with np.errstate(divide="ignore"):  # the logarithm of 0, which some take themselves
         if hasattr(model, "predict_log_proba"):
             return np.asarray(model.predict_log_proba(part), dtype=np.float64)
         return np.asarray(logspace.log(np.asarray(model.predict_proba(part))))
 
 
-HERE = "here"  # among all rows of a fit
-TEXT_IN_NUMBERS = "could not convert string"  # of NumPy, where a matrix of numbers is asked for
+# NumPy's message when text is passed as a matrix of numbers.
+TEXT_IN_NUMBERS = "could not convert string"
 
 
-def fitted_on(model: Any, given: LabelledTable, rows: Index, place: str, part: Any = None) -> Any:
-    """The model, which learns these rows of a table; ``part`` are they, where they are taken already."""
+class WrappedFitError(BayesError):
+    """A wrapped classifier that cannot learn the rows; cross-validation adds the fold."""
+
+
+def fit_on(model: Any, given: LabelledTable, rows: Index, place: str, part: Any = None) -> Any:
+    """Fit a model on some rows of a table; ``part`` holds these rows if they are selected already."""
     part = given.table.take(rows) if part is None else part
     try:
-        return model.fit(part, given.labels(rows), **given.weighed(rows))
-    except BayesError as problem:
-        if problem.place != HERE:
-            raise
-        raise refusal(model, given, rows, place, problem) from problem
+        return model.fit(part, given.labels(rows), **given.fit_weights(rows))
     except (ValueError, TypeError, ArithmeticError) as problem:
-        raise refusal(model, given, rows, place, problem) from problem
+        if isinstance(problem, BayesError) and not isinstance(problem, WrappedFitError):
+            raise
+        raise fit_error(BayesError, model, given, rows, place, problem) from problem
 
 
 def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
-    """The model, which learns rows in the form that it was given; one class alone is refused in our words."""
+    """Fit a wrapped model on rows in the form that was given; rows of a single class raise our own error."""
     weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
     try:
         return model.fit(rows, labels, **weighed)
@@ -165,63 +164,84 @@ def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
         given = labelled_table(rows, labels, sample_weight)
         if len(given.classes) > 1:
             raise
-        raise refusal(model, given, np.arange(given.n_rows), HERE, problem) from problem
+        raise fit_error(WrappedFitError, model, given, np.arange(given.n_rows), "here", problem) from problem
 
 
-def refusal(model: Any, given: LabelledTable, rows: Index, place: str, problem: Exception) -> BayesError:
-    """What a classifier says of rows that it does not take, with the place and what helps."""
-    name, learnt = name_of(model), np.unique(given.codes[rows])
+def fit_error(
+    error: type[BayesError], model: Any, given: LabelledTable, rows: Index, place: str, problem: Exception
+) -> BayesError:
+    """Build the error for a classifier that cannot learn some rows, with a hint."""
+    name, learnt = classifier_name(model), np.unique(given.codes[rows])
     if len(learnt) == 1:
         only = given.classes[int(learnt[0])]
-        return BayesError(
-            f"{name} does not learn one class alone, and {place} every row is of class {only!r}. Give each other class "
-            "more rows, leave out those of one row, or take a model that learns one class, such as ",
-            OtherModel("NaiveBayes"),
-            ".",
-            culprit=only,
-            place=place,
+        return error(
+            f"{name} cannot learn a single class, and {place} every row is of class {only!r}.",
+            hint="Add rows of the other classes, drop classes of one row, or use a model that accepts one class, such "
+            "as NaiveBayes().",
         )
     text = " ".join(str(problem).split()).removesuffix(".")
     if given.weights is not None and "sample_weight" in text:
-        remedy = "Leave sample_weight out, or take a classifier whose fit takes it"
+        hint = "Omit sample_weight, or use a classifier whose fit accepts it."
     elif TEXT_IN_NUMBERS in text:
-        remedy = f"Encoded({name}(…)) reads tables with text"
+        hint = f"Encoded({name}(…)) reads tables with text."
     else:
-        remedy = f"Encoded({name}(…)) makes numbers of any table, without gaps"
-    return BayesError(f"{name} does not learn the rows {place}: {text}. {remedy}.", culprit=name, place=place)
+        hint = f"Encoded({name}(…)) converts any table to numbers without missing cells."
+    return error(f"{name} cannot learn the rows {place}: {text}.", hint=hint)
 
 
-def name_of(model: Any) -> str:
-    """The name of a classifier, or of the one that a wrapper of ours has around it.
+def classifier_name(model: Any) -> str:
+    """Return the name of a classifier, including the model that it wraps.
 
     >>> from bayeskit import Encoded
     >>> from sklearn.linear_model import LogisticRegression
-    >>> name_of(Encoded(LogisticRegression()))
+    >>> classifier_name(Encoded(LogisticRegression()))
     'Encoded(LogisticRegression)'
     """
     name, inner = type(model).__name__, getattr(model, "model", getattr(model, "classifier", None))
-    return f"{name}({name_of(inner)})" if hasattr(inner, "fit") else name
+    return f"{name}({classifier_name(inner)})" if hasattr(inner, "fit") else name
 
 
 def check_probabilities(model: Any) -> None:
-    """Refuse a model that has no ``predict_proba``."""
+    """Raise an error for a model without ``predict_proba``."""
     if not can(model, HasProbabilities):
         name = type(model).__name__
         raise BayesError(
-            f"{name} has no predict_proba, by which it is judged: compare(…) takes classes alone for certain, and "
-            f"scikit-learn's CalibratedClassifierCV({name}(…)) gives it one",
-            culprit=name,
+            f"{name} has no predict_proba, which is needed to evaluate it",
+            hint=f"scikit-learn's CalibratedClassifierCV({name}(…)) adds one, and compare(…) works with predict alone",
         )
 
 
 def cross_validate(
     model: Any, X: Any, y: Any, folds: int = 10, sample_weight: Any = None, random_state: int = 0
 ) -> Evaluation:
-    """The record of rows each predicted by a copy of the model fitted on the other folds.
+    """Evaluate a model by stratified cross-validation.
 
-    Folds hold the classes in equal shares, shuffled by ``random_state``. ``model`` is any classifier with ``fit``
-    and ``predict_proba``; it is not changed. The baseline is the majority class of the other folds.
+    Each row is predicted by a copy of the model that was fitted on the other folds.
 
+    Parameters
+    ----------
+    model : classifier
+        Any classifier with ``fit`` and ``predict_proba``; it is not changed.
+    X : table
+    y : str or array-like of shape (n_rows,)
+        The class column, or the labels.
+    folds : int, default=10
+    sample_weight : array-like of shape (n_rows,), optional
+    random_state : int, default=0
+        Seed of the shuffle.
+
+    Returns
+    -------
+    Evaluation
+        Its baseline predicts the majority class of the training folds.
+
+    Raises
+    ------
+    BayesError
+        If the model has no ``predict_proba`` or cannot learn the rows of a fold.
+
+    Examples
+    --------
     >>> from bayeskit import NaiveBayes, datasets
     >>> birds = datasets.load_penguins()
     >>> found = cross_validate(NaiveBayes(roles={"year": "ignore"}), birds, "species", folds=5)
@@ -243,7 +263,7 @@ def cross_validate(
         w = None if weights is None else weights[train]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
-            fitted = fitted_on(clone(model), given, train, f"without fold {i} of {folds}")
+            fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
             log_posterior, evidence = posterior_over(fitted, table.take(test), classes)
             chosen = positions(fitted.predict(table.take(test)).tolist(), classes)
         n_undecidable += int(np.isneginf(evidence).sum())
@@ -258,20 +278,20 @@ def cross_validate(
         baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
     method = f"{folds}-fold cross-validation"
     rows = (probabilities, n_undecidable, (), codes, weights)
-    return finished(method, table.target, classes, board, baseline, *rows)
+    return build_evaluation(method, table.target, classes, board, baseline, *rows)
 
 
-def held_out(model: Any, source: Source) -> Evaluation:
-    """The record of labelled rows, predicted by a fitted model that does not know them.
+def evaluate_held_out(model: Any, source: Source) -> Evaluation:
+    """Evaluate a fitted model on labeled rows that it has not learned.
 
-    A row of a class that the model has never seen counts as wrong, and apart. The baseline is the majority class
-    of the model's own rows.
+    A row of a class unknown to the model counts as wrong and in ``n_lost``. The baseline predicts the majority class of
+    the training rows.
 
     >>> from bayeskit import NaiveBayes, datasets
     >>> from bayeskit.data.source import open_source
     >>> days = datasets.load_worked_example("tennis")
     >>> model = NaiveBayes().fit(days.slice(0, 10), "play")
-    >>> found = held_out(model, open_source(days.slice(10), "play"))
+    >>> found = evaluate_held_out(model, open_source(days.slice(10), "play"))
     >>> found.method, found.n_rows, found.accuracy
     ('held-out rows', 4, 0.75)
     """
@@ -307,10 +327,10 @@ def held_out(model: Any, source: Source) -> Evaluation:
     target = reads.schema_.target.name
     weights = np.concatenate(weighing) if is_weighed else None
     undecidable = int(impossible.sum())
-    return judged("held-out rows", target, known, shares, true, log_posterior, said, undecidable, weights)
+    return evaluate_predictions("held-out rows", target, known, shares, true, log_posterior, said, undecidable, weights)
 
 
-def judged(
+def evaluate_predictions(
     method: str,
     target: str,
     known: Sequence[Value],
@@ -321,10 +341,10 @@ def judged(
     n_undecidable: int = 0,
     weights: Floats | None = None,
 ) -> Evaluation:
-    """The record of answers beside the truth: classes that were said, and ln P (rows, known classes) of each.
+    """Build the evaluation of predictions: predicted classes and log posteriors (n_rows, n_known_classes).
 
-    ``shares`` are those of the known classes in training, by which the majority is said. A truth that is no known class
-    counts as wrong, and apart.
+    ``shares`` are the training frequencies of the known classes, used by the baseline. A true class that is not known
+    counts as wrong and in ``n_lost``.
     """
     classes = tuple(sort_values(dict.fromkeys([*known, *true])))
     learnt, codes = positions(known, classes), positions(true, classes)
@@ -341,4 +361,6 @@ def judged(
     of_majority = np.tile(share, (len(codes), 1))
     share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
     baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), weights, lost)
-    return finished(method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights)
+    return build_evaluation(
+        method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights
+    )

@@ -1,4 +1,4 @@
-"""The record of a diagnosis: which columns or words break the naive assumption, what it costs, and what helps."""
+"""Diagnosis of the naive assumption: dependent columns or words, their cost, and alternatives."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ LEAST_LOG = -690.0  # ln P of what has no probability, where losses are compared
 
 @dataclass(frozen=True)
 class Dependence:
-    """Two columns, or words, that tell of each other beyond what the class tells.
+    """Two columns or words that depend on each other given the class.
 
-    ``bits`` of information given the class, beyond the bits that chance gives; ``p_value`` of chance alone; ``cost``:
-    by how many nats the log loss falls where the two are counted together (for words: where one is left out); None
-    where it was not measured; ``overconfidence``: by how much the mean probability of what is chosen, less the share
-    that is right, falls with it; ``drop``: the one of the two without which the log loss is lower, ``without`` it.
+    Attributes
+    ----------
+    bits : float
+        Conditional mutual information beyond the amount expected by chance.
+    p_value : float
+        Of the test of conditional independence.
+    cost : float or None
+        Decrease of the log loss in nats when the two are modeled jointly (for words: when one is dropped).
+    overconfidence : float
+        Decrease of (mean probability of the predicted class − accuracy) under the same change.
+    drop, without : str, float
+        The column or word without which the log loss is lower, and that log loss.
     """
 
     first: str
@@ -38,8 +46,10 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Cure:
-    """Something to do: ``key`` ("as it is", "drop", "exponents", "tan", …), its leave-one-out log loss and calibration
-    error, and ``python``, how it is done; ``column`` is the one that is left out."""
+    """An alternative to the model as it is, with its leave-one-out log loss and calibration error.
+
+    ``key`` is "as it is", "drop", "exponents", "tan", …; ``python`` is the code; ``column`` is the dropped column.
+    """
 
     key: str
     what: str
@@ -51,17 +61,35 @@ class Cure:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Readable, Drawable):
-    """How far the columns are from independent given the class. Frozen, and plain data.
+    """Dependence between columns (or words) given the class, and its consequences.
 
     Attributes
     ----------
-    things: "columns" or "words". names: those that were looked at.
-    information: bits of each pair given the class (names, names), beyond chance; 0 where chance would do.
-    pairs: those that are more than chance, the strongest first.
-    n_pairs: how many were tested; the level of the test is 1 % over all of them.
-    log_loss, reliability: of the rows, each left out.
-    cures: what can be done, the model as it is first, then by log loss.
-    n_rows: that were looked at.
+    things : {"columns", "words"}
+    names : tuple of str
+        Columns or words that were tested.
+    information : ndarray of shape (n_names, n_names)
+        Bits of conditional mutual information beyond chance; 0 for pairs that are not significant.
+    pairs : tuple of Dependence
+        Significant pairs, strongest first.
+    n_pairs : int
+        Number of tested pairs; the tests have a family-wise level of 1 %.
+    log_loss : float
+    reliability : Reliability
+        Both from leave-one-out.
+    cures : tuple of Cure
+        The model as it is, then alternatives by log loss.
+    n_rows : float
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> x = ["a", "b"] * 40
+    >>> data = {"x": x, "copy": x}
+    >>> labels = ["yes", "no", "yes", "no", "yes", "no", "no", "yes"] * 10
+    >>> found = NaiveBayes().fit(data, labels).diagnose(data, labels)
+    >>> [(pair.first, pair.second) for pair in found.pairs]
+    [('x', 'copy')]
     """
 
     things: str
@@ -76,17 +104,17 @@ class Diagnosis(Readable, Drawable):
 
     @property
     def overconfidence(self) -> float:
-        """The mean probability of what is chosen, less the share that is right."""
+        """Return the mean probability of the predicted class minus the accuracy."""
         return self.reliability.said_in_all - self.reliability.seen_in_all
 
     @property
     def best(self) -> Cure:
-        """The cure with the least log loss; the model as it is where none helps."""
+        """Return the alternative with the smallest log loss; the model as it is if none is better."""
         return min(self.cures, key=lambda cure: cure.log_loss)
 
     @property
     def table(self) -> Table:
-        """Pair by pair."""
+        """Return the significant pairs as a table."""
         columns: dict[str, list[Any]] = {
             "first": [p.first for p in self.pairs],
             "second": [p.second for p in self.pairs],
@@ -100,7 +128,7 @@ class Diagnosis(Readable, Drawable):
 
     @property
     def cure_table(self) -> Table:
-        """What can be done, and what it gives."""
+        """Return the alternatives and their scores as a table."""
         columns: dict[str, list[Any]] = {
             "what": [c.what for c in self.cures],
             "log loss": [c.log_loss for c in self.cures],
@@ -111,7 +139,7 @@ class Diagnosis(Readable, Drawable):
 
     @property
     def sentences(self) -> list[str]:
-        """What was found, in short."""
+        """Summarize the result in sentences."""
         tested = f"{self.n_pairs:,} pairs of {self.things}"
         if not self.pairs:
             told = [f"No dependence beyond chance among {tested}: the naive assumption does no harm here."]
@@ -131,16 +159,16 @@ class Diagnosis(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """Readable in 80 columns."""
+        """Return the printable form."""
         parts: list[Any] = ["", Items(self.sentences)]
         if self.pairs:
             table = self.table
-            shown = {name: [_shown(v) for v in table[name][:SHOWN]] for name in table.column_names}
+            shown = {name: [_format_cell(v) for v in table[name][:SHOWN]] for name in table.column_names}
             parts += ["", Grid(shown, more=max(len(self.pairs) - SHOWN, 0))]
         cures = self.cure_table
-        parts += ["", Grid({name: [_shown(v) for v in cures[name]] for name in cures.column_names})]
+        parts += ["", Grid({name: [_format_cell(v) for v in cures[name]] for name in cures.column_names})]
         return Sheet(f"Dependence of {len(self.names)} {self.things}, {self.n_rows:,} rows", tuple(parts))
 
 
-def _shown(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     return Figure(f"{value:.3g}") if isinstance(value, float) else value

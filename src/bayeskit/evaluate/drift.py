@@ -1,9 +1,8 @@
-"""Whether new rows look like those of the training: cells that are missing, and values that were never seen.
+"""Detect drift: columns with more missing cells or unseen values than the training data suggests.
 
-A value that training has not seen is no surprise where it saw many values once: by Good and Turing's estimate, the
-share of cells with a new value is that of the values seen once, n₁ / N. A share is remarkable where it is beyond what
-training suggests by a twentieth of the cells or more, and chance would not do that once in a thousand times over all
-columns: n KL(share ‖ expected) > ln(1000 · columns), which is Chernoff's bound.
+By the Good–Turing estimate, the expected share of cells with a new value is n₁ / N, the share of values seen once. A
+share is reported if it exceeds the expected one by at least 1/20 of the cells and has a probability below 1/1000 over
+all columns by Chernoff's bound: n KL(share ‖ expected) > ln(1000 · columns).
 
 Formula: n₁ / N new values (Good and Turing), and when a share is remarkable
 """
@@ -30,7 +29,7 @@ ODDS = 1000.0  # against chance
 
 @dataclass(frozen=True)
 class Shift:
-    """A column of which more cells are missing, or new, than training suggests."""
+    """A column with more missing or unseen cells than the training data suggests."""
 
     column: str
     what: Literal["missing", "unseen"]
@@ -40,12 +39,12 @@ class Shift:
 
     @property
     def share(self) -> float:
-        """Of the cells."""
+        """Return the share of the cells."""
         return self.count / self.of
 
 
 class Drift:
-    """Counts over blocks of new rows, against the tally of a model.
+    """Count missing and unseen cells over blocks of new rows and compare them with a model's tally.
 
     >>> from bayeskit import NaiveBayes, open_source
     >>> model = NaiveBayes().fit({"sky": ["sun", "rain"] * 20}, ["yes", "no"] * 20)
@@ -64,7 +63,7 @@ class Drift:
         self.n_rows = 0
 
     def add(self, block: Block) -> None:
-        """Count the cells of some rows."""
+        """Count the cells of a block."""
         self.n_rows += block.n_rows
         for name, numbers in block.floats.items():
             self._count(self._missing, name, np.isnan(numbers))
@@ -77,7 +76,7 @@ class Drift:
         counts[name] = counts.get(name, 0) + int(np.count_nonzero(cells))
 
     def shifts(self) -> list[Shift]:
-        """What is remarkable, in the order of the columns."""
+        """Return the significant shifts in column order."""
         shifts = []
         for name, missing in self._missing.items():
             if name in self._expected_missing:
@@ -98,7 +97,7 @@ def _is_remarkable(shift: Shift, bound: float) -> bool:
 
 
 def _expected(tally: Tally) -> tuple[dict[str, float], dict[str, float]]:
-    """(share of missing cells, share of new values) that training suggests of each column that was counted."""
+    """Return the expected (share of missing cells, share of new values) of each counted column."""
     missing, new, rows = {}, {}, float(tally.n_rows)
     for name, family in tally.families.items():
         missing[name] = _share(family.missing.sum().item(), rows)
@@ -112,5 +111,5 @@ def _expected(tally: Tally) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _share(count: float, of: float) -> float:
-    """A share of cells that is neither none nor all of them, however few there were."""
+    """Return a smoothed share that is neither 0 nor 1."""
     return (max(count, 0.0) + 0.5) / (of + 1)

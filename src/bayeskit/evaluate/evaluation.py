@@ -1,4 +1,4 @@
-"""The record of an evaluation: measures, the majority baseline beside them, confusion, probabilities."""
+"""Evaluation record: measures, majority baseline, confusion matrix and probabilities."""
 
 from __future__ import annotations
 
@@ -30,26 +30,43 @@ from bayeskit.typing import Array, Floats
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Readable, Drawable):
-    """How well rows were predicted by models that had not learnt them. Frozen, and plain data.
+    """Result of predicting rows by models that were not trained on them.
 
     Attributes
     ----------
-    method: "leave-one-out" or "10-fold cross-validation".
-    accuracy: the share of the rows put in their own class.
-    log_loss: mean of −ln P(own class); infinite where some row's own class was given probability zero. The rows
-        counted in ``n_lost``, for which it could not be otherwise, have no part in it.
-    brier: mean of Σ_c (P(c) − [c is true])², from 0 to 2.
-    baseline: the same three of a model that knows the class counts alone: always the majority class, its
-        probabilities the class frequencies; learnt from the same rows.
-    confusion: rows by true class (down) and chosen class (across).
-    by_class: rows, precision, recall and F of each class; None where there is nothing to divide by.
-    probabilities: P(class) of each row (rows, classes), in the order of ``classes``.
-    truth: the true class of each row (rows,), as its place in ``classes``.
-    weights: of the rows, None where all are 1.
-    n_rows: how many rows were scored, or their total weight.
-    n_lost: rows of a class that only they show: they count as wrong, and apart.
-    n_undecidable: rows impossible under every class, scored by the class priors.
-    held: what was chosen with all rows and stays as it is while each is left out, such as "structure".
+    method : str
+        "leave-one-out", "10-fold cross-validation" or "held-out rows".
+    accuracy : float
+    log_loss : float
+        Mean of −ln P(true class), without the rows counted in ``n_lost``; infinite if a true class has probability 0.
+    brier : float
+        Mean of Σ_c (P(c) − [c is true])², from 0 to 2.
+    baseline : Measures
+        The three measures of the majority class, whose probabilities are the class frequencies of the training rows.
+    confusion : Table
+        Counts by true class (rows) and predicted class (columns).
+    by_class : Table
+        Rows, precision, recall and F of each class; None if undefined.
+    probabilities : ndarray of shape (n_rows, n_classes)
+    truth : ndarray of shape (n_rows,)
+        Codes of the true classes in ``classes``.
+    weights : ndarray of shape (n_rows,) or None
+    n_rows : float
+        Number of rows, or their total weight.
+    n_lost : float
+        Rows whose class occurs in no training row: they count as wrong.
+    n_undecidable : int
+        Rows impossible under every class, scored by the class priors.
+    held : tuple of str
+        Parts of the model that were chosen with all rows and stayed fixed, such as "structure".
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes, datasets
+    >>> days = datasets.load_worked_example("tennis")
+    >>> result = NaiveBayes().fit(days, "play").leave_one_out(days, "play")
+    >>> result.method, round(result.accuracy, 3), result.n_rows
+    ('leave-one-out', 0.571, 14)
     """
 
     method: str
@@ -70,13 +87,13 @@ class Evaluation(Readable, Drawable):
 
     @property
     def confusion(self) -> Table:
-        """Rows by true class (down) and chosen class (across)."""
+        """Return the confusion matrix: counts by true class (rows) and predicted class (columns)."""
         columns = {f"as {label}": self.counts[:, i].tolist() for i, label in enumerate(self.classes)}
         return Table({self.target: list(self.classes), **columns})
 
     @property
     def by_class(self) -> Table:
-        """Rows, precision, recall and F of each class."""
+        """Return rows, precision, recall and F of each class."""
         precision, recall = precision_recall(self.counts)
         columns = {"precision": precision, "recall": recall, "F": f_by_class(self.counts)}
         shown = {name: [None if np.isnan(v) else float(v) for v in values] for name, values in columns.items()}
@@ -84,7 +101,7 @@ class Evaluation(Readable, Drawable):
 
     @property
     def measures(self) -> Table:
-        """Accuracy, log loss and Brier score, beside those of the majority baseline."""
+        """Return accuracy, log loss and Brier score beside those of the majority baseline."""
         names = ("accuracy", "log_loss", "brier")
         shown = ["accuracy", "log loss (nats)", "Brier score"]
         return Table(
@@ -97,17 +114,28 @@ class Evaluation(Readable, Drawable):
 
     @property
     def trust(self) -> Reliability | None:
-        """What was said of the chosen classes beside what was seen; None where the record cannot tell."""
+        """Return the reliability of the predicted classes, or None if the record has no probabilities."""
         known = self.truth is not None and not np.isnan(self.probabilities).all()
         return self.reliability() if known else None
 
     @property
     def calibration_error(self) -> float:
-        """The mean of |said − seen| of the chosen class, in 15 bins of equal width."""
+        """Return the expected calibration error of the predicted class, with 15 bins of equal width."""
         return self.reliability().error
 
     def reliability(self, of: Any = None, bins: int = BINS, strategy: Any = "uniform") -> Reliability:
-        """What was said beside what was seen: of the chosen classes, or of the class ``of``."""
+        """Compute the reliability diagram of the predicted class, or of one class.
+
+        Parameters
+        ----------
+        of : class label, optional
+        bins : int, default=15
+        strategy : {"uniform", "quantile"}, default="uniform"
+
+        Returns
+        -------
+        Reliability
+        """
         truth = self._truth()
         if of is None:
             return top_reliability(self.probabilities, truth, bins, strategy, self.weights)
@@ -115,34 +143,62 @@ class Evaluation(Readable, Drawable):
         return reliability(self.probabilities[:, at], truth == at, bins, strategy, self.weights, self.classes[at])
 
     def brier_parts(self, bins: int = BINS) -> BrierParts:
-        """Reliability, resolution and uncertainty, of which the Brier score is made."""
+        """Decompose the Brier score into reliability, resolution and uncertainty."""
         return brier_parts(self.probabilities, self._truth(), bins, self.weights)
 
     def roc(self, of: Any = None) -> RocCurve:
-        """The ROC of a class against all others; of two classes that of the second unless said."""
-        return roc_curve(*self._ranked(of))
+        """Compute the ROC curve of a class against all others.
+
+        Parameters
+        ----------
+        of : class label, optional
+            The second class by default if there are two classes.
+
+        Returns
+        -------
+        RocCurve
+        """
+        return roc_curve(*self._class_scores(of))
 
     def precision_recall(self, of: Any = None) -> PrecisionRecall:
-        """Precision and recall of a class; of two classes that of the second unless said."""
-        return precision_recall_curve(*self._ranked(of))
+        """Compute the precision-recall curve of a class against all others.
+
+        Parameters
+        ----------
+        of : class label, optional
+            The second class by default if there are two classes.
+
+        Returns
+        -------
+        PrecisionRecall
+        """
+        return precision_recall_curve(*self._class_scores(of))
 
     def lift(self, of: Any = None) -> LiftCurve:
-        """How much of a class is found in the rows that score highest; of two classes the second unless said."""
-        return lift_curve(*self._ranked(of))
+        """Compute the lift curve of a class.
 
-    def _ranked(self, of: Any) -> tuple[Any, Floats, Floats | None, Value]:
-        """(rows of the class, its probabilities, weights, its name)"""
+        Parameters
+        ----------
+        of : class label, optional
+            The second class by default if there are two classes.
+
+        Returns
+        -------
+        LiftCurve
+        """
+        return lift_curve(*self._class_scores(of))
+
+    def _class_scores(self, of: Any) -> tuple[Any, Floats, Floats | None, Value]:
+        """Return (membership in the class, its probabilities, weights, its label)."""
         if of is None and len(self.classes) != 2:
-            raise BayesError(f"which class? Name one of {', '.join(map(str, self.classes))}", culprit="of")
+            raise BayesError(f"which class? Name one of {', '.join(map(str, self.classes))}")
         at = 1 if of is None else self._place(of)
         return self._truth() == at, self.probabilities[:, at], self.weights, self.classes[at]
 
     def _place(self, of: Any) -> int:
         if of not in self.classes:
             words = tuple(map(str, self.classes))
-            raise BayesError(
-                f"{of!r} is none of the classes {', '.join(words)}{did_you_mean(str(of), words)}", culprit=of
-            )
+            raise BayesError(f"{of!r} is none of the classes {', '.join(words)}{did_you_mean(str(of), words)}")
         return self.classes.index(of)
 
     def _truth(self) -> npt.NDArray[np.intp]:
@@ -152,7 +208,7 @@ class Evaluation(Readable, Drawable):
 
     @property
     def notes(self) -> list[str]:
-        """What the figures do not say by themselves."""
+        """Return remarks on the figures."""
         notes = []
         if self.n_lost:
             lost = f"{_rows(self.n_lost)} of a class that the rest of the rows does not show"
@@ -162,22 +218,22 @@ class Evaluation(Readable, Drawable):
         if np.isinf(self.log_loss):
             notes.append("Log loss is infinite: probability zero for the own class of a row. Smoothing mends it.")
         if self.held:
-            notes.append(_held(self.held))
+            notes.append(_optimism_note(self.held))
         return notes
 
     @property
     def sheet(self) -> Sheet:
-        """Readable in 80 columns."""
+        """Return the printable form."""
         head = f"{self.method} of {_rows(self.n_rows)}, {len(self.classes)} classes"
-        confusion = _clipped(self.confusion)
+        confusion = _clip_class_names(self.confusion)
         fits = max(map(len, confusion.text.splitlines())) <= WIDTH
         elsewhere = f"confusion: {len(self.classes)} × {len(self.classes)} classes, see .confusion"
         notes = ("", *self.notes) if self.notes else ()
-        tables = ("", self.measures.grid, "", _clipped(self.by_class), "", confusion if fits else elsewhere)
+        tables = ("", self.measures.grid, "", _clip_class_names(self.by_class), "", confusion if fits else elsewhere)
         return Sheet(head[:1].upper() + head[1:], (*tables, *notes))
 
 
-def finished(
+def build_evaluation(
     method: str,
     target: str,
     classes: Sequence[Value],
@@ -189,7 +245,7 @@ def finished(
     truth: Array | None = None,
     weights: Floats | None = None,
 ) -> Evaluation:
-    """The record of two scoreboards."""
+    """Build an evaluation from two scoreboards."""
     m = board.measures()
     counts = board.confusion
     whole = bool((counts == np.round(counts)).all())
@@ -201,8 +257,8 @@ def finished(
         m.log_loss,
         m.brier,
         baseline.measures(),
-        _plain(board.weight),
-        _plain(board.lost),
+        _to_plain(board.weight),
+        _to_plain(board.lost),
         n_undecidable,
         counts.astype(np.int64) if whole else counts,
         probabilities,
@@ -212,10 +268,10 @@ def finished(
     )
 
 
-def _held(what: tuple[str, ...]) -> str:
-    """Why figures of rows left out may be too good.
+def _optimism_note(what: tuple[str, ...]) -> str:
+    """Explain why leave-one-out figures may be optimistic.
 
-    >>> _held(("smoothing",))
+    >>> _optimism_note(("smoothing",))
     'Smoothing has seen the row that is left out: where rows are few, the figures are too good. Cross-validate.'
     """
     words = " and ".join([", ".join(what[:-1]), what[-1]] if len(what) > 1 else what)
@@ -224,7 +280,7 @@ def _held(what: tuple[str, ...]) -> str:
     return f"{seen}: where rows are few, the figures are too good. Cross-validate."
 
 
-def _plain(weight: float) -> int | float:
+def _to_plain(weight: float) -> int | float:
     return int(weight) if float(weight).is_integer() else weight
 
 
@@ -232,8 +288,8 @@ def _rows(n: int | float) -> str:
     return f"{n:,} row" + ("" if n == 1 else "s") if isinstance(n, int) else f"rows of weight {n:,.6g}"
 
 
-def _clipped(table: Table) -> Grid:
-    """The table, names of classes cut to what fits beside the figures."""
+def _clip_class_names(table: Table) -> Grid:
+    """Shorten the class names of a table so that it fits on the page."""
     grid = table.grid
     first, *rest = table.column_names
     names = [_short(str(v), 24) for v in grid.columns[first]]

@@ -1,7 +1,7 @@
-"""Generative or discriminative? Two ways to the same boundary, by the number of rows they learn from.
+"""Compare generative and discriminative learning by training size.
 
-Naive Bayes models how rows come about and gets close to its best with few of them; logistic regression models the
-boundary alone, needs more rows, and ends no worse, and better where the assumptions fail (Ng and Jordan, 2002).
+Naive Bayes reaches its asymptotic error with few rows. Logistic regression needs more rows and has a lower or equal
+asymptotic error (Ng and Jordan, 2002).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.cross_validation import fitted_on, labelled_table, log_probabilities
+from bayeskit.evaluate.cross_validation import fit_on, labelled_table, log_probabilities
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Ints
@@ -35,11 +35,33 @@ def generative_vs_discriminative(
     models: Mapping[str, Any] | None = None,
     random_state: int = 0,
 ) -> list[Record]:
-    """Error and log loss on held-out rows by training size, naive Bayes beside logistic regression.
+    """Compare naive Bayes and logistic regression by training size, on held-out rows.
 
-    Records of ``model``, ``rows``, ``error``, ``error_se`` (over the repeats), ``log_loss``, ``repeats``. Training sets
-    are drawn by class, nested in each repeat, so that sizes and models are compared on the same rows. ``sizes`` are, if
-    None, doublings from 4 rows a class.
+    Training sets are stratified and nested within a repeat, so that all sizes and models see the same rows.
+
+    Parameters
+    ----------
+    X : table
+    y : str or array-like of shape (n_rows,)
+    sizes : sequence of int, optional
+        Numbers of training rows; by default doublings from 4 rows per class.
+    repeats : int
+    test_size : float
+    models : mapping of str to classifier, optional
+    random_state : int
+
+    Returns
+    -------
+    list of dict
+        With ``model``, ``rows``, ``error``, ``error_se`` (over the repeats), ``log_loss`` and ``repeats``.
+
+    Examples
+    --------
+    >>> from bayeskit import datasets
+    >>> penguins = datasets.load_penguins().drop_columns(["year"])
+    >>> records = generative_vs_discriminative(penguins, "species", sizes=[12], repeats=1)
+    >>> [(record["model"], record["rows"]) for record in records]
+    [('naive Bayes', 12), ('logistic regression', 12)]
     """
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
@@ -55,22 +77,22 @@ def generative_vs_discriminative(
         learn, test = train_test_split(
             np.arange(len(labels)), test_size=test_size, stratify=labels, random_state=random_state + repeat
         )
-        order = _interleaved(labels[learn], np.random.default_rng(random_state + repeat))
+        order = _interleave(labels[learn], np.random.default_rng(random_state + repeat))
         for n in _sizes(sizes, len(learn), len(classes)):
             rows = learn[order[:n]]
             part, rest = table.take(rows), table.take(test)
             for name, model in chosen.items():
-                fitted = fitted_on(clone(model), given, rows, f"among the first {n}", part)
-                losses.setdefault((name, n), []).append(_judge(fitted, rest, labels[test]))
+                fitted = fit_on(clone(model), given, rows, f"among the first {n}", part)
+                losses.setdefault((name, n), []).append(_evaluate(fitted, rest, labels[test]))
     return [_record(name, n, pairs) for (name, n), pairs in sorted(losses.items(), key=lambda item: item[0][1])]
 
 
 def simulated_grid(
     sizes: Iterable[int] = (16, 64, 256, 1024), n_columns: int = 8, repeats: int = 10, random_state: int = 0
 ) -> list[Record]:
-    """The three cases on simulated rows: Gaussian naive Bayes, the same with shared variances, logistic regression.
+    """Run the three simulated cases: Gaussian naive Bayes, shared variances, logistic regression.
 
-    Records as :func:`generative_vs_discriminative` gives them, with ``case`` first (the cases are ``CASES``).
+    The records are those of :func:`generative_vs_discriminative` with ``case`` first (one of ``CASES``).
     """
     from sklearn.base import clone
 
@@ -83,12 +105,12 @@ def simulated_grid(
                 rows, labels = _simulate(case, n, n_columns, rng)
                 for name, model in default_models(shared=True).items():
                     fitted = clone(model).fit(rows, labels)
-                    losses.setdefault((case, name, n), []).append(_judge(fitted, test, test_labels))
+                    losses.setdefault((case, name, n), []).append(_evaluate(fitted, test, test_labels))
     return [{"case": case} | _record(name, n, pairs) for (case, name, n), pairs in losses.items()]
 
 
 def default_models(shared: bool = False) -> dict[str, Any]:
-    """Naive Bayes and logistic regression; with ``shared`` also naive Bayes with one variance a column."""
+    """Return naive Bayes and logistic regression; ``shared`` adds naive Bayes with pooled variances."""
     import bayeskit  # by their public names: the models stand above this module
 
     models = {"naive Bayes": bayeskit.NaiveBayes()}
@@ -110,8 +132,8 @@ def _simulate(case: str, n: int, n_columns: int, rng: np.random.Generator) -> tu
     return rows + 0.35 * (2 * labels - 1)[:, None], labels
 
 
-def _interleaved(labels: Array, rng: np.random.Generator) -> Ints:
-    """An order of the rows whose every beginning holds the classes in about their shares."""
+def _interleave(labels: Array, rng: np.random.Generator) -> Ints:
+    """Order rows so that every prefix has about the class shares of all rows."""
     at = np.empty(len(labels))
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
@@ -132,8 +154,8 @@ def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
     return wanted
 
 
-def _judge(model: Any, X: Any, labels: Array) -> tuple[float, float]:
-    """(error, log loss): a class that was not among the rows learnt has the least probability, 1e-15."""
+def _evaluate(model: Any, X: Any, labels: Array) -> tuple[float, float]:
+    """Return (error, log loss); classes that were not in training have probability 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
     log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
     log_true[~is_true.any(axis=1)] = logspace.log(LEAST_PROBABILITY)

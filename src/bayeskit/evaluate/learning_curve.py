@@ -21,7 +21,7 @@ from bayeskit.evaluate.cross_validation import (
     Index,
     LabelledTable,
     check_probabilities,
-    fitted_on,
+    fit_on,
     labelled_table,
     posterior_over,
     stratified_folds,
@@ -35,11 +35,25 @@ MEASURES = ("accuracy", "log_loss")
 
 @dataclass(frozen=True, repr=False)
 class LearningCurve(Readable, Drawable):
-    """Scores on test rows after so many training rows. Frozen, and plain data.
+    """Scores on test rows by number of training rows.
 
-    ``models``: their names; ``sizes``: training rows; ``accuracy`` and ``log_loss`` (models, sizes, repeats), of which
-    ``means`` and ``spreads`` are taken over the repeats; ``test_rows``; ``added``: the models that learnt each row
-    once, the rows of a larger size being added to those of the smaller, instead of being fitted anew.
+    Attributes
+    ----------
+    models : tuple of str
+    sizes : tuple of int
+        Numbers of training rows.
+    accuracy, log_loss : ndarray of shape (n_models, n_sizes, n_repeats)
+    test_rows : int
+    added : tuple of str
+        Models that were updated with the additional rows of each size instead of being refitted.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes, datasets, learning_curve
+    >>> penguins = datasets.load_penguins().drop_columns(["year"])
+    >>> curve = learning_curve(NaiveBayes(), penguins, "species", sizes=[20, 200], repeats=3)
+    >>> curve.means().shape, curve.spreads("log_loss").shape
+    ((1, 2), (1, 2))
     """
 
     models: tuple[str, ...]
@@ -50,21 +64,21 @@ class LearningCurve(Readable, Drawable):
     added: tuple[str, ...] = ()
 
     def means(self, measure: str = "accuracy") -> Floats:
-        """Over the repeats (models, sizes)."""
+        """Return means over the repeats, shape (n_models, n_sizes)."""
         return self._scores(measure).mean(axis=2)
 
     def spreads(self, measure: str = "accuracy") -> Floats:
-        """Standard deviations over the repeats (models, sizes)."""
+        """Return standard deviations over the repeats, shape (n_models, n_sizes)."""
         return self._scores(measure).std(axis=2)
 
     def _scores(self, measure: str) -> Floats:
         if measure not in MEASURES:
-            raise BayesError(f"measure={measure!r}: it is one of {', '.join(MEASURES)}", culprit=measure)
+            raise BayesError(f"measure={measure!r}: it is one of {', '.join(MEASURES)}")
         return np.asarray(getattr(self, measure))
 
     @property
     def table(self) -> Table:
-        """One line for a size, or for a model and a size where there are several models."""
+        """Return a table with one row per model and size."""
         named = {"model": [name for name in self.models for _ in self.sizes]} if len(self.models) > 1 else {}
         columns: dict[str, Any] = {**named, "rows": [*self.sizes] * len(self.models)}
         for measure in MEASURES:
@@ -75,16 +89,16 @@ class LearningCurve(Readable, Drawable):
         return Table(columns, keys=1 + len(named))
 
     def __getitem__(self, name: str) -> list[Any]:
-        """A column of the table."""
+        """Return a column of the table."""
         return self.table[name]
 
     def chart(self, measure: Literal["accuracy", "log_loss"] = "accuracy") -> Any:
-        """A line for each model, with the spread over the repeats as a band."""
+        """Draw a line for each model with a band of one standard deviation."""
         return draw(self, measure=measure)
 
     @property
     def sheet(self) -> Sheet:
-        """The table."""
+        """Return the printable form."""
         repeats = self.accuracy.shape[2]
         often = "" if repeats == 1 else f", {repeats} times"
         return Sheet(f"Scores on {self.test_rows:,} rows by training size{often}", (self.table.grid,))
@@ -100,13 +114,30 @@ def learning_curve(
     repeats: int = 1,
     random_state: int = 0,
 ) -> LearningCurve:
-    """Scores on the test rows after so many training rows, drawn at random: mean and spread over the repeats.
+    """Score models on test rows by number of training rows.
 
-    ``model`` is a classifier, or a mapping from name to classifier: all learn the same rows. Every draw holds the
-    smaller ones before it, as if rows came one by one; a model that is a function of its counts adds the counts of the
-    rows that came, all others are fitted anew. Without test rows a third of the rows, drawn by class, are held out;
-    without ``sizes`` these are doublings up to all rows. Probabilities below 1e-15 count as that in the log loss.
+    Training sets are nested: each draw contains the smaller ones. Models that are functions of their counts are updated
+    with the additional rows, all others are refitted.
 
+    Parameters
+    ----------
+    model : classifier or mapping of str to classifier
+    X : table
+    y : str or array-like of shape (n_rows,)
+    X_test, y_test : table and labels, optional
+        By default a stratified third of the rows is held out.
+    sizes : sequence of int, optional
+        By default doublings up to all rows.
+    repeats : int
+    random_state : int
+
+    Returns
+    -------
+    LearningCurve
+        Its log loss clips probabilities at 1e-15.
+
+    Examples
+    --------
     >>> from bayeskit import NaiveBayes, datasets
     >>> birds = datasets.load_penguins().drop_columns(["year"])
     >>> curve = learning_curve(NaiveBayes(), birds, "species", sizes=[6, 20, 200])
@@ -146,7 +177,7 @@ def learning_curve(
 def _learn(
     model: Any, learning: LabelledTable, order: Index, sizes: Sequence[int], test: LabelledTable, scores: Floats
 ) -> bool:
-    """Fill the scores (measures, sizes) of one order of the rows; whether the counts of the rows were added."""
+    """Fill the scores (n_measures, n_sizes) of one order of the rows; return True if counts were added."""
     from sklearn.base import clone
 
     fitted: Any = None
@@ -156,7 +187,7 @@ def _learn(
             more = order[start:size]
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
-            fitted = fitted_on(clone(model), learning, order[:size], f"among the first {size}")
+            fitted = fit_on(clone(model), learning, order[:size], f"among the first {size}")
             adds = can(fitted, IsItsCounts) and fitted.is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)
@@ -177,7 +208,7 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
         return [*doubled, most]
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            raise BayesError(f"sizes: {n!r} is no whole number of rows", culprit=n)
+            raise BayesError(f"sizes: {n!r} is no whole number of rows")
     wanted = sorted({int(n) for n in sizes})
     if not wanted or wanted[0] < 1 or wanted[-1] > most:
         reach = f"from {wanted[0]} to {wanted[-1]}" if wanted else "nowhere"
@@ -186,10 +217,10 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
 
 
 def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes: Sequence[int]) -> Table:
-    """Accuracy of fitted text classifiers with fewer and fewer words: those that say most of the class are kept.
+    """Score fitted text classifiers with vocabularies of decreasing size.
 
-    Words are ranked by information gain on the training documents, as McCallum and Nigam (1998) did for Bernoulli
-    against multinomial. Nothing is read again but the test documents: every model is made anew from its counts.
+    Words are ranked by information gain on the training documents (McCallum and Nigam, 1998). Models are rebuilt from
+    their counts; only the test documents are read.
     """
     test = read_table(X_test, y_test)
     truth = test.listed_labels()

@@ -1,7 +1,7 @@
-"""Leave-one-out: every learnt row predicted by the model made without it, in closed form.
+"""Exact leave-one-out evaluation in closed form.
 
-A model offers :class:`LeftOut`: the scores of learnt rows under the estimates that a fit without each of them
-would make. A row of weight w is scored w times with one unit removed (w < 1: the whole of w).
+A model provides :class:`LeftOut`: the scores of training rows under the estimates of a fit without each of them. A row
+of weight w is scored w times with one unit removed (w < 1: with all of w removed).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.prior import shares_without
-from bayeskit.evaluate.evaluation import Evaluation, finished
+from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
@@ -26,14 +26,14 @@ from bayeskit.typing import Array, Bools, Floats
 
 
 class LeftOut(Protocol):
-    """Scores of rows that a model has learnt, each without itself."""
+    """Scores of training rows, each by the model without that row."""
 
     def scores(self, block: Block) -> Floats:
-        """ln P(x, class) (rows, classes); −∞ for a class that only the row shows."""
+        """Return ln P(x, class), shape (n_rows, n_classes); −∞ for a class without other rows."""
         ...
 
     def log_prior(self, label: int, unit: float) -> Floats:
-        """ln P(class) without ``unit`` rows of a class."""
+        """Return ln P(class) without ``unit`` rows of a class."""
         ...
 
 
@@ -47,10 +47,10 @@ def leave_one_out(
     n_threads: int = 1,
     held: tuple[str, ...] = (),
 ) -> Evaluation:
-    """The record of all rows of the blocks, which are those that the tally has counted.
+    """Evaluate all rows of the blocks, which are the rows counted in the tally.
 
-    ``choose`` says which class rows of such scores are put in; by default the first class of a tie. Scores are
-    divided by ``temperature`` before they become probabilities. ``held`` names what has seen the rows all the same.
+    ``choose`` maps scores to class codes; by default the first class of a tie. Scores are divided by ``temperature``.
+    ``held`` names the parts of the model that were chosen with all rows.
     """
     classes, counts = tally.classes, tally.class_counts.astype(np.float64)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -59,7 +59,7 @@ def leave_one_out(
     parts, true, n_undecidable = [], [], 0
     weighed: list[Any] = []
     for given in blocks:
-        block = _known(given, classes)
+        block = _check_labels(given, classes)
         assert block.labels is not None
         labels = block.labels.astype(np.intp)
         unit = None if block.weights is None else np.minimum(block.weights, 1.0)
@@ -78,13 +78,13 @@ def leave_one_out(
         judged = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
         impossible = np.flatnonzero(np.isneginf(judged[1]))
         if len(impossible):
-            _settle(left_out, block, scores, impossible, undecidable)
-            for part, mended in zip(judged, _judged(scores, block, impossible), strict=True):
+            _replace_impossible(left_out, block, scores, impossible, undecidable)
+            for part, mended in zip(judged, _score_block(scores, block, impossible), strict=True):
                 part[impossible] = mended
             n_undecidable += len(impossible)
         proba, _, best, log_true, squares = judged
         chosen = best if choose is None else choose(scores, block)
-        board.add(labels, chosen, log_true, squares, block.weights, takes_class_along(counts, labels, unit))
+        board.add(labels, chosen, log_true, squares, block.weights, is_last_of_class(counts, labels, unit))
         majority.add(baseline, labels, unit, block.weights)
         if len(impossible) and undecidable == "nan":
             proba[impossible] = np.nan
@@ -96,11 +96,11 @@ def leave_one_out(
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
     weights: Floats | None = None if weighed[0] is None else np.concatenate(weighed)
     rows = (whole, n_undecidable, held, np.concatenate(true), weights)
-    return finished("leave-one-out", tally.schema.target.name, classes, board, baseline, *rows)
+    return build_evaluation("leave-one-out", tally.schema.target.name, classes, board, baseline, *rows)
 
 
-def _known(block: Block, classes: tuple[Value, ...]) -> Block:
-    """The block, once every label is a class; a row of weight zero may have one that is not known."""
+def _check_labels(block: Block, classes: tuple[Value, ...]) -> Block:
+    """Check that every label is a known class; rows of weight 0 may have an unknown one."""
     if block.labels is None:
         raise BayesError("leave-one-out needs one label a row, not responsibilities")
     unknown = block.labels >= len(classes)
@@ -115,8 +115,8 @@ def _known(block: Block, classes: tuple[Value, ...]) -> Block:
     return replace(block, labels=np.where(unknown, 0, block.labels).astype(block.labels.dtype))
 
 
-def takes_class_along(counts: Floats, labels: Array, unit: Floats | None) -> Bools | None:
-    """Rows without which, ``unit`` of each, their class has no row: they are lost. None where there are none."""
+def is_last_of_class(counts: Floats, labels: Array, unit: Floats | None) -> Bools | None:
+    """Return the mask of rows whose class has no other rows; None if there are none."""
     if unit is None:
         alone = counts - 1 <= GONE * counts.sum()
         return alone[labels] if alone.any() else None
@@ -124,8 +124,8 @@ def takes_class_along(counts: Floats, labels: Array, unit: Floats | None) -> Boo
     return lost if lost.any() else None
 
 
-def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Array, undecidable: str) -> None:
-    """Rows impossible under every class: the priors that the rest of the rows has."""
+def _replace_impossible(left_out: LeftOut, block: Block, scores: Floats, rows: Array, undecidable: str) -> None:
+    """Replace the scores of rows impossible under every class by the priors without the row."""
     if undecidable == "error":
         raise BayesError.impossible(block.start + int(rows[0]), " once it is left out")
     labels = np.asarray(block.labels)
@@ -134,19 +134,19 @@ def _settle(left_out: LeftOut, block: Block, scores: Floats, rows: Array, undeci
         scores[row] = left_out.log_prior(int(labels[row]), unit)
 
 
-def _judged(scores: Floats, block: Block, rows: Array) -> tuple[Array, ...]:
+def _score_block(scores: Floats, block: Block, rows: Array) -> tuple[Array, ...]:
     labels = np.ascontiguousarray(np.asarray(block.labels)[rows])
     return kernels.judge(np.ascontiguousarray(scores[rows]), labels, logspace.TIE, 1)
 
 
 class _Majority:
-    """The model that knows the class counts alone, made without each row."""
+    """Majority baseline computed without each row."""
 
     def __init__(self, counts: Floats) -> None:
         self.counts = counts
 
     def add(self, board: Scoreboard, labels: Array, unit: Floats | None, weights: Floats | None) -> None:
-        """All rows, the rows of one class and unit together."""
+        """Add all rows, grouped by class and unit."""
         distinct, which = (np.ones(1), 0) if unit is None else np.unique(unit, return_inverse=True)
         cells = np.bincount(labels * len(distinct) + which, weights, minlength=len(self.counts) * len(distinct))
         shown = np.flatnonzero(cells)

@@ -19,8 +19,21 @@ from bayeskit.typing import Array, Bools, Floats
 
 
 def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
-    """F_α = (1 + α) P R / (α P + R); 0 where both are 0, NaN where one is not known.
+    """Compute F_α = (1 + α) P R / (α P + R).
 
+    Parameters
+    ----------
+    precision, recall : float
+    alpha : float, default=1
+        Weight of recall.
+
+    Returns
+    -------
+    float
+        0 if both are 0, NaN if one is undefined.
+
+    Examples
+    --------
     >>> f_measure(0.5, 0.25), round(f_measure(0.5, 0.25, alpha=4), 6)
     (0.3333333333333333, 0.277778)
     """
@@ -34,9 +47,9 @@ def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
 
 
 def precision_recall(confusion: Array) -> tuple[Floats, Floats]:
-    """Precision and recall of each class, from counts (true classes, predicted classes).
+    """Compute precision and recall of each class from a confusion matrix (true, predicted).
 
-    NaN where a class was never predicted, or has no rows.
+    Entries are NaN for classes that were never predicted, or have no rows.
 
     >>> precision, recall = precision_recall(np.array([[3, 1], [0, 0]]))
     >>> precision.tolist(), recall.tolist()
@@ -48,10 +61,9 @@ def precision_recall(confusion: Array) -> tuple[Floats, Floats]:
 
 
 def f_by_class(confusion: Array, alpha: float = 1.0) -> Floats:
-    """F_α of each class from counts (true classes, predicted classes): (1 + α) right / (α true + predicted).
+    """Compute F_α = (1 + α) right / (α true + predicted) of each class from a confusion matrix.
 
-    It is 0 for a class that is there and never predicted, though its precision is not known; NaN for a class that is
-    neither there nor predicted.
+    It is 0 for a class that has rows and was never predicted. It is NaN for a class without rows and predictions.
 
     >>> f_by_class(np.array([[3, 1, 0], [2, 0, 0], [0, 0, 0]])).tolist()
     [0.6666666666666666, 0.0, nan]
@@ -62,7 +74,7 @@ def f_by_class(confusion: Array, alpha: float = 1.0) -> Floats:
 
 
 def brier(probabilities: Floats, labels: Array) -> Floats:
-    """Σ_c (P(c) − [c is true])² of each row, from probabilities (rows, classes) and true classes (rows,).
+    """Compute Σ_c (P(c) − [c is true])² of each row from probabilities (n_rows, n_classes) and codes (n_rows,).
 
     >>> brier(np.array([[0.75, 0.25], [0.0, 1.0]]), np.array([0, 0])).tolist()
     [0.125, 2.0]
@@ -73,10 +85,10 @@ def brier(probabilities: Floats, labels: Array) -> Floats:
 
 
 def log_loss(log_true: Floats, weights: Floats | None = None) -> float:
-    """−mean ln P(true class), from these logarithms: no probability is cut off, so that one of 0 makes it infinite.
+    """Compute −mean ln P(true class) from these logarithms; a probability of 0 makes it infinite.
 
-    Logarithms say what a float cannot: P = e^−1000 is a loss of 1000 nats, and no 0. Every log loss of the package is
-    this one. Where peers that give floats alone are compared, probabilities are raised to `LEAST_PROBABILITY` before.
+    Logarithms are not clipped, so P = e^−1000 has a loss of 1000 nats. Every log loss of the package uses this
+    function. Comparisons with libraries that return floats clip probabilities at `LEAST_PROBABILITY` first.
 
     >>> round(log_loss(np.log([0.5, 0.25])), 6), log_loss(np.array([-1000.0, 0.0]))
     (1.039721, 500.0)
@@ -86,7 +98,7 @@ def log_loss(log_true: Floats, weights: Floats | None = None) -> float:
 
 
 def _nats(log_true: Floats, weights: Floats | None) -> float:
-    """−Σ w ln P(true class); a row of weight 0 loses nothing, even at P = 0."""
+    """Compute −Σ w ln P(true class); rows of weight 0 contribute nothing, even at P = 0."""
     if weights is None:
         return -float(log_true.sum())
     return -float((weights * np.where(weights > 0, log_true, 0.0)).sum())
@@ -94,7 +106,7 @@ def _nats(log_true: Floats, weights: Floats | None) -> float:
 
 @dataclass(frozen=True)
 class Measures:
-    """How good probabilities were: ``accuracy``, ``log_loss`` (nats), ``brier`` (0 to 2)."""
+    """Accuracy, log loss (nats) and Brier score (0 to 2)."""
 
     accuracy: float
     log_loss: float
@@ -102,9 +114,9 @@ class Measures:
 
 
 class Scoreboard:
-    """Sums over rows as they come, and the measures at the end.
+    """Accumulate sums over rows and compute the measures at the end.
 
-    A row that is *lost* counts as wrong and has no log loss: its class was not there to be predicted.
+    A *lost* row counts as wrong and has no log loss: its class was not available in training.
 
     >>> board = Scoreboard(2)
     >>> true, p = np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]])
@@ -130,7 +142,7 @@ class Scoreboard:
         weights: Floats | None = None,
         lost: Bools | None = None,
     ) -> None:
-        """Rows with their true and chosen classes, ln P(true class) and Brier scores."""
+        """Add rows with true and predicted classes, ln P(true class) and Brier scores."""
         n = len(self.confusion)
         self.confusion += np.bincount(labels.astype(np.intp) * n + chosen, weights, minlength=n * n).reshape(n, n)
         if lost is not None and lost.any():
@@ -145,7 +157,7 @@ class Scoreboard:
             self._brier += float((weights * brier).sum())
 
     def measures(self) -> Measures:
-        """The means over all rows; the log loss over those that are not lost, NaN where there are none."""
+        """Return the means over all rows; the log loss excludes lost rows, NaN if no others exist."""
         if not self.weight:
             raise BayesError("there are no rows to score, or all have weight zero")
         kept = self.weight - self.lost
@@ -155,9 +167,9 @@ class Scoreboard:
 
 
 def cosine_similarity(a: Any, b: Any) -> Floats:
-    """cos of every row of ``a`` to every row of ``b`` (sparse matrices over the same words): (rows of a, rows of b).
+    """Compute cosines of rows of ``a`` and rows of ``b`` (sparse), shape (n_rows_a, n_rows_b).
 
-    An empty row has cosine 0 to everything.
+    Empty rows have cosine 0.
 
     >>> from scipy.sparse import csr_matrix
     >>> one, others = csr_matrix([[1.0, 1.0, 0.0]]), csr_matrix([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
@@ -170,7 +182,7 @@ def cosine_similarity(a: Any, b: Any) -> Floats:
 
 
 def cosine_to_centroids(rows: Any, sums: Array) -> Floats:
-    """cos of every document to the sum of each class's documents, ``sums`` (words, classes)."""
+    """Compute cosines of documents and class sums, given ``sums`` of shape (n_words, n_classes)."""
     from scipy.sparse import csr_matrix
 
     return cosine_similarity(rows, csr_matrix(sums.T.astype(np.float64)))
@@ -178,7 +190,7 @@ def cosine_to_centroids(rows: Any, sums: Array) -> Floats:
 
 @dataclass(frozen=True)
 class Averages:
-    """Precision, recall and F_α over classes: of the pooled decisions (micro), and as plain means (macro)."""
+    """Micro and macro averages of precision, recall and F_α."""
 
     micro_precision: float
     micro_recall: float
@@ -189,12 +201,10 @@ class Averages:
 
 
 def averages(confusion: Any, alpha: float = 1.0) -> Averages:
-    """Averages over a confusion table: rows by true class (down) and chosen class (across).
+    """Compute micro and macro averages from a confusion matrix (true class by predicted class).
 
-    ``confusion`` is an array, the ``confusion`` of an :class:`bayeskit.Evaluation`, or that record itself.
-
-    F_α = (1 + α) P R / (α P + R) of each class; 0 where a class is never chosen rightly. Where every row is put in one
-    class, micro precision, recall and F are all the accuracy.
+    ``confusion`` is an array, the ``confusion`` table of an :class:`bayeskit.Evaluation`, or the evaluation itself.
+    F_α is 0 for a class without correct predictions. With one label per row, all micro averages equal the accuracy.
 
     >>> found = averages(np.array([[8, 2], [1, 9]]))
     >>> round(found.micro_f, 4), round(found.macro_precision, 4), round(found.macro_recall, 4)
@@ -230,7 +240,7 @@ def _counts(confusion: Any) -> Floats:
 
 
 def break_even_by_class(labels: Array, scores: Floats, classes: Array) -> Floats:
-    """:func:`break_even` of each class, from scores (rows, classes): for softmax scores, the probabilities."""
+    """Compute :func:`break_even` of each class from scores (n_rows, n_classes)."""
     labels = np.asarray(labels)
     return np.array([break_even(labels == label, scores[:, i]) for i, label in enumerate(classes)])
 

@@ -21,7 +21,7 @@ from bayeskit.typing import Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Which rows came true, the score of each and its weight; rows of weight 0 and rows without a score are left out.
+    """Membership, score and weight of rows; rows of weight 0 or without a score are dropped.
 
     >>> rows = ScoredRows.of([True, False, True], [0.9, 0.2, float("nan")], None)
     >>> rows.truth.tolist(), rows.scores.tolist(), rows.weights.tolist()
@@ -34,7 +34,7 @@ class ScoredRows:
 
     @classmethod
     def of(cls, truth: Any, scores: Any, sample_weight: Any, what: str = "score") -> ScoredRows:
-        """Of what was given, once it is one number a row and one answer; ``what`` the numbers are called."""
+        """Validate one score and one answer per row; ``what`` names the scores in errors."""
         true, numbers = _answers(truth), _numbers(scores, f"{what}s")
         if true.ndim != 1 or true.shape != numbers.shape:
             raise BayesError(f"one {what} a row: {true.shape} and {numbers.shape} do not fit")
@@ -47,8 +47,8 @@ class ScoredRows:
         return cls(true[known], numbers[known], weights[known])
 
 
-def classed_rows(probabilities: Any, truth: Any) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Probabilities (rows, classes), and the place of the true class of each row among them."""
+def check_class_rows(probabilities: Any, truth: Any) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Validate probabilities (n_rows, n_classes) and return them with the codes of the true classes."""
     p = _numbers(probabilities, "probabilities")
     codes = np.asarray(truth)
     if p.ndim != 2 or codes.shape != p.shape[:1]:
@@ -67,7 +67,7 @@ def _numbers(given: Any, what: str) -> Floats:
 
 
 def _answers(given: Any) -> Bools:
-    """True or false for each row, as booleans or as 1 and 0."""
+    """Return booleans from booleans or from 1 and 0."""
     array = np.asarray(given)
     if array.dtype == np.bool_:
         return array
@@ -81,7 +81,6 @@ def _answers(given: Any) -> Bools:
         raise BayesError(
             f"row {row} is {value!r}, which is neither true nor false: compare labels with the class that is meant, "
             "as labels == label",
-            culprit=value,
         )
     return array.astype(np.bool_)
 
@@ -90,24 +89,24 @@ SHOWN = 11  # points of a curve that are printed
 
 
 class _Curve(Readable, Drawable):
-    """Points by falling threshold, all of them plain arrays."""
+    """Points of a curve by decreasing threshold."""
 
     of: Value
     thresholds: Floats
 
     @property
     def headline(self) -> str:
-        """The curve in a sentence."""
+        """Describe the curve in one line."""
         raise NotImplementedError
 
     @property
     def table(self) -> Table:
-        """Point by point."""
+        """Return the points as a table."""
         raise NotImplementedError
 
     @property
     def sheet(self) -> Sheet:
-        """The headline and a few of the points."""
+        """Return the printable form: the headline and a few points."""
         at = np.unique(np.linspace(0, len(self.thresholds) - 1, SHOWN).round().astype(np.int64))
         table = self.table
         return Sheet(self.headline, (Table({n: [table[n][i] for i in at] for n in table.column_names}).grid,))
@@ -115,9 +114,22 @@ class _Curve(Readable, Drawable):
 
 @dataclass(frozen=True, repr=False)
 class RocCurve(_Curve):
-    """``false_positive_rate`` and ``true_positive_rate`` after each threshold, the first of them infinite; ``area``.
+    """ROC curve of one class.
 
-    The area is NaN where all rows are of the class, or none is.
+    Attributes
+    ----------
+    of : class label
+    thresholds : ndarray of shape (n_points,)
+        Decreasing; the first is infinite.
+    false_positive_rate, true_positive_rate : ndarray of shape (n_points,)
+    area : float
+        AUC; NaN if all rows or no rows are of the class.
+
+    Examples
+    --------
+    >>> from bayeskit import roc_curve
+    >>> roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).area
+    0.75
     """
 
     of: Value
@@ -140,9 +152,23 @@ class RocCurve(_Curve):
 
 @dataclass(frozen=True, repr=False)
 class PrecisionRecall(_Curve):
-    """``precision`` and ``recall`` after each threshold, from (1, 0) on; ``average_precision`` and ``break_even``.
+    """Precision-recall curve of one class.
 
-    All are NaN where no row is of the class.
+    Attributes
+    ----------
+    of : class label
+    thresholds : ndarray of shape (n_points,)
+        Decreasing; the first is infinite.
+    precision, recall : ndarray of shape (n_points,)
+        The first point is (1, 0).
+    average_precision, break_even : float
+        NaN if no row is of the class.
+
+    Examples
+    --------
+    >>> from bayeskit import precision_recall_curve
+    >>> precision_recall_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).break_even
+    0.5
     """
 
     of: Value
@@ -165,9 +191,23 @@ class PrecisionRecall(_Curve):
 
 @dataclass(frozen=True, repr=False)
 class LiftCurve(_Curve):
-    """``taken``, the share of the rows taken; ``found``, the share of the class among them; ``lift`` = found / taken.
+    """Lift curve of one class.
 
-    The lift before the first row is that of the first rows.
+    Attributes
+    ----------
+    of : class label
+    taken : ndarray of shape (n_points,)
+        Share of the rows with the highest scores.
+    found : ndarray of shape (n_points,)
+        Share of the class among these rows.
+    lift : ndarray of shape (n_points,)
+        found / taken; the first point repeats the second.
+
+    Examples
+    --------
+    >>> from bayeskit import lift_curve
+    >>> lift_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).found_at(0.25)
+    0.5
     """
 
     of: Value
@@ -178,7 +218,7 @@ class LiftCurve(_Curve):
     share: float
 
     def found_at(self, taken: float) -> float:
-        """The share of the class in the best-scored ``taken`` of the rows; those of one score by their share."""
+        """Return the share of the class in the best-scored ``taken`` of the rows; ties count by their share."""
         return float(np.interp(taken, self.taken, self.found))
 
     @property
@@ -191,8 +231,23 @@ class LiftCurve(_Curve):
 
 
 def roc_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> RocCurve:
-    """The ROC of the rows whose ``truth`` is true, from the ``scores`` of all.
+    """Compute the ROC curve.
 
+    Parameters
+    ----------
+    truth : array-like of bool, shape (n_rows,)
+        True for rows of the class.
+    scores : array-like of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,), optional
+    of : class label, optional
+        Name of the class, for titles.
+
+    Returns
+    -------
+    RocCurve
+
+    Examples
+    --------
     >>> curve = roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
     >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist(), curve.area
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
@@ -203,8 +258,23 @@ def roc_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = Tr
 
 
 def precision_recall_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> PrecisionRecall:
-    """Precision and recall of the rows whose ``truth`` is true, from the ``scores`` of all.
+    """Compute the precision-recall curve.
 
+    Parameters
+    ----------
+    truth : array-like of bool, shape (n_rows,)
+        True for rows of the class.
+    scores : array-like of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,), optional
+    of : class label, optional
+        Name of the class, for titles.
+
+    Returns
+    -------
+    PrecisionRecall
+
+    Examples
+    --------
     >>> curve = precision_recall_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
     >>> curve.precision.round(3).tolist(), curve.recall.tolist(), round(curve.average_precision, 4), curve.break_even
     ([1.0, 1.0, 0.5, 0.667, 0.5], [0.0, 0.5, 0.5, 1.0, 1.0], 0.8333, 0.5)
@@ -219,8 +289,23 @@ def precision_recall_curve(truth: Any, scores: Any, sample_weight: Any = None, o
 
 
 def lift_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> LiftCurve:
-    """The lift of the rows whose ``truth`` is true, from the ``scores`` of all.
+    """Compute the lift curve.
 
+    Parameters
+    ----------
+    truth : array-like of bool, shape (n_rows,)
+        True for rows of the class.
+    scores : array-like of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,), optional
+    of : class label, optional
+        Name of the class, for titles.
+
+    Returns
+    -------
+    LiftCurve
+
+    Examples
+    --------
     >>> curve = lift_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8])
     >>> curve.taken.tolist(), curve.found.tolist(), curve.lift[1:].round(3).tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], [2.0, 1.0, 1.333, 1.0])
@@ -233,10 +318,10 @@ def lift_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = T
 
 
 def break_even(truth: Any, scores: Any, sample_weight: Any = None) -> float:
-    """Where precision equals recall, of one class: as many rows chosen as belong to it, the best scored first.
+    """Compute the break-even point of one class, where precision equals recall.
 
-    ``truth`` says which rows belong to the class; NaN where none does. Rows of equal score at the cut count by their
-    share.
+    As many rows are selected as belong to the class, the best scored first; ties at the cut count by their share. The
+    result is NaN if no row belongs to the class.
 
     >>> break_even(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]))
     0.5
@@ -245,7 +330,7 @@ def break_even(truth: Any, scores: Any, sample_weight: Any = None) -> float:
 
 
 class _Steps:
-    """Sums of weight after each distinct score, the best first."""
+    """Cumulative weights after each distinct score, in decreasing order."""
 
     def __init__(self, truth: Any, scores: Any, sample_weight: Any) -> None:
         rows = ScoredRows.of(truth, scores, sample_weight)
@@ -258,12 +343,12 @@ class _Steps:
 
     @property
     def break_even(self) -> float:
-        """The share of the class in as much weight, the best scored first, as the class has."""
+        """Return the precision among the best-scored rows that weigh as much as the class."""
         wanted = self.of_class[-1]
         taken, found = np.append(0.0, self.of_class + self.others), np.append(0.0, self.of_class)
         return float(np.interp(wanted, taken, found) / wanted) if wanted > 0 else float("nan")
 
 
 def _shares(sums: Floats) -> Floats:
-    """From 0 to 1; NaN where there is nothing to share."""
+    """Scale cumulative sums to 0..1; NaN if the total is 0."""
     return np.append(0.0, sums) / sums[-1] if sums[-1] > 0 else np.full(len(sums) + 1, np.nan)

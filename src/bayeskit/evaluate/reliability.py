@@ -1,18 +1,18 @@
-"""Reliability: whether what is said with probability p comes true in a share p of the cases.
+"""Reliability diagrams, expected calibration error and decomposition of the Brier score.
 
-Rows are put into bins by what was said, (low, high], and in each bin the mean of it (``said``) is set beside the share
-that came true (``seen``):
+Rows are binned by predicted probability, (low, high]. ``said`` is the mean predicted probability of a bin and ``seen``
+the observed frequency:
 
     calibration error   Σ_b (n_b / n) |said_b − seen_b|
     Brier               = reliability − resolution + uncertainty + within
-      reliability   Σ_b (n_b / n) (said_b − seen_b)²        how far what is said is from what is seen
-      resolution    Σ_b (n_b / n) (seen_b − seen)²          how far the bins are from the whole
-      uncertainty   seen (1 − seen)                         of the classes themselves
-      within        what the width of the bins hides: 0 where all of a bin were told the same (Stephenson et al., 2008)
+      reliability   Σ_b (n_b / n) (said_b − seen_b)²
+      resolution    Σ_b (n_b / n) (seen_b − seen)²
+      uncertainty   seen (1 − seen)
+      within        variation inside the bins; 0 if all rows of a bin have equal probabilities (Stephenson et al., 2008)
 
-Calibrated probabilities miss, too, by chance: the difference of a bin then has the variance Σ p (1 − p) / n_b², and the
-mean of its size is √(2/π) of the root of that. An error is remarkable where it is beyond chance by four of its standard
-deviations, and worth a word where it is .02 at least.
+Calibrated probabilities have a calibration error, too: the difference in a bin has variance Σ p (1 − p) / n_b², and
+mean absolute value √(2/π) of its standard deviation. An error is significant if it exceeds this expectation by four
+standard deviations, and reported if it is at least 0.02.
 
 Formula: calibration error, and by chance; the parts of the Brier score
 """
@@ -30,7 +30,7 @@ from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.ranking_curves import ScoredRows, classed_rows
+from bayeskit.evaluate.ranking_curves import ScoredRows, check_class_rows
 from bayeskit.typing import Floats
 
 BINS = 15
@@ -41,7 +41,17 @@ MEAN_OF_SIZE = (2 / np.pi) ** 0.5  # of a normal variable, in its standard devia
 
 @dataclass(frozen=True)
 class BrierParts(Drawable):
-    """brier = reliability − resolution + uncertainty + within, summed over the classes."""
+    """Decomposition of the Brier score, summed over the classes.
+
+    brier = reliability − resolution + uncertainty + within.
+
+    Examples
+    --------
+    >>> from bayeskit import brier_parts
+    >>> parts = brier_parts([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    >>> parts.brier, parts.resolution, parts.uncertainty
+    (0.0, 0.5, 0.5)
+    """
 
     brier: float
     reliability: float
@@ -51,7 +61,7 @@ class BrierParts(Drawable):
 
     @property
     def table(self) -> Table:
-        """The parts with their signs."""
+        """Return the parts with their signs."""
         parts = {
             "reliability (+)": self.reliability,
             "resolution (−)": self.resolution,
@@ -64,18 +74,33 @@ class BrierParts(Drawable):
 
 @dataclass(frozen=True, repr=False)
 class Reliability(Readable, Drawable):
-    """What was said beside what was seen, bin by bin; bins without rows are left out. Frozen, and plain data.
+    """Reliability diagram: predicted probability and observed frequency by bin. Empty bins are dropped.
 
     Attributes
     ----------
-    of: the class whose probabilities these are; None for those of the class that was chosen in each row.
-    low, high: the borders of the bins, low < p ≤ high (the first takes p = 0 as well).
-    rows: how many rows are in each, or their weight.
-    said, seen: mean probability, and the share that came true.
-    spread: the standard deviation of ``seen`` where probabilities are as good as they say.
-    error, largest: the mean of |said − seen| over the rows, and the largest of a bin.
-    by_chance, chance_spread: the ``error`` of calibrated probabilities such as these, and its standard deviation.
-    said_in_all, seen_in_all: over all rows.
+    of : class label or None
+        The class of the probabilities; None for the predicted class of each row.
+    low, high : ndarray of shape (n_bins,)
+        Bin edges, low < p ≤ high (the first bin includes p = 0).
+    rows : ndarray of shape (n_bins,)
+        Rows in each bin, or their weight.
+    said, seen : ndarray of shape (n_bins,)
+        Mean predicted probability and observed frequency.
+    spread : ndarray of shape (n_bins,)
+        Standard deviation of ``seen`` under calibration.
+    error, largest : float
+        Mean of |said − seen| over the rows (expected calibration error) and its maximum over the bins.
+    by_chance, chance_spread : float
+        Mean and standard deviation of ``error`` under calibration.
+    said_in_all, seen_in_all : float
+        Mean predicted probability and observed frequency of all rows.
+
+    Examples
+    --------
+    >>> from bayeskit import reliability
+    >>> curve = reliability([0.8, 0.8, 0.8, 0.8, 0.1], [1, 1, 0, 0, 0], bins=5)
+    >>> curve.is_trusted, round(curve.largest, 2)
+    (True, 0.3)
     """
 
     of: Value | None
@@ -94,13 +119,13 @@ class Reliability(Readable, Drawable):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the error is small, or no more than chance gives."""
+        """Return True if the calibration error is below 0.02 or not significant."""
         beyond = self.error - self.by_chance
         return self.error < WORTH_A_WORD or not beyond > REMARKABLE * self.chance_spread
 
     @property
     def sentence(self) -> str:
-        """What the curve says."""
+        """Describe the calibration in one sentence."""
         error = f"calibration error {self.error:.3f}, of which chance gives {self.by_chance:.3f}"
         if self.is_trusted:
             return f"Probabilities are as good as they say ({error})."
@@ -115,7 +140,7 @@ class Reliability(Readable, Drawable):
 
     @property
     def table(self) -> Table:
-        """Bin by bin."""
+        """Return the bins as a table."""
         return Table(
             {
                 "above": self.low.tolist(),
@@ -130,7 +155,7 @@ class Reliability(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """Readable in 80 columns."""
+        """Return the printable form."""
         of = "the chosen class" if self.of is None else f"class {self.of!r}"
         return Sheet(f"Reliability of the probabilities of {of}", ("", self.table.grid, "", self.sentence))
 
@@ -143,16 +168,33 @@ def reliability(
     sample_weight: Any = None,
     of: Value | None = None,
 ) -> Reliability:
-    """The curve of probabilities ``said`` (rows,) of something that ``came_true`` (rows,) or did not.
+    """Compute a reliability diagram.
 
-    ``strategy``: bins of equal width, or with an equal number of rows, as scikit-learn's ``calibration_curve`` has
-    them. Rows of weight 0 have no part in it.
+    Parameters
+    ----------
+    said : array-like of shape (n_rows,)
+        Predicted probabilities of an event.
+    came_true : array-like of bool, shape (n_rows,)
+        Outcomes.
+    bins : int, default=15
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width or with equal numbers of rows, as in scikit-learn's ``calibration_curve``.
+    sample_weight : array-like of shape (n_rows,), optional
+        Rows of weight 0 are ignored.
+    of : class label, optional
+        Name of the event, for titles.
 
+    Returns
+    -------
+    Reliability
+
+    Examples
+    --------
     >>> curve = reliability([0.8, 0.8, 0.8, 0.8, 0.1], [1, 1, 0, 0, 0], bins=5)
     >>> curve.said.tolist(), curve.seen.tolist(), round(curve.error, 3)
     ([0.1, 0.8], [0.0, 0.5], 0.26)
     """
-    checked = _checked(said, came_true, sample_weight)
+    checked = _check_rows(said, came_true, sample_weight)
     p, true, weights = checked.scores, checked.truth.astype(np.float64), checked.weights
     which, edges = _bins(p, weights, bins, strategy)
     rows = np.bincount(which, weights, minlength=len(edges) - 1).astype(np.float64)
@@ -172,8 +214,23 @@ def reliability(
 
 
 def calibration_error(probabilities: Any, truth: Any, bins: int = BINS, sample_weight: Any = None) -> float:
-    """The mean of |said − seen| of the chosen class, from probabilities (rows, classes) and true classes (rows,).
+    """Compute the expected calibration error of the predicted class.
 
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_rows, n_classes)
+    truth : array-like of int, shape (n_rows,)
+        Codes of the true classes.
+    bins : int, default=15
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+        Mean of |predicted probability − observed frequency| over bins of equal width.
+
+    Examples
+    --------
     >>> calibration_error([[0.9, 0.1], [0.9, 0.1]], [0, 1]).__round__(3)
     0.4
     """
@@ -187,23 +244,37 @@ def top_reliability(
     strategy: Literal["uniform", "quantile"] = "uniform",
     sample_weight: Any = None,
 ) -> Reliability:
-    """The curve of the most probable class of each row."""
-    p, codes = classed_rows(probabilities, truth)
+    """Compute the reliability diagram of the most probable class of each row."""
+    p, codes = check_class_rows(probabilities, truth)
     right = p.argmax(axis=1) == codes if p.size else np.zeros(len(p), dtype=bool)
     return reliability(p.max(axis=1, initial=0.0), right, bins, strategy, sample_weight)
 
 
 def brier_parts(probabilities: Any, truth: Any, bins: int = BINS, sample_weight: Any = None) -> BrierParts:
-    """The parts of Σ_c (P(c) − [c is true])² from probabilities (rows, classes) and true classes (rows,).
+    """Decompose the Brier score Σ_c (P(c) − [c is true])².
 
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_rows, n_classes)
+    truth : array-like of int, shape (n_rows,)
+        Codes of the true classes.
+    bins : int, default=15
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    BrierParts
+
+    Examples
+    --------
     >>> parts = brier_parts([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], [0, 0, 1, 0])
     >>> round(parts.brier, 6), round(parts.reliability - parts.resolution + parts.uncertainty + parts.within, 6)
     (0.38, 0.38)
     """
-    p, codes = classed_rows(probabilities, truth)
+    p, codes = check_class_rows(probabilities, truth)
     sums = np.zeros(5)
     for c in range(p.shape[1]):
-        rows = _checked(p[:, c], codes == c, sample_weight)
+        rows = _check_rows(p[:, c], codes == c, sample_weight)
         curve = reliability(rows.scores, rows.truth, bins, sample_weight=rows.weights)
         share = curve.rows / curve.rows.sum()
         seen = curve.seen_in_all
@@ -214,28 +285,28 @@ def brier_parts(probabilities: Any, truth: Any, bins: int = BINS, sample_weight:
     return BrierParts(*sums.tolist())
 
 
-def _checked(said: Any, came_true: Any, sample_weight: Any) -> ScoredRows:
+def _check_rows(said: Any, came_true: Any, sample_weight: Any) -> ScoredRows:
     rows = ScoredRows.of(came_true, said, sample_weight, "probability")
     beyond = np.flatnonzero((rows.scores < 0) | (rows.scores > 1))
     if len(beyond):
         worst = float(rows.scores[beyond[0]])
-        raise BayesError(f"{worst!r} is no probability: give numbers from 0 to 1", culprit=worst)
+        raise BayesError(f"{worst!r} is no probability: give numbers from 0 to 1")
     return rows
 
 
 def _bins(p: Floats, weights: Floats, bins: int, strategy: str) -> tuple[npt.NDArray[np.intp], Floats]:
-    """(the bin of each row, the borders)"""
+    """Return the bin of each row and the bin edges."""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise BayesError(f"bins={bins!r}: give a whole number of at least 1", culprit=bins)
+        raise BayesError(f"bins={bins!r}: give a whole number of at least 1")
     if strategy not in ("uniform", "quantile"):
-        raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"', culprit=strategy)
+        raise BayesError(f'strategy={strategy!r}: give "uniform" or "quantile"')
     shares = np.linspace(0, 1, bins + 1)
     edges = shares if strategy == "uniform" else _quantiles(p, weights, shares)
     return np.searchsorted(edges[1:-1], p), edges
 
 
 def _quantiles(numbers: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Quantiles with lines between the numbers, as NumPy has them, each number there as often as it weighs.
+    """Compute weighted quantiles with linear interpolation, as NumPy does for repeated numbers.
 
     >>> _quantiles(np.array([1.0, 2.0]), np.array([3.0, 1.0]), np.array([0.5, 0.9])).round(6).tolist()
     [1.0, 1.7]

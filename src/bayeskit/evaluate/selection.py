@@ -1,7 +1,7 @@
-"""Which columns to keep: one at a time, by how well the classes of the rows are predicted without them.
+"""Greedy column selection by exact leave-one-out log loss.
 
-Where every column adds its own term to the score of a row, the exact leave-one-out log loss of any set of columns is a
-sum of terms that are computed once. So columns are tried without reading or counting anything again.
+If every column adds a term to the score of a row, the leave-one-out log loss of any set of columns is a sum of terms
+that are computed once. Trying columns needs no further pass over the data.
 
 Formula: columns by leave-one-out log loss
 """
@@ -24,18 +24,31 @@ from bayeskit.typing import Array, Floats
 
 @dataclass(frozen=True)
 class Selection(Drawable):
-    """The columns that were kept, and how they were found. Frozen, and plain data.
+    """Result of a greedy column selection.
 
     Attributes
     ----------
-    columns: the names that were kept, in the order of the table.
-    left_out: the others.
-    log_loss: the leave-one-out log loss of a model of these columns, in nats.
-    steps: a table of the column that was added or dropped in each step and the log loss after it; the first line is
-        where it began.
-    roles: roles under which a model takes these columns alone: those that were given, and "ignore" for the others.
-    n_rows: how many rows were judged, or their total weight.
-    direction: "forward" or "backward".
+    columns : tuple of str
+        Selected columns in table order.
+    left_out : tuple of str
+    log_loss : float
+        Leave-one-out log loss with the selected columns, in nats.
+    steps : Table
+        Column added or dropped in each step, and the log loss after it. The first row is the start.
+    roles : mapping
+        Roles for a model of the selected columns: the given roles, and "ignore" for the other columns.
+    n_rows : float
+        Number of rows, or their total weight.
+    direction : {"forward", "backward"}
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes
+    >>> data = {"x": ["a", "b"] * 20, "noise": ["u", "u", "v", "v"] * 10}
+    >>> labels = ["yes", "no"] * 20
+    >>> found = NaiveBayes().fit(data, labels).select(data, labels)
+    >>> found.columns, found.left_out
+    (('x',), ('noise',))
     """
 
     columns: tuple[str, ...]
@@ -47,7 +60,7 @@ class Selection(Drawable):
     direction: str
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of a table, in its own form where it has one, else by name."""
+        """Return the selected columns of a table in its own type, or as a mapping."""
         data = read_table(X, None, labelled=False).data
         if isinstance(data, np.ndarray):
             return data[:, [int(name.removeprefix("x")) for name in self.columns]]
@@ -57,14 +70,14 @@ class Selection(Drawable):
         return data[[name for name in self.columns if name in there]]
 
     def __str__(self) -> str:
-        """Readable in 80 columns."""
+        """Return the selected columns and the steps as text."""
         kept = ", ".join(self.columns) or "none"
         return f"{len(self.columns)} of {len(self.columns) + len(self.left_out)} columns: {kept}\n\n{self.steps}"
 
 
 @dataclass
-class Judge:
-    """The terms of rows, each made without the row: ln P(class) (rows, classes), and what each column adds to it."""
+class ColumnSearch:
+    """Leave-one-out terms of rows: log priors (n_rows, n_classes) and the terms of each column."""
 
     prior: Floats
     terms: Mapping[str, Floats]
@@ -77,7 +90,7 @@ class Judge:
         self.total = float(self.weights.sum())
 
     def loss(self, scores: Floats) -> tuple[float, float]:
-        """(Weight of the rows that are ruled out, mean of −ln P(own class) of the others): the less, the better."""
+        """Return (weight of rows with probability 0, mean −ln P(true class) of the others); smaller is better."""
         impossible = np.isneginf(scores.max(axis=1))
         if impossible.any():
             scores = np.where(impossible[:, None], self.prior, scores)
@@ -87,27 +100,27 @@ class Judge:
         return lost, float(-(np.where(ruled_out, 0.0, log_p) @ self.weights) / (self.total or 1.0))
 
     def forward(self) -> list[tuple[str, tuple[float, float]]]:
-        """The columns that are added, each time the one that helps most, with the loss after each."""
+        """Add columns greedily; return each column with the loss after it."""
         return self._steps(self.prior, 1.0)
 
     def backward(self) -> list[tuple[str, tuple[float, float]]]:
-        """The columns that are dropped, each time the one that harms most, with the loss after each."""
+        """Drop columns greedily; return each column with the loss after it."""
         return self._steps(self.prior + sum(self.terms.values()), -1.0)
 
     def _steps(self, scores: Floats, sign: float) -> list[tuple[str, tuple[float, float]]]:
         steps, waiting = [("", self.loss(scores))], list(self.terms)
         while waiting:
-            losses = {name: self.loss(self._moved(scores, name, sign, waiting)) for name in waiting}
+            losses = {name: self.loss(self._change(scores, name, sign, waiting)) for name in waiting}
             best = min(waiting, key=lambda name: losses[name])
-            if not _less(losses[best], steps[-1][1]):
+            if not _is_lower(losses[best], steps[-1][1]):
                 break
-            scores = self._moved(scores, best, sign, waiting)
+            scores = self._change(scores, best, sign, waiting)
             waiting.remove(best)
             steps.append((best, losses[best]))
         return steps
 
-    def _moved(self, scores: Floats, name: str, sign: float, waiting: Sequence[str]) -> Floats:
-        """The scores with a column more, or without it: −∞ cannot be taken away, so the others are summed again."""
+    def _change(self, scores: Floats, name: str, sign: float, waiting: Sequence[str]) -> Floats:
+        """Add a column to the scores or remove it; infinite terms are removed by summing the others again."""
         if sign > 0:
             return scores + self.terms[name]
         if np.isfinite(self.terms[name]).all():
@@ -115,13 +128,13 @@ class Judge:
         return self.prior + sum(self.terms[other] for other in waiting if other != name)
 
 
-def _less(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether a loss is lower by more than rounding."""
+def _is_lower(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return True if a loss is lower by more than rounding."""
     return one[0] < other[0] or (one[0] == other[0] and one[1] < other[1] - NO_INFORMATION)
 
 
-def selection(judge: Judge, names: Sequence[str], direction: str, roles: Any) -> Selection:
-    """The record of a choice among columns; those of ``names`` that have no terms tell nothing, and are left out."""
+def selection(judge: ColumnSearch, names: Sequence[str], direction: str, roles: Any) -> Selection:
+    """Build the record of a column selection; columns of ``names`` without terms are left out."""
     steps = judge.forward() if direction == "forward" else judge.backward()
     moved = {name for name, _ in steps[1:]}
     kept = moved if direction == "forward" else set(judge.terms) - moved

@@ -86,9 +86,9 @@ def class_densities(model: Columnwise, column: str, rows: Source | None = None) 
     belief = params.by_column.get(column)
     if belief is None or column in belief.values or column in belief.words:
         what = "is ignored" if belief is None else "has values and no density: draw table(column)"
-        raise BayesError(f"column {column!r} {what}", culprit=column)
+        raise BayesError(f"column {column!r} {what}")
     if column in params.silent:
-        raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw", culprit=column)
+        raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw")
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
     points = model.column_points(params, column, ENDS)
     low, high = _ends(points)

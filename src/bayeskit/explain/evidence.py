@@ -259,7 +259,7 @@ def class_position(label: Any, classes: Sequence[Value]) -> int:
     value = canonical(label)
     if value not in classes:
         known = f"(classes: {', '.join(map(repr, classes))}){did_you_mean(value, classes)}"
-        raise BayesError(f"there is no class {value!r} {known}", culprit=value)
+        raise BayesError(f"there is no class {value!r} {known}")
     return classes.index(value)
 
 

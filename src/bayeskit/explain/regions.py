@@ -73,9 +73,9 @@ def decision_regions(model: Decides, a: str, b: str, rows: Source) -> DecisionRe
     for column in (a, b):
         if not isinstance(schema.columns[column], Numeric):
             role = schema.columns[column].name
-            raise BayesError(f"column {column!r} is {role}: a plane has two numeric columns", culprit=column)
+            raise BayesError(f"column {column!r} is {role}: a plane has two numeric columns")
     if a == b:
-        raise BayesError(f"column {a!r} twice: a plane has two columns", culprit=a)
+        raise BayesError(f"column {a!r} twice: a plane has two columns")
     plane = replace(schema, columns={n: Numeric() if n in (a, b) else Ignored() for n in schema.columns})
     (low_x, high_x), (low_y, high_y), n = _ranges(plane, classes, a, b, rows)
     x, y = _middles(low_x, high_x, STEPS), _middles(low_y, high_y, STEPS)

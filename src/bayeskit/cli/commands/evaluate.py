@@ -21,7 +21,7 @@ def command(
     folds: Annotated[
         int | None, typer.Option(metavar="N", min=2, help="Cross-validation in N parts as well (rows in memory).")
     ] = None,
-    held_out: Annotated[
+    evaluate_held_out: Annotated[
         bool, typer.Option("--held-out", help="The rows are new to the model: score it as it is.")
     ] = False,
     text: Text = None,
@@ -58,7 +58,7 @@ def command(
         if text is not None or drop_unlabelled or weight is not None:
             hint = "--text" if text else "--weight" if weight else "--drop-unlabelled"
             raise typer.BadParameter("is not for models of sequences", param_hint=hint)
-        files, scores = scored(fitted, data, reading, folds, held_out)
+        files, scores = scored(fitted, data, reading, folds, evaluate_held_out)
         _show(page, fitted, scores, files, "sequences" if is_of_whole_sequences(fitted) else "rows")
         draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in scores]))
         records = [summary.evaluation_record(evaluation) for evaluation in scores]
@@ -77,7 +77,7 @@ def command(
     source = source if weight is None else source.with_weight(weight)
     with watched(source, "scoring") as rows:
         evaluations = []
-        if held_out:
+        if evaluate_held_out:
             evaluations.append(_held_out(fitted, rows))
         elif folds is None or can(fitted, LeavesOut):  # without it, folds are all there is
             evaluations.append(_left_out(fitted, rows, target))
@@ -143,11 +143,11 @@ def _left_out(model: Any, source: Any, target: str) -> Any:
 
 def _held_out(model: Any, source: Any) -> Any:
     from bayeskit.errors import BayesError
-    from bayeskit.evaluate.cross_validation import held_out
+    from bayeskit.evaluate.cross_validation import evaluate_held_out
 
     if not hasattr(reader_of(model), "tally_"):
         raise BayesError("EM of words keeps no counts to set beside: use --folds 10, or evaluate it in Python")
-    return held_out(model, source)
+    return evaluate_held_out(model, source)
 
 
 def _folded(model: Any, source: Any, target: str, folds: int) -> Any:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from bayeskit import logspace
 from bayeskit.capabilities import LeavesOut, can
 from bayeskit.errors import BayesWarning
-from bayeskit.evaluate.cross_validation import fitted_on, labelled_table, posterior_over, stratified_folds
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.cross_validation import fit_on, labelled_table, posterior_over, stratified_folds
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
 from bayeskit.typing import Floats
@@ -58,7 +58,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
         unit = None if part.weights is None else np.minimum(part.weights, 1.0)
         of_part = model.tempered(left_out.scores(part))
         of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
-        alone = takes_class_along(counts, part_labels, unit)
+        alone = is_last_of_class(counts, part_labels, unit)
         stays: Any = slice(None) if alone is None else ~alone
         is_weighed |= part.weights is not None
         scores.append(of_part[stays])
@@ -81,7 +81,7 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
     for i, (train, test) in enumerate(splits, 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)
-            fitted = fitted_on(clone(model), given, train, f"without fold {i} of {folds}")
+            fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
             scores[test] = posterior_over(fitted, given.table.take(test), classes)[0]
         stays[test] &= np.isin(given.codes[test], given.codes[train])
     weights = None if given.weights is None else given.weights[stays]

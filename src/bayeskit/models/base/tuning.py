@@ -15,7 +15,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.source import Source
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.evaluate.selection import Judge
+from bayeskit.evaluate.selection import ColumnSearch
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
@@ -57,7 +57,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     return float(logspace.exp(_golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])))
 
 
-def judged_terms(model: NaiveBayes, source: Source) -> Judge:
+def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
     """The terms of the rows that the model has learnt, each without itself; parts of a date are one column."""
     left_out, schema = model.left_out(), model.schema_
     n_rows = sum(batch.n_rows for batch in source.batches())
@@ -83,7 +83,7 @@ def judged_terms(model: NaiveBayes, source: Source) -> Judge:
         labels.append(np.asarray(rows.labels, dtype=np.int64))
         weights.append(np.ones(rows.n_rows) if rows.weights is None else rows.weights)
     joined = {name: np.concatenate(parts) for name, parts in terms.items()}
-    return Judge(np.concatenate(priors), joined, np.concatenate(labels), np.concatenate(weights))
+    return ColumnSearch(np.concatenate(priors), joined, np.concatenate(labels), np.concatenate(weights))
 
 
 def weighty_blocks(model: LeavesOut, source: Source) -> Iterator[Block]:

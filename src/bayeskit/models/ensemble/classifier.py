@@ -1,13 +1,13 @@
-"""BayesClassifier: an ensemble learnt by counting alone, for raw mixed tables, without parameters to tune.
+"""BayesClassifier: an ensemble fitted by counting, for raw mixed tables, without parameters to tune.
 
     s(y) = w_0 ln P(y) + Σ_i w_i f_i(y) + Σ_j v_j o_j(y) + b(y)
     P(y | x) = (n softmax(s)_y + 1) / (n + C)
 
-f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter
-contexts. The o_j are the geometric and the arithmetic mean of class chains, contexts chosen one column at a time, both
-means of two forests whose leaves are counted on all rows, and a line. The few exponents w and v are fitted to scores of
-rows left out, and b is boosting of what these leave, where it gains. No model learnt from n rows may claim more than
-the last line allows.
+f_i is the mean over the members of ln P(x_i | y, parents of i), estimated by back-off from longer to shorter contexts.
+The o_j are the geometric and the arithmetic mean of class chains (contexts that grow by one column at a time), both
+means of two forests whose leaves are counted on all rows, and a linear part. The exponents w and v are fitted to
+left-out scores, and b is boosting of the remaining error, if it gains. The last line caps the probabilities: n rows do
+not justify more certainty.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
 from bayeskit.data.sheet import Sheet, SheetText
 from bayeskit.data.table import Table
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
@@ -33,7 +33,7 @@ from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.base.tally_classifier import TOGETHER
-from bayeskit.models.ensemble.fitting import Extent, FitTables, Learning, LeftOutScores
+from bayeskit.models.ensemble.fitting import EnsembleFit, EnsembleSize, FitTables, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
     EnsembleParameters,
@@ -50,7 +50,6 @@ from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, 
 from bayeskit.models.ensemble.trees import number_of_trees
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.progress import Bar, check_progress
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
@@ -59,9 +58,13 @@ from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 
 Progress = Callable[[str, int, int], object]
-FEW_ROWS = 3_000  # up to which members and chains need not earn their place
+# Up to so many rows members and chains are always kept; above, only if left-out scores need them.
+FEW_ROWS = 3_000
 MEMBERS, CHAINS = 8, 16
-MANY_ROWS = 100_000  # above which there are none, unless they are asked for
+# Above so many rows there are no members and chains, unless they are asked for.
+MANY_ROWS = 100_000
+# The largest number of classes: labels fit in 16 bits.
+MOST_CLASSES = 65_535
 where_rows_are_kept = available_where(
     lambda model: model.keep_rows,
     "with keep_rows=False, its rows are gone, and nothing can be added to them. Fit again",
@@ -70,44 +73,61 @@ where_rows_are_kept = available_where(
 
 @dataclass(eq=False, repr=False)
 class BayesClassifier(Learner):
-    """The best by counting, for people in a hurry: hand over a raw table, tune nothing.
+    """Ensemble classifier for raw mixed tables, with nothing to tune.
+
+    The model keeps its rows, because the counts of all its contexts would take far more memory. Rows can be added and
+    removed, and a saved file holds them. With ``keep_rows=False`` it keeps the counts of its tree leaves instead.
 
     Parameters
     ----------
-    n_members: models of the columns that are averaged; None for 8.
-    n_chains: class chains; None for 16.
-    n_trees: trees of each of the two forests; None for 100, above 5,000 rows 50, above 20,000 rows 25, and fewer where
-        there are very many classes.
-    fast: True leaves members and chains out; "auto" does so above 100,000 rows, where there is no memory for them, and
-        from 3,000 rows on where rows left out say that they are not needed, unless a number of them is given.
-    keep_rows: False for a model that forgets its rows, and its file, too: it is ``fast``, and learns no more.
-    memory_limit: bytes the fit may take; more is refused beforehand, with the figure.
-    random_state: seed of all that is drawn; the same seed gives the same model for any number of threads.
-    n_threads: None for all cores. unlabelled: as for ``NaiveBayes``.
-    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting: stages "columns",
-        "chains", "trees", "line", "exponents" and "boosting".
-    structure: the ``structure_`` of another model: its cuts, parents, m, trees, line, boosting and exponents are taken
-        and only the counts learnt. Models of several places that share one can be merged.
-    roles: one role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
-    domains: mapping from column to all its possible values; the target's name declares classes.
-    schema: the ``schema_`` of another model, taken instead of one inferred from the data.
-    unseen: a value never seen in training is left out ("ignore") or refused ("error").
-    ties: the "first" class in sorted order, or one drawn at "random" by ``random_state`` and the row's content.
+    n_members : int, default=None
+        Models of the columns that are averaged; None for 8.
+    n_chains : int, default=None
+        Class chains; None for 16.
+    n_trees : int, default=None
+        Trees of each of the two forests; None for 100, 50 above 5,000 rows, 25 above 20,000 rows, and fewer with very
+        many classes.
+    fast : bool or "auto", default="auto"
+        True leaves out members and chains. "auto" does so above 100,000 rows, if memory is short, and from 3,000 rows
+        on if left-out scores show that they are not needed, unless their number is given.
+    keep_rows : bool, default=True
+        False for a model, and a file, without rows: it is ``fast`` and cannot be updated.
+    memory_limit : float, default=4e9
+        Bytes that the fit may take; a larger fit raises before it starts.
+    roles : str or mapping, default=None
+        One role for all columns or a mapping from name or position: "categorical", "numeric", "ignore".
+    domains : mapping, default=None
+        Mapping from column to all its possible values; the target's name declares classes.
+    schema : Schema, default=None
+        The ``schema_`` of another model, instead of one inferred from the data.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never seen in training is left out or refused.
+    ties : {"first", "random"}, default="first"
+        The first class in sorted order, or one drawn by ``random_state`` and the content of the row.
+    random_state : int, default=0
+        The same seed gives the same model for any number of threads.
+    n_threads : int, default=None
+        None for all cores.
+    progress : bool or callable, default=None
+        True for a bar on stderr, or a function called as ``progress(stage, done, of)`` while fitting; stages are
+        "columns", "chains", "trees", "line", "exponents" and "boosting".
+    structure : Structure, default=None
+        The ``structure_`` of another model: only the counts are learned. Models that share one can be merged.
+    unlabelled : str, default="error"
+        As for :class:`NaiveBayes`.
 
     Attributes
     ----------
-    left_out_: accuracy and log loss on the rows of the fit, each left out of the counts, beside those of naive Bayes
-        and of the majority; of more than 20,000 rows on as many, drawn by ``random_state``, to which the exponents are
-        fitted, too. Ours are a little optimistic: structure, m and exponents have seen the row. Naive Bayes beside it
-        is measured when they are first asked for.
-    importance_: of each column, by how much the log loss of rows left out rises without its factor and where forests,
-        line and boosting do not know it, everything else held; the class chains are left as they are. Measured on some
-        rows, when first asked for.
-    structure_: cuts, parents, m, chains, trees, line, boosting and exponents, held when rows are learnt, forgotten or
-        merged.
-
-    The model keeps its rows, as counts of all its contexts would take far more room: they are what is added and taken
-    away, and what a saved file holds. With ``keep_rows=False`` it holds the counts of its trees' leaves instead.
+    left_out_ : Table
+        Accuracy and log loss of the training rows, each left out of the counts, beside those of naive Bayes and of the
+        majority class; for more than 20,000 rows on a random sample of so many. Ours are slightly optimistic, because
+        structure and exponents have seen the row. Computed when first asked for.
+    importance_ : Table
+        Rise of the left-out log loss if a column is unknown to members, forests, linear part and boosting. Class chains
+        are unchanged. Computed on some rows when first asked for.
+    structure_ : Structure
+        Cuts, parents, chains, trees, linear part, boosting and exponents, which stay fixed when rows are added, removed
+        or merged.
 
     Examples
     --------
@@ -161,11 +181,7 @@ class BayesClassifier(Learner):
             raise BayesError(f"keep_rows={self.keep_rows!r}: it is True or False")
         if self.unseen == "smooth":
             raise BayesError(
-                Setting("unseen", "smooth"),
-                " has no meaning here: it is ",
-                Remedy("unseen", "ignore", short=True),
-                " or ",
-                Remedy("unseen", "error", short=True),
+                f"{format_setting('unseen', 'smooth')} has no meaning here:", hint='it is "ignore" or "error"'
             )
         if not isinstance(self.memory_limit, (int, float, np.number)) or not self.memory_limit > 0:
             raise BayesError(f"memory_limit={self.memory_limit!r}: give a number of bytes")
@@ -178,29 +194,29 @@ class BayesClassifier(Learner):
     partial_fit = where_rows_are_kept(
         remarked(
             Learner.partial_fit,
-            "After a fit its structure is held: rows are counted with the same cuts, parents, m, chains, trees, line,\n"
+            "The structure stays fixed: rows are counted with the same cuts, parents, chains, trees, linear part,\n"
             "boosting and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
         )
     )
     forget = where_rows_are_kept(
         remarked(
             Learner.forget,
-            "The structure, which these rows may have shaped, is held, and so are ``left_out_`` and ``importance_``.\n"
-            "This model keeps its rows, not counts alone: one that was not learnt is always refused.",
+            "The structure, which these rows may have influenced, stays fixed, and so do ``left_out_`` and\n"
+            "``importance_``. The model keeps its rows, so a row that was not learned is always refused.",
         )
     )
     merge = where_rows_are_kept(
         remarked(
             Learner.merge,
-            "Both need one structure, or their counts cannot be added: fit the other with\n"
-            "``structure=first.structure_``. ``left_out_`` and ``importance_`` are those of this one.",
+            "Both models need the same structure: fit the other with ``structure=first.structure_``.\n"
+            "``left_out_`` and ``importance_`` are those of this model.",
         )
     )
     learn_source = where_rows_are_kept(Learner.learn_source)
     forget_source = where_rows_are_kept(Learner.forget_source)
 
     def plan(self, schema: Schema) -> Plan:
-        """The rows, and what naive Bayes counts."""
+        """Plan to keep the rows and the counts of naive Bayes."""
         return plan_of(schema)
 
     def _begin(self, tally: Tally) -> Self:
@@ -210,13 +226,14 @@ class BayesClassifier(Learner):
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
         with Bar(self.progress) as tell:
-            learning = Learning(rows, extent, rng, self._threads(), tell, self.structure)
-            params = learning.run()
-        asked, importance, structure, n_threads = learning.asked, learning.importance, params.structure, self.n_threads
+            fit = EnsembleFit(rows, extent, rng, self._threads(), tell, self.structure)
+            params = fit.run()
+        asked, importance, structure, n_threads = fit.asked, fit.importance, params.structure, self.n_threads
         scores = LeftOutScores(rows, asked)
-        ours, majority = scores.of(learning.log_proba), scores.of_majority()
+        ours, majority = scores.of(fit.log_proba), scores.of_majority()
 
-        def rows_of_fit(tally: Tally = tally) -> TrainingRows:  # the tally of the fit, whatever becomes of the model's
+        # The default argument keeps the tally of the fit when the model is updated.
+        def rows_of_fit(tally: Tally = tally) -> TrainingRows:
             return BayesClassifier._in_order(training_rows(tally), structure)
 
         def left_out(tally: Tally = tally) -> Table:
@@ -232,41 +249,41 @@ class BayesClassifier(Learner):
 
         self._figures = FitTables(left_out, column_importance)
         if not self.keep_rows:
-            self._figures.measured()
-            tally = without_rows(tally, params, learning.leaf_counts)
+            self._figures.compute()
+            tally = without_rows(tally, params, fit.leaf_counts)
         return self._settle(tally, params)
 
     @property
     def left_out_(self) -> Table:
-        """Accuracy and log loss of the rows of the fit, each left out; measured when first asked for."""
+        """Accuracy and log loss of the training rows left out, computed when first asked for."""
         self._check_is_fitted()
         return self._figures.left_out
 
     @property
     def importance_(self) -> Table:
-        """By how much the log loss of rows left out rises without a column; measured when first asked for."""
+        """Rise of the left-out log loss without each column, computed when first asked for."""
         self._check_is_fitted()
         return self._figures.importance
 
     def _move(self, tally: Tally) -> Self:
-        """The counts of more rows or fewer in the same contexts: structure, cuts, m and exponents are held."""
-        self._figures.measured()
+        """Count other rows in the contexts of the same structure."""
+        self._figures.compute()
         return self.recount(tally, self.structure_)
 
     def _merged(self, other: Any) -> Self:
         tally = self.tally_ + other.tally_
         if self.structure_ != other.structure_:
             raise SchemaMismatch(
-                "the two sides have different structures, so their counts cannot be added: ",
-                Remedy("structure", shown="first.structure_", clause="fit the other with BayesClassifier({})"),
+                "the two sides have different structures, so their counts cannot be added:",
+                hint="fit the other with BayesClassifier(structure=first.structure_), or one model on the rows of both",
             )
         made = clone(self)
-        vars(made)["_figures"] = self._figures.measured()
+        vars(made)["_figures"] = self._figures.compute()
         return made.recount(tally, self.structure_)
 
     @staticmethod
     def _in_order(rows: TrainingRows, structure: Structure) -> TrainingRows:
-        """The rows with their columns as the structure has them."""
+        """Put the columns of rows in the order of the structure."""
         if set(rows.codes) != set(structure.columns):
             raise SchemaMismatch(
                 f"the structure is one of the columns {', '.join(structure.columns)}, and there are "
@@ -280,7 +297,7 @@ class BayesClassifier(Learner):
         return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
 
     def recount(self, tally: Tally, structure: Structure) -> Self:
-        """Become the model of a tally's rows, counted in the contexts of a structure that was learnt."""
+        """Count the rows of a tally in the contexts of a given structure."""
         rows = training_rows(tally)
         self._extent(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
@@ -292,48 +309,48 @@ class BayesClassifier(Learner):
         return self._become(params, tally, tally.classes)
 
     def check_size(self, tally: Tally) -> None:
-        """Refuse a table that is too large, by what another model has counted of it: no row is read."""
+        """Refuse a table that is too large, given its counts."""
         self._extent(TableSize.of_counts(tally), self.structure)
 
-    def _extent(self, size: TableSize, held: Structure | None, limit: float | None = None) -> Extent:
-        """How much is learnt; refused where it would take more memory than there may be."""
+    def _extent(self, size: TableSize, held: Structure | None, limit: float | None = None) -> EnsembleSize:
+        """Choose the size of the ensemble; refuse one that takes more memory than allowed."""
         limit = self.memory_limit if limit is None else limit
-        if size.n_classes > 65_535:
-            raise TooLarge(f"{size.n_classes:,} classes are more than the 65,535 that can be told apart")
-        extent = self._asked_for(size) if held is None else Extent(len(held.cuts), len(held.steps), held.n_trees // 2)
+        if size.n_classes > MOST_CLASSES:
+            raise TooLarge(f"{size.n_classes:,} classes are more than the {MOST_CLASSES:,} that are supported")
+        extent = (
+            self._asked_for(size) if held is None else EnsembleSize(len(held.cuts), len(held.steps), held.n_trees // 2)
+        )
         needed = memory_needed(size, extent.members, extent.chains, extent.trees, self._threads())
         if needed > limit and extent.light is None:
-            extent = Extent(0, 0, extent.trees, True)
+            extent = EnsembleSize(0, 0, extent.trees, True)
             needed = memory_needed(size, 0, 0, extent.trees, self._threads())
         if needed > limit:
-            fewer = (Remedy("n_members", clause="ask for fewer n_members, ", without=""),)
+            fewer = "ask for fewer n_members, " if extent.members > 1 else ""
             raise TooLarge(
-                f"learning {size} may take {memory_size(needed)}, more than ",
-                Setting("memory_limit", limit, shown=memory_size(limit)),
-                ". Raise it, ",
-                *(fewer if extent.members > 1 else ()),
+                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}. "
+                f"Raise it, {fewer}",
                 *SAMPLE,
             )
         return extent
 
-    def _asked_for(self, size: TableSize) -> Extent:
-        """Members, chains and trees by the settings and the number of rows."""
+    def _asked_for(self, size: TableSize) -> EnsembleSize:
+        """Choose members, chains and trees by the settings and the number of rows."""
         trees = number_of_trees(size.n_rows, size.n_classes) if self.n_trees is None else int(self.n_trees)
         free = self.n_members is None and self.n_chains is None and self.fast == "auto"
         if self.fast is True or not self.keep_rows or (free and size.n_rows > MANY_ROWS):
-            return Extent(0, 0, trees, True)
+            return EnsembleSize(0, 0, trees, True)
         members = MEMBERS if self.n_members is None else int(self.n_members)
         chains = CHAINS if self.n_chains is None else int(self.n_chains)
-        return Extent(members, chains, trees, None if free and size.n_rows > FEW_ROWS else False)
+        return EnsembleSize(members, chains, trees, None if free and size.n_rows > FEW_ROWS else False)
 
     # -- in a file -----------------------------------------------------------------------------------
 
     def held_state(self) -> State:
-        """What a file holds besides settings and tally: structure and scores."""
+        """Return structure and scores for a file."""
         return State(*to_parts(self.structure_, self.left_out_, self.importance_, self.keep_rows))
 
     def restore(self, tally: Tally, state: State | None) -> Self:
-        """The model of a file, its rows counted again."""
+        """Restore a model from a file; its rows are counted again."""
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
         self.check_settings()
@@ -351,7 +368,7 @@ class BayesClassifier(Learner):
     # -- saying --------------------------------------------------------------------------------------
 
     def report(self) -> SheetText:
-        """The scores on rows left out, beside naive Bayes and the most frequent class, and what they are worth."""
+        """Return the left-out scores, beside naive Bayes and the most frequent class, for printing."""
         self._check_is_fitted()
         optimistic = (
             "The first line is a little optimistic: structure, m and exponents have seen the row. Cross-validate for "
@@ -362,11 +379,11 @@ class BayesClassifier(Learner):
         return SheetText(Sheet(head, (self.left_out_.grid, optimistic, f"It is made of {self._in_words()}.")))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
-        """ln P(class | x) of each row (rows, classes), capped."""
+        """Compute ln P(class | x) of each row (rows, classes), capped."""
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
     def log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
-        """By how much ln P(class | x) changes when a column joins those before it (rows, classes), in schema order."""
+        """Compute the change of ln P(class | x) as each column is added in schema order (rows, classes)."""
         told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
 
@@ -377,8 +394,10 @@ class BayesClassifier(Learner):
         return telescoped(params.log_start, ((name, joining(name)) for name in self.schema_.used))
 
     def describe_structure(self) -> StructureDescription:
-        """The members in short: of each column its intervals, the parents that most members give it, its exponent;
-        where there are none, the importance of each column."""
+        """Describe the members: intervals, most frequent parents and exponent of each column.
+
+        Without members, the table has the importance of each column.
+        """
         self._check_is_fitted()
         held, names = self.structure_, list(self.structure_.columns)
         if not held.cuts:
@@ -393,7 +412,7 @@ class BayesClassifier(Learner):
         return StructureDescription(self._in_words(), Table(rows))
 
     def _in_words(self) -> str:
-        """Of what the model is made."""
+        """List the parts of the model in words."""
         held, parts = self.structure_, []
         if held.cuts:
             parts.append(f"{len(held.cuts)} members with cuts and parents of their own, each column to its exponent")
@@ -409,7 +428,7 @@ class BayesClassifier(Learner):
         return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
 
     def column_table(self, column: str) -> Table:
-        """The exponent with which a column counts."""
+        """Tabulate the exponent of a column."""
         names = list(self.params_.codes)
         if column not in names:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -417,7 +436,7 @@ class BayesClassifier(Learner):
 
 
 def _naive_left_out(naive: NaiveBayes) -> Floats:
-    """ln P(x, class) by naive Bayes of each row with a weight, left out (rows, classes): its codes are the tally's."""
+    """Compute left-out ln P(x, class) by naive Bayes (rows, classes)."""
     rows = rows_of(naive.tally_)
     left_out, scores = naive.left_out(), []
     for first in range(0, len(rows.labels), BLOCK):
@@ -430,7 +449,7 @@ def _naive_left_out(naive: NaiveBayes) -> Floats:
 
 
 def without_rows(tally: Tally, params: EnsembleParameters, counts: Any) -> Tally:
-    """The tally with the counts of the trees' leaves in place of the rows."""
+    """Replace the rows of a tally by the counts of the tree leaves."""
     others = {kind: statistic for kind, statistic in tally.statistics.items() if kind != Rows.kind}
     trees = params.structure.trees
     if trees is None:

@@ -15,7 +15,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.table import Table
 from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.models.ensemble.linear import MOST_CLASSES, LinearPart, fit_line
 from bayeskit.models.ensemble.parameters import (
@@ -51,26 +51,33 @@ from bayeskit.models.ensemble.trees import (
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
-SURER = 1.07  # than of rows left out, which only the trees judge that they have not grown
-MOST_TEMPERED = 4_000  # rows that a single number is fitted to
+# Out-of-bag scores are slightly under-confident: each row is scored by a third of the trees.
+OUT_OF_BAG_CORRECTION = 1.07
+# Rows that a temperature, a single number, is fitted to.
+MOST_TEMPERED = 4_000
 
 
 @dataclass(frozen=True)
-class Extent:
-    """How much of everything is learnt; ``light`` is None where members and chains must earn their place."""
+class EnsembleSize:
+    """The numbers of members, chains and trees; with ``light`` None, members and chains are dropped if not needed."""
 
     members: int
     chains: int
-    trees: int  # of each forest
+    trees: int  # per forest
     light: bool | None = False
+
+    @classmethod
+    def of(cls, structure: Structure) -> EnsembleSize:
+        """Return the size of a given structure."""
+        return cls(len(structure.cuts), len(structure.steps), structure.n_trees // 2)
 
 
 @dataclass
-class Learning:
-    """One fit: rows, how much is learnt, and a structure that is held if there is one."""
+class EnsembleFit:
+    """One fit of the ensemble, with a given structure if ``held`` is not None."""
 
     rows: TrainingRows
-    extent: Extent
+    extent: EnsembleSize
     rng: np.random.Generator
     n_threads: int
     tell: Tell
@@ -85,10 +92,10 @@ class Learning:
         self.weights = None if self.rows.weights is None else self.rows.weights[self.asked]
         self.log_prior = left_out_prior(self.rows, self.asked)
         if self.held is not None:
-            self.extent = Extent(len(self.held.cuts), len(self.held.steps), self.held.n_trees // 2)
+            self.extent = EnsembleSize.of(self.held)
 
     def run(self) -> EnsembleParameters:
-        """What is believed; afterwards ``log_proba`` of the asked rows left out, and what asks for ``importance``."""
+        """Fit the parameters, and set ``log_proba`` of the asked rows left out and ``importance``."""
         rows, n_columns, extent = self.rows, len(self.rows.columns), self.extent
         has_line = len(rows.classes) <= MOST_CLASSES if self.held is None else self.held.line is not None
         at = ScoreTerms.of(n_columns, extent.members, extent.chains, extent.trees, has_line)
@@ -97,19 +104,19 @@ class Learning:
         members, factors, m = self._factors(terms)
         chains, chain_means = self._chains()
         trees, leaves, forest_means, line = self._trees(terms, has_line)
-        temperatures = self._temper(chain_means, forest_means)
+        temperatures = self._fit_temperatures(chain_means, forest_means)
         put_means(terms, at.of_chains, chain_means, temperatures)
         put_means(terms, at.of_forests, forest_means, temperatures[2:])
-        exponents = self._weigh(terms, at)
+        exponents = self._fit_exponents(terms, at)
         structure = self.held or Structure(
             rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line
         )
         scores = terms.astype(np.float64) @ exponents
-        if extent.light is None and (lighter := self._lighter(terms, at, scores)) is not None:
+        if extent.light is None and (lighter := self._fit_light_exponents(terms, at, scores)) is not None:
             terms, exponents = terms[:, :, at.light], lighter
-            structure, factors, chains = without_columns(structure, lighter), [], []
+            structure, factors, chains = drop_members_and_chains(structure, lighter), [], []
             scores = terms.astype(np.float64) @ lighter
-        structure, scores = self._boost(structure, scores)
+        structure, scores = self._fit_boosting(structure, scores)
         self.log_proba = capped(scores, rows.n)
         forests = None if structure.trees is None else self.left_out
         self.importance = ColumnImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
@@ -119,12 +126,12 @@ class Learning:
         )  # fmt: skip
 
     def _factors(self, terms: Singles) -> tuple[Members, list[Any], Floats]:
-        """The members and what they count; into ``terms`` what they say of the asked rows left out."""
+        """Fit the members, and write their left-out terms of the asked rows into ``terms``."""
         rows, n_columns, held = self.rows, len(self.rows.columns), self.held
         if not self.extent.members:
             n_parents = min(PARENTS, n_columns - 1)
-            nobody = Members.of((), np.zeros((0, n_columns, n_parents), dtype=np.int32), rows.codes)
-            return nobody, [], np.zeros((n_columns, 0, n_parents + 1))
+            no_members = Members.of((), np.zeros((0, n_columns, n_parents), dtype=np.int32), rows.codes)
+            return no_members, [], np.zeros((n_columns, 0, n_parents + 1))
         if held is None:
             members = draw_members(rows, self.extent.members, self.rng, self.n_threads)
         else:
@@ -144,7 +151,7 @@ class Learning:
         return members, factors, np.concatenate(chosen)
 
     def _chains(self) -> tuple[list[Any], list[Floats]]:
-        """The chains, and their geometric and arithmetic means (rows, classes) for rows that did not choose them."""
+        """Fit the chains; return their means (rows, classes) over chains that a row did not choose."""
         if not self.extent.chains:
             return [], []
         rows, n_classes, prior = self.rows, len(self.rows.classes), prior_of(self.rows)
@@ -174,7 +181,7 @@ class Learning:
     def _trees(
         self, terms: Singles, has_line: bool
     ) -> tuple[CodedTrees | None, Singles | None, list[Floats], LinearPart | None]:
-        """The trees, what their nodes say, the means of both forests, and the line, which goes into ``terms``."""
+        """Fit the forests and the linear part; return (trees, leaves, forest means, linear part)."""
         rows, held, n_threads = self.rows, self.held, self.n_threads
         if held is not None and held.trees is None:
             return None, None, [], None
@@ -206,8 +213,8 @@ class Learning:
             self.tell("line", 1, 1)
         return trees, leaves, means, line
 
-    def _temper(self, chain_means: list[Floats], forest_means: list[Floats]) -> tuple[float, ...]:
-        """Of each mean of chains and forests; 1 where there are no chains."""
+    def _fit_temperatures(self, chain_means: list[Floats], forest_means: list[Floats]) -> tuple[float, ...]:
+        """Fit the temperature of each mean of chains and forests; 1 without chains."""
         if self.held is not None:
             return self.held.temperatures
         some = slice(None, None, -(-len(self.labels) // MOST_TEMPERED) or 1)
@@ -215,8 +222,8 @@ class Learning:
         fitted = [fit_temperature(mean[some], self.labels[some], weights) for mean in (*chain_means, *forest_means)]
         return tuple(fitted if chain_means else [1.0, 1.0, *fitted])
 
-    def _weigh(self, terms: Singles, at: ScoreTerms) -> Floats:
-        """Exponents of all terms."""
+    def _fit_exponents(self, terms: Singles, at: ScoreTerms) -> Floats:
+        """Fit the exponents of all terms (terms,)."""
         if self.held is not None:
             return self.held.exponents
         beta = 1.0
@@ -228,25 +235,25 @@ class Learning:
         self.tell("exponents", 1, 1)
         return exponents
 
-    def _lighter(self, terms: Singles, at: ScoreTerms, scores: Floats) -> Floats | None:
-        """Exponents without columns and chains, where these lose no more than a standard error."""
+    def _fit_light_exponents(self, terms: Singles, at: ScoreTerms, scores: Floats) -> Floats | None:
+        """Fit exponents without columns and chains; None if that loses more than a standard error."""
         few = np.ascontiguousarray(terms[:, :, at.light])
         light = ScoreTerms(0, 0, at.forests, at.line)
-        exponents = self._weigh(few, light)
+        exponents = self._fit_exponents(few, light)
         own = (np.arange(len(self.asked)), self.labels)
         worse = capped(scores, self.rows.n)[own] - capped(few.astype(np.float64) @ exponents, self.rows.n)[own]
         mean = float(np.average(worse, weights=self.weights))
         error = float(np.sqrt(np.average((worse - mean) ** 2, weights=self.weights) / len(worse)))
         return exponents if mean <= error else None
 
-    def _boost(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats]:
-        """With boosting of what is left where that is worth it, and all scores as sure as new rows allow."""
+    def _fit_boosting(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats]:
+        """Add boosting if it gains, and correct the confidence of the scores for new rows."""
         rows, trees = self.rows, structure.trees
         if self.held is not None:
             if (part := structure.boosting) is not None:
                 scores = scores + part.scores(self.left_out.codes, rows.classes, self.n_threads)
             return structure, scores
-        by, boosted = SURER, None
+        by, boosted = OUT_OF_BAG_CORRECTION, None
         if trees is not None:
             self.tell("boosting", 0, 1)
             boosted = fit_boosting(rows, self.asked, trees, self.left_out.codes, scores, self.rng, self.n_threads)
@@ -254,12 +261,12 @@ class Learning:
         if boosted is not None:
             part, scores = boosted
             by *= fit_temperature(scores, self.labels, self.weights)
-            structure = replace(structure, boosting=part.raised(by))
+            structure = replace(structure, boosting=part.scaled(by))
         return replace(structure, exponents=by * structure.exponents), by * scores
 
 
-def without_columns(structure: Structure, exponents: Floats) -> Structure:
-    """Forests and line alone."""
+def drop_members_and_chains(structure: Structure, exponents: Floats) -> Structure:
+    """Keep only the forests and the linear part of a structure."""
     n_columns, n_parents = structure.parents.shape[1:]
     return replace(
         structure,
@@ -273,7 +280,7 @@ def without_columns(structure: Structure, exponents: Floats) -> Structure:
 
 
 def left_out_prior(rows: TrainingRows, asked: Ints) -> Floats:
-    """ln P(class) of each asked row without itself (rows, classes)."""
+    """Compute ln P(class) without each asked row (rows, classes)."""
     return logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO))
 
 
@@ -281,31 +288,31 @@ def left_out_prior(rows: TrainingRows, asked: Ints) -> Floats:
 class LeftOutScores:
     """Accuracy and log loss of asked rows left out.
 
-    Rows that take their class along count as wrong for naive Bayes and have no log loss, for none of the models; None
-    where there are no others.
+    The only row of a class counts as wrong for naive Bayes and is left out of the log loss of all models, which is None
+    if there are no other rows.
     """
 
     rows: TrainingRows
     asked: Ints
 
     def of(self, log_proba: Floats) -> tuple[float, float | None]:
-        """Of ln P(class | x) (rows, classes)."""
-        return self._judged(log_proba, log_proba.argmax(axis=1))
+        """Score ln P(class | x) (rows, classes)."""
+        return self._score(log_proba, log_proba.argmax(axis=1))
 
     def of_naive_bayes(self, log_joint: Floats) -> tuple[float, float | None]:
-        """Of ln P(x, class); the prior where a row is impossible."""
+        """Score ln P(x, class) (rows, classes); an impossible row gets the prior."""
         posterior, evidence = logspace.log_normalise(log_joint)
         return self.of(np.where(np.isneginf(evidence)[:, None], left_out_prior(self.rows, self.asked), posterior))
 
     def of_majority(self) -> tuple[float, float | None]:
-        """Of the most frequent class, with the shares of all."""
+        """Score the most frequent class, with the class frequencies as probabilities."""
         guess = np.full(len(self.asked), self.rows.class_weights.argmax())
-        return self._judged(left_out_prior(self.rows, self.asked), guess)
+        return self._score(left_out_prior(self.rows, self.asked), guess)
 
-    def _judged(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
+    def _score(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
         rows, labels = self.rows, self.rows.labels[self.asked]
         weights = None if rows.weights is None else rows.weights[self.asked]
-        lost = takes_class_along(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
+        lost = is_last_of_class(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
         stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
         loss = None
         if len(stay):
@@ -313,18 +320,19 @@ class LeftOutScores:
         return float(np.average(guess == labels, weights=weights)), loss
 
 
-WALKS = 2_500  # rows that the importance of all columns is measured on, one column each
+# Rows times columns on which importance is measured.
+WALKS = 2_500
 
 
 @dataclass(frozen=True)
 class ColumnImportance:
-    """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
+    """Some left-out rows with their terms and scores, to score them again without a column."""
 
     structure: Structure
-    which: Ints  # of the learnt rows
+    which: Ints  # positions of the rows
     terms: Singles  # (rows, classes, terms)
     scores: Floats  # (rows, classes)
-    left_out: LeftOutForests | None  # without the totals of the nodes, which all rows are counted for
+    left_out: LeftOutForests | None  # without node totals, which are counted again
     n_threads: int
 
     @classmethod
@@ -337,7 +345,7 @@ class ColumnImportance:
         left_out: LeftOutForests | None,
         n_threads: int,
     ) -> ColumnImportance:
-        """With as many of the asked rows as are walked for every column."""
+        """Take as many of the asked rows as the work limit allows."""
         step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
         if left_out is not None:
@@ -345,7 +353,7 @@ class ColumnImportance:
         return cls(structure, asked[::step], terms[::step].copy(), scores[::step].copy(), some, n_threads)
 
     def of_columns(self, rows: TrainingRows) -> list[float]:
-        """Of each column, by how much rows left out are worse where its factor, trees, line and boosting lack it."""
+        """Compute the rise of the left-out log loss if a column is unknown, for each column."""
         structure, left_out, scores = self.structure, self.left_out, self.scores
         at, exponents, trees = structure.terms, structure.exponents, structure.trees
         some, own = self.terms.astype(np.float64), rows.labels[self.which]
@@ -356,7 +364,7 @@ class ColumnImportance:
             codes = trees.codes(rows.cells, trees.tables(rows.codes), self.n_threads)
             counts = count_leaves(trees, codes, rows, self.n_threads)
             left_out = replace(left_out, totals=total_leaves(trees, counts, self.n_threads))
-            known = self._as_of_new_rows(rows, cells, left_out.codes)
+            known = self._linear_and_boosted(rows, cells, left_out.codes)
         with_it, rises = capped(scores, rows.n)[each, own], []
         for i, name in enumerate(rows.codes):
             lost = exponents[i] * some[:, :, i] if at.columns else np.zeros_like(scores)
@@ -367,13 +375,13 @@ class ColumnImportance:
                     put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
                     lost = lost + (some[:, :, forests] - told) @ exponents[forests]
                 gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
-                lost = lost + known - self._as_of_new_rows(rows, {**cells, **gone}, lacking.codes)
+                lost = lost + known - self._linear_and_boosted(rows, {**cells, **gone}, lacking.codes)
             worse = with_it - capped(scores - lost, rows.n)[each, own]
             rises.append(float(np.average(worse, weights=weights)))
         return rises
 
-    def _as_of_new_rows(self, rows: TrainingRows, cells: dict[str, Any], codes: Bytes) -> Floats:
-        """What line and boosting add to the scores of rows, left out or not (rows, classes)."""
+    def _linear_and_boosted(self, rows: TrainingRows, cells: dict[str, Any], codes: Bytes) -> Floats:
+        """Sum the scores of the linear part and of boosting (rows, classes)."""
         structure, told = self.structure, np.zeros((len(codes), len(rows.classes)))
         if structure.line is not None and structure.trees is not None:
             log_prior = logspace.log(prior_of(rows))
@@ -388,7 +396,10 @@ Figure = Table | Callable[[], Table]
 
 
 class FitTables:
-    """Two tables, or what will measure them.
+    """Left-out scores and column importance of a fit, each computed when first asked for.
+
+    They need the rows of the fit, which are kept until then; a model that is updated, saved or pickled computes them
+    first.
 
     >>> figures = FitTables(lambda: Table({"model": ["majority"]}), Table({"column": ["sky"]}))
     >>> figures.left_out["model"], figures.left_out is figures.left_out
@@ -407,15 +418,15 @@ class FitTables:
 
     @property
     def importance(self) -> Table:
-        """Of each column."""
+        """The importance of each column."""
         if not isinstance(self._importance, Table):
             self._importance = self._importance()
         return self._importance
 
-    def measured(self) -> Self:
-        """The same, with nothing left to measure: the rows of the fit are no longer needed."""
+    def compute(self) -> Self:
+        """Compute both tables, so that the rows of the fit are no longer needed."""
         _ = self.left_out, self.importance
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self.measured())
+        return vars(self.compute())

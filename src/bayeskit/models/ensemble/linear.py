@@ -24,29 +24,36 @@ from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 CODES = 256
-VARIANCE = 3.0  # of the coefficients' normal prior
-FARTHEST = 4.0  # deviations
-FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000  # fewer folds above so many rows
-MOST_FITTED = 10_000  # rows of a fold
-MOST_READ = 20_000  # rows whose features are held
-MOST_CLASSES = 100  # above which the line is left out: its price is that of all coefficients
-ROUNDS, ENOUGH = 60, 1e-4  # of the fit, and the relative gain below which it ends
+# Variance of the normal prior on the coefficients.
+VARIANCE = 3.0
+# Standardized numbers are clipped here, so that outliers do not dominate.
+FARTHEST = 4.0
+# Above MANY rows fewer folds save time.
+FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000
+# A fold is fitted on a sample of at most so many rows.
+MOST_FITTED = 10_000
+# The features of so many rows are computed once and kept for all folds.
+MOST_READ = 20_000
+# The cost of the linear part grows with the number of coefficients: it is left out for more classes.
+MOST_CLASSES = 100
+# Most iterations of the fit, and the relative gain below which it stops.
+ROUNDS, ENOUGH = 60, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """Coefficients (features, classes) of 1, numbers in deviations, what codes stand for, and one-hot values."""
+    """Coefficients (features, classes) of the intercept, standardized numbers, tables of codes, and one-hot values."""
 
     classes: tuple[Value, ...]
-    numbers: tuple[str, ...]  # columns in deviations
+    numbers: tuple[str, ...]  # columns that are standardized
     centre: Floats
     spread: Floats
-    read: Ints  # the trees' column that each table of numbers reads
-    tables: Floats  # (tables, codes): normal scores, and numbers that values stand for
+    read: Ints  # column of the trees that each table reads
+    tables: Floats  # (tables, codes): normal scores, and indicators of missing values
     coefficients: Floats
 
     def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
-        """(one-hot codes, where their coefficients begin, numbers) of rows."""
+        """Return (one-hot codes, positions of their coefficients, numbers) of rows."""
         hot = trees.hot_columns
         n_numbers = 1 + len(self.numbers) + len(self.tables)
         numbers = np.empty((len(codes), n_numbers))
@@ -63,12 +70,12 @@ class LinearPart:
     def log_shares(
         self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees, classes: Any, log_prior: Floats, n_threads: int
     ) -> Floats:
-        """ln P(class | x) by the line (rows, classes); a class that it has never seen has its prior."""
+        """Compute ln P(class | x) of the linear part (rows, classes); a class that it has never seen has its prior."""
         scores = kernels.score_line(*self.features(cells, codes, trees), self.coefficients, n_threads)
         return self.in_classes(scores, classes, log_prior)
 
     def in_classes(self, scores: Floats, classes: Any, log_prior: Floats) -> Floats:
-        """Scores of the line's classes as ln P of the classes that there are now."""
+        """Normalize scores of the fitted classes to ln P of the current classes (rows, classes)."""
         at = positions(classes, self.classes)
         known = at >= 0
         shares = logspace.log_normalise(np.ascontiguousarray(scores[:, at[known]]))[0] if known.any() else scores[:, :0]
@@ -80,14 +87,14 @@ class LinearPart:
         return told
 
     def arrays(self) -> list[Array]:
-        """All that is held."""
+        """Return the fitted arrays."""
         return [self.centre, self.spread, self.read, self.tables, self.coefficients]
 
 
 def fit_line(
     rows: TrainingRows, asked: Ints, trees: CodedTrees, codes: Bytes, rng: np.random.Generator, n_threads: int
 ) -> tuple[LinearPart, Floats]:
-    """(the line, ln P(class | x) of the asked rows (asked, classes), each by the fold that has not seen it)"""
+    """Fit on folds; return the linear part and ln P(class | x) (asked, classes) by the fold without each row."""
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
@@ -107,7 +114,7 @@ def fit_line(
 
 
 def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
-    """The fold of each row, drawn; those of a class are shared among all folds."""
+    """Assign a random fold to each row (rows,), spreading each class evenly."""
     shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
     return fold
@@ -116,7 +123,7 @@ def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Ge
 def _reader(
     line: LinearPart, rows: TrainingRows, trees: CodedTrees, codes: Bytes
 ) -> Callable[[Ints], tuple[Bytes, Ints, Floats]]:
-    """The features of some rows; where there is room they are made once for all folds."""
+    """Return a function that computes the features of some rows; few rows are computed once for all folds."""
     if len(rows.labels) > MOST_READ:
         return lambda some: line.features({name: c[some] for name, c in rows.cells.items()}, codes[some], trees)
     hot, place, numbers = line.features(rows.cells, codes, trees)
@@ -124,14 +131,15 @@ def _reader(
 
 
 def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
-    """What is read of rows, before there are coefficients."""
+    """Choose the features of rows, without coefficients yet."""
     names, centre, spread, read, tables = [], [], [], [], []
     for name, how in rows.codes.items():
         if how.values is None:
             numbers = rows.cells[name]
             there = numbers[~np.isnan(numbers)]
             largest = float(np.abs(there).max(initial=0.0)) or 1.0
-            deviation = float((there / largest).std()) * largest if len(there) else 0.0  # squares may overflow
+            # Scale first: squares may overflow.
+            deviation = float((there / largest).std()) * largest if len(there) else 0.0
             if deviation > 1 / LARGEST:
                 names.append(name)
                 centre.append(float((there / largest).mean()) * largest)
@@ -160,7 +168,7 @@ def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearP
 
 
 def _normal_scores(counts: Floats) -> Floats:
-    """Of each code, what the middle of its ranks is in deviations of a normal; 0 for codes without rows."""
+    """Compute the normal quantile of the middle rank of each code (codes,); 0 for codes without rows."""
     from scipy.special import ndtri
 
     scores, total = np.zeros(CODES), counts.sum()
@@ -171,7 +179,7 @@ def _normal_scores(counts: Floats) -> Floats:
 
 
 def _fitted(rows: TrainingRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
-    """Coefficients of the line that is most probable by some rows, under a normal prior on all but the intercept."""
+    """Fit the MAP coefficients (features, classes), with a normal prior on all but the intercept."""
     from scipy.optimize import minimize
 
     labels, shape = rows.labels[which], (int(place[-1]), len(rows.classes))

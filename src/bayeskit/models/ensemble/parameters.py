@@ -26,61 +26,64 @@ from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
 Columns = list[Array]
 Tell = Callable[[str, int, int], None]
-PSEUDO = 1.0  # rows of each class that the prior and the cap add to those learnt
+# Pseudo-rows of each class in the prior and in the cap on probabilities.
+PSEUDO = 1.0
 CHAINS_TOGETHER = 8
-FEWEST_TOGETHER, MOST_TOGETHER, CELLS_TOGETHER = 2_048, 16_384, 1 << 19  # rows scored at once, and their terms
-MOST_FITTED = 20_000  # rows whose left-out scores the exponents are fitted to
+# Rows scored at once: bounds, and the number of their terms.
+FEWEST_TOGETHER, MOST_TOGETHER, CELLS_TOGETHER = 2_048, 16_384, 1 << 19
+# The exponents are fitted to the left-out scores of so many rows at most.
+MOST_FITTED = 20_000
 
 
 @dataclass(frozen=True)
 class EnsembleParameters:
-    """What the ensemble believes: its counts in the contexts that its structure names."""
+    """The parameters of the ensemble: its counts in the contexts of its structure."""
 
     classes: tuple[Value, ...]
     log_prior: Floats
-    n: float  # rows learnt, weighed
-    codes: dict[str, ColumnCodes]  # how columns are coded
+    n: float  # number or weight of the training rows
+    codes: dict[str, ColumnCodes]
     structure: Structure
     members: Members
-    factors: list[tuple[Ints, Any]]  # columns, and what was counted for them
+    factors: list[tuple[Ints, Any]]  # columns and their counts
     chains: list[Any]
-    learnt_columns: Columns  # with which chains compare a row in contexts of one learnt row
-    leaves: Singles | None  # what every node of a tree says
+    learnt_columns: Columns  # chains compare a row with them in contexts of a single training row
+    leaves: Singles | None  # smoothed class probabilities of every node
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values as they were learnt."""
+        """The vocabularies of the coded columns."""
         return {name: Vocabulary(how.values) for name, how in self.codes.items() if how.values is not None}
 
     @cached_property
     def log_start(self) -> Floats:
-        """ln P(class) as the ensemble has it of a row of which nothing is known."""
+        """ln P(class) of a row of which nothing is known (classes,)."""
         return log_scores(self, unknown(self, 1), 1)[0]
 
     @cached_property
     def tree_tables(self) -> list[Bytes]:
-        """The trees' codes of the values as they are coded now."""
+        """Tables from the current codes to those of the trees."""
         return [] if self.structure.trees is None else self.structure.trees.tables(self.codes)
 
 
 def prior_of(rows: TrainingRows) -> Floats:
-    """P(class) = (n_y + 1) / (n + C)."""
+    """Compute P(class) = (n_y + 1) / (n + C) (classes,)."""
     return smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes))
 
 
 def some_columns(n_columns: int) -> list[Ints]:
-    """The columns in groups that are learnt together, sixteen at most."""
+    """Split the columns into at most sixteen groups that are learned together."""
     step = max(8, -(-n_columns // 16))
     return [np.arange(first, min(first + step, n_columns)) for first in range(0, n_columns, step)]
 
 
 def coded_sizes(codes: Mapping[str, ColumnCodes]) -> Ints:
-    """Values of each coded column, 0 for a number."""
+    """Return the number of values of each column (columns,); 0 for a numeric one."""
     return np.array([how.size for how in codes.values()], dtype=np.int64)
 
 
 def count(rows: TrainingRows, structure: Structure, n_threads: int, tell: Tell) -> EnsembleParameters:
-    """The counts of rows in the contexts of a structure that is known."""
+    """Count rows in the contexts of a given structure."""
     n_classes, nobody = len(rows.classes), np.zeros(0, dtype=np.int64)
     members, prior = structure.members(rows.codes), prior_of(rows)
     factors, chains, leaves = [], [], None
@@ -119,7 +122,7 @@ def count(rows: TrainingRows, structure: Structure, n_threads: int, tell: Tell) 
 def from_leaves(
     leaves: Leaves, class_counts: Any, classes: Any, structure: Structure, n_threads: int
 ) -> EnsembleParameters:
-    """Forests that were counted and the line, without rows."""
+    """Build parameters from counted leaves, without rows."""
     class_weights = np.asarray(class_counts, dtype=np.float64)
     n = float(class_weights.sum())
     if n:
@@ -134,7 +137,7 @@ def from_leaves(
 
 
 def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """ln P(class | x) of new rows (rows, classes), capped."""
+    """Compute ln P(class | x) of new rows (rows, classes), capped."""
     scores = np.empty((len(columns[0]), len(params.log_prior)))
     cells = scores.shape[1] * params.structure.terms.size
     together = min(max(CELLS_TOGETHER // cells, FEWEST_TOGETHER), MOST_TOGETHER)
@@ -145,7 +148,7 @@ def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> 
 
 
 def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """Scores of some rows (rows, classes): all terms by their exponents, and what boosting adds."""
+    """Compute the scores of some rows (rows, classes): terms times exponents, plus boosting."""
     structure, members, n_classes = params.structure, params.members, len(params.log_prior)
     at = structure.terms
     terms = np.empty((len(columns[0]), n_classes, at.size))
@@ -158,7 +161,7 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
             )
     means = []
     if not structure.exponents[at.of_chains].any():
-        terms[:, :, at.of_chains] = 0  # whatever the chains say
+        terms[:, :, at.of_chains] = 0
     elif params.chains:
         sizes, prior = coded_sizes(params.codes), logspace.exp(params.log_prior)
         log_sum, total = np.zeros(terms.shape[:2]), np.zeros(terms.shape[:2])
@@ -184,13 +187,13 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
 
 
 def put_means(terms: Array, where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
-    """Means of chains or trees into the terms that they are, tempered."""
+    """Write tempered means of chains or forests into their terms."""
     for place, scores, by in zip(range(where.start, where.stop), means, temperatures, strict=False):
         terms[:, :, place] = logspace.log_normalise(by * scores)[0]
 
 
 def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
-    """Columns of rows of which nothing is known: codes beyond all values, and infinity for numbers."""
+    """Return columns of which nothing is known: codes beyond all values, and infinity for numbers."""
     return [
         np.full(n_rows, np.inf) if how.values is None else np.full(n_rows, how.size, np.min_scalar_type(how.size))
         for how in params.codes.values()
@@ -198,28 +201,28 @@ def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
 
 
 def capped(scores: Floats, n: float) -> Floats:
-    """ln ((n softmax(s) + 1) / (n + C)): n rows allow no more."""
+    """Compute ln((n softmax(s) + 1) / (n + C)): n rows do not justify more certainty."""
     proba = logspace.normalise(np.ascontiguousarray(scores))[0]
     return logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1]))
 
 
 class TableSize(NamedTuple):
-    """How large a table is: what the memory of a fit is estimated from."""
+    """The size of a table, from which the memory of a fit is estimated."""
 
     n_rows: int
     n_columns: int
     n_classes: int
-    most_values: int  # of a column of categories
+    most_values: int  # largest number of values of a coded column
 
     @classmethod
     def of_rows(cls, rows: TrainingRows) -> TableSize:
-        """Of rows as they are coded."""
+        """Measure coded rows."""
         sizes = [codes.size for codes in rows.codes.values()]
         return cls(len(rows.labels), len(rows.columns), len(rows.classes), max(sizes, default=0))
 
     @classmethod
     def of_counts(cls, tally: Tally) -> TableSize:
-        """Of rows that were counted."""
+        """Measure counted rows."""
         values = [len(family.values) + 1 for family in tally.families.values()]
         return cls(int(tally.n_rows), len(tally.schema.used), len(tally.classes), max(values, default=0))
 
@@ -228,16 +231,16 @@ class TableSize(NamedTuple):
 
 
 def memory_needed(size: TableSize, n_members: int, n_chains: int, n_trees: int, n_threads: int = 1) -> float:
-    """Bytes the fit may take, estimated from above for usual tables: codes, left-out factors, contexts and counts.
+    """Estimate the bytes that a fit takes: codes, left-out factors, contexts and counts.
 
-    Measured on tables of numbers and of categories it was 1.0 to 1.5 times what was really taken.
+    The estimate is 1.0 to 1.5 times the memory measured on numeric and categorical tables.
     """
     n, n_columns, n_classes = size.n_rows, size.n_columns, size.n_classes
     widest = max(size.most_values, round(n**0.5))
     codes = n_members * n_columns * n * np.min_scalar_type(widest).itemsize
     left_out = min(n, MOST_FITTED) * n_classes * ((n_columns if n_members else 0) + 8) * 12
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60
-    learning = n_threads * n * n_classes * 40 if n_members else 0  # of one column of one member, in every context
-    leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # a leaf for every other row that grows
+    learning = n_threads * n * n_classes * 40 if n_members else 0  # contexts of one column of one member
+    leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # about one leaf for two rows
     boosting = BOOSTED_FOLDS * min(n, MOST_FITTED) * (16 * n_classes + 64)
     return float(boosting + codes + left_out + contexts + learning + leaves + 3 * n * n_columns)

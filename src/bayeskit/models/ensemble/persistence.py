@@ -35,7 +35,7 @@ MOST = 1e9  # m, an exponent or a temperature, and one part of the least: far be
 
 
 def to_parts(structure: Structure, left_out: Table, importance: Table, with_trees: bool) -> Parts:
-    """(plain header, arrays); the trees are left out where they stand with their counts."""
+    """Return (header, arrays); the trees are left out if the tally holds them with their counts."""
     cuts = [mine[name] for mine in structure.cuts for name in structure.columns if name in mine]
     steps = structure.steps
     header = {

@@ -22,21 +22,23 @@ from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 Codes = dict[str, ColumnCodes]
-PARENTS = 5  # of a column in a member, at most
-COARSE = 5  # intervals in which dependence is measured
+# Most parents of a column in a member.
+PARENTS = 5
+# Dependence of numbers is measured in so many intervals.
+COARSE = 5
 
 
 @dataclass(frozen=True)
 class Members:
-    """Cuts of every number and the parents of every column, member by member."""
+    """Cuts of every number and parents of every column, for each member."""
 
     cuts: tuple[dict[str, Floats], ...]
     sizes: Ints  # (members, columns)
-    parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 where there is none
+    parents: npt.NDArray[np.int32]  # (members, columns, parents), −1 if none
 
     @classmethod
     def of(cls, cuts: tuple[dict[str, Floats], ...], parents: npt.NDArray[np.int32], how: Codes) -> Members:
-        """With the number of values that each column has in each member."""
+        """Count the values that each column has in each member."""
         sizes = [
             [len(mine[name]) + 1 + code.missing if code.values is None else code.size for name, code in how.items()]
             for mine in cuts
@@ -44,17 +46,19 @@ class Members:
         return cls(cuts, np.array(sizes, dtype=np.int64).reshape(len(cuts), len(how)), parents)
 
     def codes(self, columns: list[Array], how: Codes, n_threads: int) -> Array:
-        """(members, columns, rows): numbers by each member's own cuts."""
+        """Code the columns by the cuts of each member (members, columns, rows)."""
         n_rows = len(columns[0])
         out = np.empty((*self.sizes.shape, n_rows), dtype=np.min_scalar_type(int(self.sizes.max())))
         for j, cuts in enumerate(self.cuts):
             for i, (name, column) in enumerate(zip(how, columns, strict=True)):
-                out[j, i] = column if how[name].values is not None else binned(column, cuts[name], how[name], n_threads)
+                out[j, i] = (
+                    column if how[name].values is not None else bin_numbers(column, cuts[name], how[name], n_threads)
+                )
         return out
 
 
-def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> Array:
-    """Codes of numbers by cuts, a value on a cut to the left; infinity is a number that is not known."""
+def bin_numbers(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> Array:
+    """Code numbers by cuts, a value on a cut to the left; infinity is an unknown number."""
     by_cuts = ColumnCodes(tuple(range(len(cuts) + 1)), how.missing)
     codes = by_cuts.shift(kernels.bin_codes([column], [cuts], n_threads)[0])
     if len(column) and column.max() == np.inf:
@@ -63,9 +67,9 @@ def binned(column: Floats, cuts: Floats, how: ColumnCodes, n_threads: int) -> Ar
 
 
 def draw_members(rows: TrainingRows, n_members: int, rng: np.random.Generator, n_threads: int) -> Members:
-    """Odd members choose parents by dependence times chance, even ones by chance alone; all draw their own cuts.
+    """Draw members: odd ones choose parents by dependence times a random factor, even ones at random.
 
-    The cuts have not seen the classes: cuts that have make every leave-one-out figure far too good.
+    Cuts are drawn without looking at the classes; otherwise every leave-one-out score would be far too good.
     """
     points = rows.cut_points
     information = _information(rows, [among and among[0] for among in points], n_threads)
@@ -93,10 +97,9 @@ def draw_members(rows: TrainingRows, n_members: int, rng: np.random.Generator, n
 
 
 def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Floats:
-    """Midpoints of neighbours at random ranks of sorted numbers, each once; a cut beyond all numbers is none.
+    """Draw distinct cuts at midpoints of neighbors at random ranks of sorted numbers.
 
-    A rank within ties cuts at the tied value itself, where `estimate.cuts.random` goes half way to the next: with both
-    drawn there is one interval more, and the ensemble's figures were measured so.
+    A rank within ties cuts at the tied value itself, while `estimate.cuts.random` cuts half way to the next value.
 
     >>> random_cuts(np.array([1.0, 1.0, 2.0, 4.0]), 20, np.random.default_rng(0)).tolist()
     [1.0, 1.5, 3.0]
@@ -111,7 +114,7 @@ def random_cuts(numbers: Floats, how_many: int, rng: np.random.Generator) -> Flo
 
 
 def _information(rows: TrainingRows, sorted_numbers: list[Floats | None], n_threads: int) -> Floats:
-    """I(x; u | class) of all pairs of columns, numbers in a few intervals of equally many of the sorted ones."""
+    """Compute I(x; u | class) of all pairs of columns (columns, columns), numbers in intervals of equal frequency."""
     codes, sizes = [], []
     for column, how, numbers in zip(rows.columns, rows.codes.values(), sorted_numbers, strict=True):
         if numbers is None:
@@ -121,27 +124,29 @@ def _information(rows: TrainingRows, sorted_numbers: list[Floats | None], n_thre
         ranks = [len(numbers) * q // COARSE for q in range(1, COARSE)]
         middles = [numbers[r - 1] / 2 + numbers[r] / 2 for r in ranks if r > 0]
         cuts = np.unique(np.array(middles, dtype=np.float64))
-        codes.append(binned(column, cuts, how, n_threads))
+        codes.append(bin_numbers(column, cuts, how, n_threads))
         sizes.append(len(cuts) + 1 + how.missing)
     return pair_information(codes, sizes, rows.labels, len(rows.classes), rows.weights, n_threads)
 
 
-STEPS, TOGETHER, MOST_CUTS = 24, 12, 3  # of a chain: its length, the columns it chooses a step from, the cuts of each
-PART = 5_000  # rows that choose a chain, about
+# Length of a chain, columns that a step chooses from, and cuts of each column.
+STEPS, TOGETHER, MOST_CUTS = 24, 12, 3
+# About so many rows choose the steps of a chain.
+PART = 5_000
 
 
 @dataclass(frozen=True)
 class ChainSteps:
-    """The steps of class chains, those of chain b from ``start[b]`` to ``start[b + 1]``."""
+    """The steps of class chains; chain b has those from ``start[b]`` to ``start[b + 1]``."""
 
     start: Ints
     column: npt.NDArray[np.int32]
     m: Floats
-    cuts: Floats  # (steps, most cuts), NaN where there is none; of a coded column the codes that are singled out
+    cuts: Floats  # (steps, most cuts), NaN if none; for a coded column the codes that are singled out
 
     @classmethod
     def of(cls, learnt: list[Any]) -> ChainSteps:
-        """Those of chains that were learnt, some together."""
+        """Concatenate the steps of chains that were learned in groups."""
         lengths = [np.diff(some[0]) for some in learnt]
         start = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, dtype=np.int64), *lengths]))])
         parts = [np.concatenate([some[i] for some in learnt]) for i in (1, 2, 3)] if learnt else None
@@ -153,13 +158,13 @@ class ChainSteps:
         return len(self.start) - 1
 
     def some(self, first: int, last: int) -> tuple[Ints, npt.NDArray[np.int32], Floats, Floats]:
-        """Start, column, m and cuts of some chains."""
+        """Return start, column, m and cuts of some chains."""
         start = self.start[first : last + 1]
         own = slice(start[0], start[-1])
         return start - start[0], self.column[own], self.m[own], self.cuts[own]
 
     def recoded(self, before: Codes, now: Codes) -> ChainSteps:
-        """The same values singled out in other codes, −1 for one that is no longer there."""
+        """Translate singled-out values to other codes; −1 for a value that no longer exists."""
         cuts = self.cuts.copy()
         for i, (name, how) in enumerate(before.items()):
             if how.values is not None and how != now[name]:
@@ -171,10 +176,10 @@ class ChainSteps:
 def draw_chains(
     rows: TrainingRows, n_chains: int, rng: np.random.Generator
 ) -> tuple[Bytes, npt.NDArray[np.int32], Floats]:
-    """Parts (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts), NaN for none.
+    """Draw samples (chains, rows), candidate columns (chains, steps, together) and their cuts (…, most cuts).
 
-    Every other chain tells all values of a coded column apart. For the others, its cuts are one to three codes: their
-    values are singled out, and the rest stay together.
+    Every other chain keeps all values of a coded column apart. The others single out one to three values and merge the
+    rest. Unused cuts are NaN.
     """
     n_rows, n_columns = len(rows.labels), len(rows.columns)
     together = min(n_columns, TOGETHER)
@@ -203,51 +208,53 @@ def draw_chains(
     return parts, candidates, cuts
 
 
-STIFF = 8.0  # penalty on the exponents of columns: their left-out terms are honest, but the exponents overfit
+# Penalty on the exponents of columns: their left-out terms are unbiased, but so many exponents overfit.
+COLUMN_PENALTY = 8.0
 
 
 class ScoreTerms(NamedTuple):
-    """How many terms there are of each kind; the prior is the last of all."""
+    """The number of score terms of each kind; the prior is the last term."""
 
     columns: int
-    chains: int  # 2, or 0 without chains: the geometric and the arithmetic mean
-    forests: int  # 4, or 0 without forests: both means of each
-    line: int  # 1, or 0 without the line
+    chains: int  # 2 (geometric and arithmetic mean), or 0
+    forests: int  # 4 (both means of each forest), or 0
+    line: int  # 1, or 0 without a linear part
 
     @classmethod
     def of(cls, n_columns: int, n_members: int, n_chains: int, n_trees: int, line: bool) -> ScoreTerms:
-        """The terms of so many members, chains and trees."""
+        """Count the terms of an ensemble."""
         return cls(n_columns if n_members else 0, 2 if n_chains else 0, 4 if n_trees else 0, int(line))
 
     @property
     def size(self) -> int:
-        """All terms."""
+        """The number of all terms."""
         return sum(self) + 1
 
     @property
     def of_columns(self) -> slice:
-        """Where the columns stand."""
+        """The positions of the column terms."""
         return slice(0, self.columns)
 
     @property
     def of_chains(self) -> slice:
-        """Where the chains stand."""
+        """The positions of the chain terms."""
         return slice(self.columns, self.columns + self.chains)
 
     @property
     def of_forests(self) -> slice:
-        """Where the forests stand."""
+        """The positions of the forest terms."""
         return slice(self.of_chains.stop, self.of_chains.stop + self.forests)
 
     @property
     def light(self) -> list[int]:
-        """The terms without columns and chains: forests, line and prior."""
+        """The positions of forests, linear part and prior."""
         return list(range(self.of_forests.start, self.size))
 
     def centre(self, beta: float) -> Floats:
-        """Where the exponents start, and stay near: each kind has the same share, and its terms share it equally.
+        """Return the start and the center of the penalty of the exponents (terms,).
 
-        ``beta`` is the temperature of the columns and the prior alone.
+        Each kind has the same share, split equally among its terms. ``beta`` is the temperature of the product of
+        columns and prior.
 
         >>> ScoreTerms(3, 2, 4, 1).centre(0.8).round(3).tolist()
         [0.2, 0.2, 0.2, 0.125, 0.125, 0.062, 0.062, 0.062, 0.062, 0.25, 1.0]
@@ -257,46 +264,46 @@ class ScoreTerms(NamedTuple):
         return np.array([*shares, 1.0])
 
     def penalty(self) -> Floats:
-        """Of each exponent, on its squared distance from where it starts."""
-        return np.array([STIFF] * self.columns + [1.0] * (self.size - self.columns))
+        """Return the penalty on the squared distance of each exponent from its start (terms,)."""
+        return np.array([COLUMN_PENALTY] * self.columns + [1.0] * (self.size - self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What stays as it is when the counts move: cuts, parents, m, steps of chains, trees, line, boosting, exponents.
+    """All that stays fixed when rows are added or removed: cuts, parents, chains, trees, linear part, exponents.
 
-    Given as ``structure=`` to another fit, it lets models of several places be merged.
+    Pass it as ``structure=`` to another fit, and the two models can be merged.
     """
 
-    codes: Codes  # in which the steps of chains single out values
+    codes: Codes  # codes of the values that steps of chains single out
     cuts: tuple[dict[str, Floats], ...]  # of each member
     parents: npt.NDArray[np.int32]  # (members, columns, parents)
     m: Floats  # (columns, members, levels)
     steps: ChainSteps
-    temperatures: tuple[float, ...]  # of the chains' two means, and of the forests' four
-    exponents: Floats  # of the weighed terms
-    trees: CodedTrees | None = None  # of both forests; the line reads their codes, too
+    temperatures: tuple[float, ...]  # of the two means of chains and the four of forests
+    exponents: Floats  # of the score terms
+    trees: CodedTrees | None = None  # both forests; the linear part reads their codes
     line: LinearPart | None = None
-    boosting: BoostedTrees | None = None  # its trees read the same codes
+    boosting: BoostedTrees | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Their names, in order."""
+        """The names of the columns, in order."""
         return tuple(self.codes)
 
     @property
     def n_trees(self) -> int:
-        """Of both forests."""
+        """The number of trees of both forests."""
         return 0 if self.trees is None else len(self.trees)
 
     @property
     def terms(self) -> ScoreTerms:
-        """What is weighed."""
+        """The terms of the score."""
         return ScoreTerms.of(len(self.codes), len(self.cuts), len(self.steps), self.n_trees, self.line is not None)
 
     @property
     def column_exponents(self) -> Floats:
-        """The exponent of each column's factor, 0 where there are no members."""
+        """The exponent of each column (columns,); 0 without members."""
         n_columns = self.terms.columns
         return self.exponents[:n_columns] if n_columns else np.zeros(len(self.codes))
 
@@ -322,9 +329,9 @@ class Structure:
         return f"Structure({len(self.cuts)} members, {len(self.steps)} chains, {self.n_trees} trees)"
 
     def members(self, how: Codes) -> Members:
-        """The members for columns coded so."""
+        """Return the members for columns in these codes."""
         return Members.of(self.cuts, self.parents, how)
 
     def steps_in(self, how: Codes) -> ChainSteps:
-        """The steps of chains for columns coded so."""
+        """Return the steps of chains for columns in these codes."""
         return self.steps.recoded(self.codes, how)

@@ -14,19 +14,19 @@ from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError
-from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import Part, Rows
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
-LIGHTEST, HEAVIEST = 1e-30, 1e30  # what counts of 32 bits hold with room to spare
+# Range of weights whose sums single precision holds with room to spare.
+LIGHTEST, HEAVIEST = 1e-30, 1e30
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """All rows to learn from, in memory: columns in the schema's order, labels as codes."""
+    """All training rows in memory: columns in the order of the schema, labels as codes."""
 
     codes: dict[str, ColumnCodes]
     columns: list[Array]
@@ -40,58 +40,54 @@ class TrainingRows:
 
     @property
     def cells(self) -> dict[str, Array]:
-        """Columns by name."""
+        """The columns by name."""
         return dict(zip(self.codes, self.columns, strict=True))
 
     @cached_property
     def cut_points(self) -> list[tuple[Floats, int] | None]:
-        """`cut_points` of each column of numbers, None for one of codes."""
+        """The cut points of each numeric column, None for a coded one."""
         kinds = self.codes.values()
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
     def unit(self, rows: Array) -> Floats:
-        """What is taken away where these rows are left out: one of each, or all of a lighter one."""
+        """Return the weight that leaving out each row removes (rows,): one, or all of a lighter row."""
         return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
 
     @property
     def n(self) -> float:
-        """Rows, or the sum of their weights."""
+        """Number of rows, or the sum of their weights."""
         return float(len(self.labels) if self.weights is None else self.weights.sum())
 
     @property
     def class_weights(self) -> Floats:
-        """Rows of each class, weighed."""
+        """Number or weight of the rows of each class (classes,)."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
 
 def cut_points(column: Floats) -> tuple[Floats, int]:
-    """Sorted numbers between which cuts are drawn, and how many are: n^(1/3) intervals at ranks of the rows.
+    """Return the sorted numbers between which cuts are drawn, and the number of cuts.
 
-    Where one value takes more than half of the rows, most ranks would fall on it, and the other rows would stay
-    together. There the ranks are those of the distinct numbers, √n of them.
+    Cuts are drawn at ranks of the rows and make n^(1/3) intervals. If one value takes more than half of the rows, most
+    ranks would fall on it; then √n cuts are drawn at ranks of the distinct numbers.
 
     >>> cut_points(np.array([0.0, 5, 0, 7, 0, 0, 2, 0]))
     (array([0., 2., 5., 7.]), 3)
     """
     numbers, n = np.sort(column[~np.isnan(column)]), len(column)
-    middle = numbers[len(numbers) // 2 :][:1]  # a value of more than half of the rows is this one
+    # Only the median can be the value of more than half of the rows.
+    middle = numbers[len(numbers) // 2 :][:1]
     if 2 * np.count_nonzero(numbers == middle) > len(numbers):
         return np.unique(numbers), max(2, round(n**0.5))
     return numbers, max(2, round(n ** (1 / 3))) - 1
 
 
 def plan_of(schema: Schema) -> Plan:
-    """What the ensemble is made of: its rows; and what naive Bayes counts, shown in tables and summaries."""
+    """Plan to keep the rows, and to count what naive Bayes needs for tables and summaries."""
     if texts := schema.texts():
         which = f"column {texts[0]!r} is a text" if len(texts) == 1 else f"{', '.join(map(repr, texts))} are texts"
         raise BayesError(
-            f"{which}, which BayesClassifier does not read: pass ",
-            Remedy("roles", dict.fromkeys(texts, "ignore")),
-            " or ",
-            Remedy("roles", dict.fromkeys(texts, "categorical"), short=True),
-            ", or use ",
-            OtherModel("NaiveBayes"),
-            culprit=texts[0],
+            f"{which}, which BayesClassifier does not read:",
+            hint=f'pass {format_setting("roles", dict.fromkeys(texts, "ignore"))} or "categorical", or use NaiveBayes',
         )
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")
@@ -99,7 +95,7 @@ def plan_of(schema: Schema) -> Plan:
 
 
 def rows_of(tally: Tally) -> Part:
-    """The rows that a tally holds."""
+    """Return the rows that a tally holds."""
     match tally.statistics.get(Rows.kind):
         case Rows() as rows:
             return rows.whole
@@ -107,7 +103,7 @@ def rows_of(tally: Tally) -> Part:
 
 
 def training_rows(tally: Tally) -> TrainingRows:
-    """The rows of a tally as the ensemble codes them: missing is a value where it occurs."""
+    """Code the rows of a tally for the ensemble: missing is a value if it occurs."""
     rows = rows_of(tally)
     codes, columns = {}, []
     for name in tally.schema.used:
@@ -123,7 +119,7 @@ def training_rows(tally: Tally) -> TrainingRows:
 
 
 def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[Array]:
-    """The columns of new rows, coded as they were learnt; infinity, which here means unknown, is refused."""
+    """Code the columns of new rows like the training rows; refuse infinity, which means unknown here."""
     raise_unusable(block.floats, block.start)
     found = []
     for name, how in codes.items():

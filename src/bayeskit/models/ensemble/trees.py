@@ -29,22 +29,27 @@ from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.tally.coded_trees import UNKNOWN, CodedTrees, Trees, tree_columns
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
-SHARE = 0.65  # of the rows grow a tree
-MOST_GROWN = 100_000  # rows that grow a tree, about
-MOST_CUT = 200_000  # rows whose numbers are cut
-BACK_OFF = 0.5  # rows that the node above is worth
-ROOM = 2e8  # bytes that all leaves may take when they are ready to be asked
+# Share of the rows that grow a tree; the others are scored by it as out-of-bag rows.
+SHARE = 0.65
+# About so many rows grow a tree at most, which bounds time and memory.
+MOST_GROWN = 100_000
+# Cut points of numbers are taken from about so many rows.
+MOST_CUT = 200_000
+# Pseudo-rows that the parent node adds to a node.
+BACK_OFF = 0.5
+# Bytes that the smoothed leaves of all trees may take.
+ROOM = 2e8
 
 
 def number_of_trees(n_rows: int, n_classes: int) -> int:
-    """Of each forest: fewer where a tree has many leaves, or a leaf many classes."""
+    """Choose the number of trees of each forest: fewer if trees have many leaves or leaves many classes."""
     trees = 100 if n_rows <= 5_000 else 50 if n_rows <= 20_000 else 25
     most = ROOM / (8.0 * max(n_classes, 1) * max(min(n_rows, MOST_GROWN), 1))
     return int(max(4, min(trees, most)))
 
 
 def forests_of(n_trees: int) -> Iterator[tuple[int, int]]:
-    """(first, last) tree of each forest."""
+    """Return (first, last) tree of each forest."""
     half = n_trees // 2
     return iter([(0, half), (half, n_trees)])
 
@@ -52,7 +57,7 @@ def forests_of(n_trees: int) -> Iterator[tuple[int, int]]:
 def grow_forests(
     rows: TrainingRows, n_trees: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[CodedTrees, Bytes, Bytes]:
-    """(trees of both forests, codes of the rows, which rows have grown each tree)"""
+    """Grow both forests; return (trees, codes of the rows, rows that grew each tree (trees, rows))."""
     n_rows = len(rows.labels)
     some = slice(None, None, -(-n_rows // MOST_CUT) if n_rows else 1)
     columns = tree_columns({name: cells[some] for name, cells in rows.cells.items()}, rows.codes)
@@ -92,30 +97,30 @@ def _side_by_side(first: Trees, second: Trees) -> Trees:
 
 
 def count_leaves(trees: CodedTrees, codes: Bytes, rows: TrainingRows, n_threads: int) -> Floats:
-    """Rows that end at each node (nodes, classes)."""
+    """Count the rows that end at each node (nodes, classes)."""
     return kernels.count_leaves(codes, rows.labels, len(rows.classes), rows.weights, trees.arrays, n_threads)
 
 
 def total_leaves(trees: CodedTrees, counts: Any, n_threads: int) -> Floats:
-    """Rows that end at each node or below it (nodes, classes)."""
+    """Sum the rows that end at each node or below it (nodes, classes)."""
     return kernels.total_leaves(trees.arrays, np.ascontiguousarray(counts, dtype=np.float64), n_threads)
 
 
 @dataclass(frozen=True)
 class LeftOutForests:
-    """Learnt rows and the trees that they had no part in, their own counts taken from their paths."""
+    """Training rows and the trees that they did not grow, their own counts removed from their paths."""
 
     trees: CodedTrees
     codes: Bytes  # of the rows
-    parts: Bytes | None  # (trees, rows): which rows have grown a tree; None where none has
-    totals: Floats  # of every node
+    parts: Bytes | None  # (trees, rows): rows that grew each tree; None if the trees are given
+    totals: Floats  # rows at or below every node (nodes, classes)
     labels: npt.NDArray[np.uint32]
     taken: Floats
     log_prior: Floats  # without the row (rows, classes)
     n: float
 
     def every(self, step: int, unknown: str | None = None) -> LeftOutForests:
-        """Some of the rows, one column of which is not known."""
+        """Take every ``step``-th row, with one column unknown."""
         codes = self.codes[::step].copy()
         codes[:, [column.name == unknown for column in self.trees.columns]] = UNKNOWN
         parts = None if self.parts is None else np.ascontiguousarray(self.parts[:, ::step])
@@ -129,7 +134,7 @@ class LeftOutForests:
         )
 
     def means(self, n_threads: int) -> list[Floats]:
-        """Both means of each forest (rows, classes), by trees that a row has not grown."""
+        """Compute both means of each forest (rows, classes), over trees that a row did not grow."""
         means, prior = [], logspace.exp(self.log_prior)
         for first, last in forests_of(len(self.trees)):
             inside = None if self.parts is None else self.parts[first:last]
@@ -145,12 +150,12 @@ class LeftOutForests:
 
 
 def ready_leaves(trees: CodedTrees, totals: Floats, prior: Floats, n: float, n_threads: int) -> Singles:
-    """What every node says (nodes, classes), ready to be asked."""
+    """Smooth the class probabilities of every node (nodes, classes)."""
     return kernels.smooth_leaves(trees.arrays, totals, prior, n, BACK_OFF, n_threads)
 
 
 def means_of(trees: CodedTrees, values: Singles, codes: Bytes, n_threads: int) -> list[Floats]:
-    """Both means of each forest (rows, classes)."""
+    """Compute the geometric and the arithmetic mean of each forest (rows, classes)."""
     means = []
     for first, last in forests_of(len(trees)):
         own = values[trees.nodes_of(first, last)]
@@ -163,38 +168,42 @@ def _normalised(log_mean: Floats, mean: Floats) -> list[Floats]:
     return [logspace.log_normalise(log_mean)[0], logspace.log(mean)]
 
 
-FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000  # fewer folds above so many rows
-FEW = 1_000  # rows below which a gain may more easily be chance
-LEAST_TRIED = 8  # columns of a tree, where half of them are fewer
+# Above MANY rows fewer folds save time.
+FOLDS, FEWER_FOLDS, MANY = 5, 3, 3_000
+# With fewer rows a gain is more easily due to chance, so a larger one is required.
+FEW = 1_000
+# A tree tries half of the columns, but no fewer than this.
+LEAST_TRIED = 8
 ROUNDS, PATIENCE = 300, 15
-LEAST_GAIN = 2.0  # nats of all rows together
+# Smallest gain in log-likelihood (nats, over all rows) that keeps boosting.
+LEAST_GAIN = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
-    """Trees of all folds, and what their nodes add to the score of each class (nodes, classes)."""
+    """Boosted trees of all folds, and the values that their nodes add to the scores (nodes, classes)."""
 
     classes: tuple[Value, ...]
     trees: Trees
     values: Singles
 
     def scores(self, codes: Bytes, classes: Any, n_threads: int) -> Floats:
-        """What is added (rows, classes): nothing to a class that was never seen."""
+        """Compute the added scores (rows, classes); 0 for a class that was never seen."""
         sums = kernels.add_leaves(np.ascontiguousarray(codes), self.trees, self.values, n_threads)
         at = positions(classes, self.classes)
         told = np.zeros((len(codes), len(at)))
         told[:, at >= 0] = sums[:, at[at >= 0]]
         return told
 
-    def raised(self, by: float) -> BoostedTrees:
-        """The same trees, which add so many times as much."""
+    def scaled(self, by: float) -> BoostedTrees:
+        """Multiply the values by a factor."""
         return replace(self, values=(self.values * by).astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.trees[0]) - 1
 
     def arrays(self) -> list[Array]:
-        """All that is held."""
+        """Return the fitted arrays."""
         return [*self.trees, self.values]
 
 
@@ -207,7 +216,7 @@ def fit_boosting(
     rng: np.random.Generator,
     n_threads: int,
 ) -> tuple[BoostedTrees, Floats] | None:
-    """(trees, scores of the asked rows left out with what these add) where that is worth it.
+    """Fit boosted trees; return (trees, boosted left-out scores of the asked rows), or None if the gain is small.
 
     ``codes`` and ``scores`` are those of the asked rows.
     """
@@ -225,11 +234,11 @@ def fit_boosting(
     )  # fmt: skip
     if not _is_gain(scores, told, labels, weights):
         return None
-    return BoostedTrees(rows.classes, (start, nodes, subset, sets), values).raised(1 / n_folds), told
+    return BoostedTrees(rows.classes, (start, nodes, subset, sets), values).scaled(1 / n_folds), told
 
 
 def _is_gain(before: Floats, after: Floats, labels: Any, weights: Floats | None) -> bool:
-    """Whether the log loss of all rows falls by more than chance, which may do much where rows are few."""
+    """Whether the log loss falls by more than chance; a larger gain is required of few rows."""
     n_rows, n_classes = before.shape
     own = np.arange(n_rows), labels
 

@@ -29,7 +29,7 @@ from bayeskit.estimate.information import (
     present,
 )
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
-from bayeskit.evaluate.leave_one_out import takes_class_along
+from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.reliability import Reliability, top_reliability
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import seed_of
@@ -80,7 +80,7 @@ class _LeftOutTerms:
             asked &= True if block.weights is None else block.weights > 0
             labels = np.where(asked, np.asarray(block.labels), 0).astype(np.intp)
             unit = None if block.weights is None else np.minimum(block.weights, 1.0)
-            alone = takes_class_along(counts, labels, unit)
+            alone = is_last_of_class(counts, labels, unit)
             part = block.take(np.flatnonzero(asked if alone is None else asked & ~alone))
             if part.n_rows:
                 prior, columns = left_out.column_terms(part)

@@ -50,25 +50,25 @@ from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints, Singles
 
-# Below 500 documents weighted evidence alone predicts as well; "best" was not measured above 300 classes.
+# "auto" takes "best" from so many documents on, and up to the number of classes that it was measured with.
 LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
 SEED = 0
-# The evidence has few weights: more documents than this change them little.
+# The few weights of the evidence are fitted on so many documents at most.
 EVIDENCE_SAMPLE = 5_000
 # Exponents g of the length correction that are tried.
 LENGTH_CORRECTIONS = (1.0, 0.5)
 # Pairs of words cost memory and time: they must lower the loss of the evidence by a tenth, or the pooled loss on folds
 # by a hundredth.
 EVIDENCE_GAIN, POOLED_GAIN = 0.9, 0.99
-# As many folds as hold out so many documents: more would not make the two pool weights more exact.
+# As many folds, up to three, as hold out so many documents.
 FOLDS, HELD_OUT = 3, 4_000
 # Shares of the evidence that are tried as offset of the regression.
 OFFSETS = (1.0, 0.5)
 # Lengths of n-grams that are tried, relative to :data:`logistic.RUNS`.
 STRETCHES = (1.0, 1.4)
-# Offsets and stretches are tried up to this number of cells times classes: above it the first ones are nearly as good.
+# Offsets and stretches are tried up to this number of cells times classes, which bounds the time.
 FEW_CELLS = 1 << 21
-# Factor on the idf of character n-grams, which repeat what the words already say.
+# Factor on the idf of character n-grams, which come beside the words that contain them.
 CHARACTER_IDF = 0.4
 # Character n-grams that characters="auto" tries.
 AUTOMATIC, CHARACTERS = "auto", (3, 5)

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 # Each distinct character n-gram of a document takes about 60 bytes while a model is fitted: 4 GB in all.
 MOST_CHARACTER_NGRAMS = 1 << 26
-# Bytes, measured: of a cell, a document, a document and class, and a feature of a sampled document.
+# Estimated bytes of a cell, a document, a document and class, and a feature of a sampled document.
 CELL_BYTES, DOCUMENT_BYTES, SCORE_BYTES, FEATURE_BYTES = 40, 64, 32, 16
-# Bytes, measured: of a word, and of a word and class.
+# Estimated bytes of a word, and of a word and class.
 WORD_BYTES, WEIGHT_BYTES = 100, 64
-# Fewer documents than this are not a sample to fit weights on.
+# If fewer documents than this fit, the fit is refused.
 LEAST_SAMPLE = 500
 # A sample takes this share of the free memory if n-grams are still to be tried, which need tables of their own.
 SAMPLE_SHARE = 0.6
