@@ -12,8 +12,8 @@ import bayeskit as bk
 from bayeskit import progress
 from bayeskit.cli import inputs, main
 from bayeskit.cli.app import COMMANDS
-from bayeskit.data.table import Table
 from bayeskit.printable import printable
+from bayeskit.tables.table import Table
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 

@@ -42,7 +42,7 @@ def test_mixed_columns_with_gaps_are_sums_over_all_paths(seed: int) -> None:
     np.testing.assert_allclose([path.log_joint for path in best], -np.sort(-scores)[: len(best)], rtol=1e-9)
     names = model.states_.tolist()
     assert best[0].states == [names[s] for s in paths[int(scores.argmax())]]
-    terms = model.log_terms(Sequences.of([sequence]))
+    terms = model._log_terms(Sequences.of([sequence]))
     np.testing.assert_allclose(terms.sum(), model.log_likelihood([sequence])[0], rtol=1e-9)
     for step in range(len(rows)):
         explained = model.explain([sequence], step)
@@ -77,7 +77,7 @@ def test_a_state_that_has_faded_is_not_an_impossible_one() -> None:
     model, sequence = faint(), ["u"] * 400 + ["w", "u", "v"]
     whole = model.log_likelihood([sequence])[0]
     assert np.isfinite(whole)
-    np.testing.assert_allclose(model.log_terms(Sequences.of([sequence])).sum(), whole, rtol=1e-12)
+    np.testing.assert_allclose(model._log_terms(Sequences.of([sequence])).sum(), whole, rtol=1e-12)
     now = model.online()
     for symbol, filtered in zip(sequence, model.filter([sequence])[0], strict=True):
         np.testing.assert_allclose(now.update(symbol), filtered, atol=1e-12)
@@ -87,7 +87,7 @@ def test_a_state_that_has_faded_is_not_an_impossible_one() -> None:
     )
     numbers = [0.0, 0.0, 1000.0, 1000.0, 1000.0]
     np.testing.assert_allclose(
-        far.log_terms(Sequences.of([numbers])).sum(), far.log_likelihood([numbers])[0], rtol=1e-12
+        far._log_terms(Sequences.of([numbers])).sum(), far.log_likelihood([numbers])[0], rtol=1e-12
     )
     explained = far.explain([numbers], 1)
     assert (explained.past, explained.observation["x0"], explained.future) == (-5e5, -5e5, 1.5e6)
@@ -144,7 +144,7 @@ def test_long_sequences_in_pieces_are_the_whole() -> None:
     assert model.predict(sequences) == paths
     assert model.sample_paths(sequences, random_state=3) == drawn_
     np.testing.assert_allclose(model.time_in_states(sequences)[0], whole[0].sum(axis=0))
-    np.testing.assert_allclose(model.log_terms(Sequences.of(sequences))[:9_000].sum(), plain[0], rtol=1e-9)
+    np.testing.assert_allclose(model._log_terms(Sequences.of(sequences))[:9_000].sum(), plain[0], rtol=1e-9)
 
 
 def test_one_observation_at_a_time_is_the_filter() -> None:

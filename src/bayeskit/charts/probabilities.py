@@ -9,9 +9,9 @@ import numpy as np
 
 from bayeskit.charts.marks import MOST, SIDE, bars, heat, rest_of, strongest
 from bayeskit.charts.style import PALETTE, altair, colour, in_title, inline, named_axis, offline, rounded, safe, title
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import cell
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tolerance import OFF_ONE
 
 if TYPE_CHECKING:

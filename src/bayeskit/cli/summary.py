@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.capabilities import SpeaksByColumn, can
 from bayeskit.cli.console import Page, short
-from bayeskit.data.sheet import Figure
 from bayeskit.explain.overview import contents, count_of, percent
+from bayeskit.tables.sheet import Figure
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
@@ -132,7 +131,7 @@ def telling_records(model: Any) -> list[dict[str, Any]] | None:
 
 def telling_of(model: Any) -> Any:
     """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
-    if not can(model, SpeaksByColumn):
+    if not hasattr(model, "telling"):
         return None
     tally = model.tally_
     if not tally.words:

@@ -11,13 +11,13 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Ignored, Schema
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.data.source import Source, for_schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.explain.informative import Columnwise
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 FINE = 2001  # numbers at which densities are asked
@@ -90,10 +90,10 @@ def class_densities(model: Columnwise, column: str, rows: Source | None = None) 
     if column in params.silent:
         raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw")
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
-    points = model.column_points(params, column, ENDS)
+    points = model._column_points(params, column, ENDS)
     low, high = _ends(points)
     line = _whole_numbers(low, high) if belief.whole else np.linspace(low, high, FINE)
-    log_p = model.column_scores(params, column, line)  # (numbers, classes)
+    log_p = model._column_scores(params, column, line)  # (numbers, classes)
     densities = np.asarray(logspace.exp(log_p)).T
     joint = prior[:, None] * densities
     right = mass(joint.max(axis=0), line, belief.whole) / (mass(joint.sum(axis=0), line, belief.whole) or 1.0)
@@ -140,7 +140,7 @@ def _border(model: Columnwise, column: str, low: float, high: float, a: int) -> 
     prior = model.params_.log_prior
     for _ in range(50):
         middle = (low + high) / 2
-        scores = prior + model.column_scores(model.params_, column, np.array([middle]))[0]
+        scores = prior + model._column_scores(model.params_, column, np.array([middle]))[0]
         low, high = (middle, high) if int(np.argmax(scores)) == a else (low, middle)
     return (low + high) / 2
 

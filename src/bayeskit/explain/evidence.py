@@ -13,17 +13,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import in_order
-from bayeskit.data.sheet import Items, Readable, Records, Sheet
-from bayeskit.data.source import Column, Source, for_schema, is_arrow
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import Items, Readable, Records, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible
@@ -196,8 +197,8 @@ class Chooses(Protocol):
 
     undecidable: str
 
-    def choose(self, scores: Floats, block: Block) -> Ints: ...
-    def tempered(self, scores: Floats) -> Floats:
+    def _choose(self, scores: Floats, block: Block) -> Ints: ...
+    def _tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         ...
 
@@ -209,9 +210,9 @@ class Explained(Chooses, Protocol):
     def tally_(self) -> Tally: ...
     @property
     def params_(self) -> Any: ...
-    def encoder(self) -> Encoder: ...
+    def _encoder(self) -> Encoder: ...
     def log_joint(self, params: Any, block: Block) -> Floats: ...
-    def log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
+    def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
         """What each column adds to ``log_joint`` after the prior, (rows, classes), in schema order."""
         ...
 
@@ -239,7 +240,7 @@ def telescoped(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str
 
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
     """A record for each row of a source."""
-    encoder, classes = model.encoder(), model.tally_.classes
+    encoder, classes = model._encoder(), model.tally_.classes
     if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to explain")
     rival = None if against is None else class_position(against, classes)
@@ -271,8 +272,8 @@ def _explain(
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
     comparison = compared(model, scores, block, params.log_prior, against)
-    terms = {name: model.tempered(term) for name, term in model.log_terms(params, block).items()}
-    prior = model.tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
+    terms = {name: model._tempered(term) for name, term in model._log_terms(params, block).items()}
+    prior = model._tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     rows = np.arange(block.n_rows)
     log_odds = {
         n: logspace.log_odds(t[rows, comparison.chosen], t[rows, comparison.rivals]).tolist() for n, t in terms.items()
@@ -311,16 +312,16 @@ class Compared:
 
 def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None) -> Compared:
     """The classes of rows by their scores, undecidable rows as the model's setting has them."""
-    log_posterior, evidence = logspace.log_normalise(model.tempered(scores))
+    log_posterior, evidence = logspace.log_normalise(model._tempered(scores))
     settle = Impossible(model.undecidable).settle
     settle(log_posterior, evidence, block.start, logspace.log_normalise(log_prior[None])[0][0])
     settled = scores.copy()
     settle(settled, evidence, block.start, log_prior)
     settled = np.where(np.isnan(settled), -np.inf, settled)
-    chosen = model.choose(settled, block)
+    chosen = model._choose(settled, block)
     rivals = _rivals(settled, chosen, against)
     rows, undecidable = np.arange(len(scores)), np.isneginf(evidence)
-    odds = np.where(undecidable[:, None], log_posterior, model.tempered(scores))
+    odds = np.where(undecidable[:, None], log_posterior, model._tempered(scores))
     log_odds = logspace.log_odds(odds[rows, chosen], odds[rows, rivals])  # NaN where undecidable rows are to be so
     return Compared(chosen, rivals, log_posterior, log_odds, undecidable)
 

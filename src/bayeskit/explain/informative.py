@@ -19,14 +19,14 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
 from bayeskit.explain.evidence import cell, times
+from bayeskit.tables.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -41,21 +41,21 @@ class Columnwise(Protocol):
     def tally_(self) -> Tally: ...
     @property
     def params_(self) -> Any: ...
-    def column_scores(self, params: Any, name: str, cells: Array) -> Floats:
+    def _column_scores(self, params: Any, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of codes or numbers (cells, classes)."""
         ...
 
-    def column_points(self, params: Any, name: str, n: int) -> Floats:
+    def _column_points(self, params: Any, name: str, n: int) -> Floats:
         """Numbers of equal probability in each class (classes, n)."""
         ...
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         ...
 
-    def encoder(self) -> Encoder: ...
-    def with_all_columns(self, source: Source) -> Source: ...
-    def log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
+    def _encoder(self) -> Encoder: ...
+    def _with_all_columns(self, source: Source) -> Source: ...
+    def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
         """What each column adds to the scores of a block (rows, classes)."""
         ...
 
@@ -162,7 +162,7 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
     names = params.by_column[name].labels(name)
     if name in params.silent or not names:
         return 0.0, []
-    log_p = model.column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
+    log_p = model._column_scores(params, name, np.arange(1, len(names) + 1))  # (values, classes)
     p = logspace.exp(log_p)
     p = p / p.sum(axis=0)  # a value that stands for missing or unseen ones is left out
     parts = information_of_values(p, prior) * BITS
@@ -186,11 +186,11 @@ def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
     params = model.params_
     if name in params.silent:
         return 0.0
-    points = model.column_points(params, name, POINTS)
+    points = model._column_points(params, name, POINTS)
     bits = 0.0
     for c, x in enumerate(points):
         if prior[c] > 0:
-            log_p = model.column_scores(params, name, x)
+            log_p = model._column_scores(params, name, x)
             whole = logspace.log_sum_exp(log_p + logspace.log(prior))
             bits += float(prior[c] * (log_p[:, c] - whole).mean()) * BITS
     return max(bits, 0.0)

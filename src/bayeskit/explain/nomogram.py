@@ -20,11 +20,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Ignored, Schema
-from bayeskit.data.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
-from bayeskit.data.source import for_schema, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import for_schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
@@ -32,6 +31,8 @@ from bayeskit.explain.evidence import cell, chance, class_position, plain_cells
 from bayeskit.explain.informative import Columnwise, refuse_texts
 from bayeskit.explain.rulers import rulers, svg
 from bayeskit.printable import printable
+from bayeskit.tables.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import RANK
 from bayeskit.typing import Array, Floats
 
@@ -150,7 +151,7 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: A
         is_number = name not in params.by_column[name].values
         axes.append(Axis(name, tuple(values), tuple(odds.tolist()), points, float((gap - low) * scale), is_number))
     axes.sort(key=lambda axis: -axis.most)
-    prior = model.tempered(params.log_prior)
+    prior = model._tempered(params.log_prior)
     offset = float(logspace.log_odds(prior[a], prior[b])) + sum(lows)
     guessed = tuple(axis.column for axis in axes if axis.is_number and axis.column not in ranges)
     made = Nomogram(
@@ -211,15 +212,15 @@ def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str
 
 def _cells_of_row(model: Columnwise, names: Sequence[str], row: Any) -> dict[str, tuple[Value | None, Floats]]:
     """The cell of each column in one row, and what it adds to the scores of the classes."""
-    encoder, source = model.encoder(), model.with_all_columns(open_source(row))
+    encoder, source = model._encoder(), model._with_all_columns(open_source(row))
     where = encoder.schema.locate(list(source.kinds), source.named)
     batches = [batch for batch in source.batches() if batch.n_rows]
     if sum(batch.n_rows for batch in batches) != 1:
         raise BayesError("row= takes one row, such as a mapping from column to value")
     (block,) = (block for block in encoder.blocks(source) if block.n_rows)
     raise_unusable(block.floats, block.start)
-    terms, values = model.log_terms(model.params_, block), encoder.columns(batches[0], where)
-    return {name: (plain_cells(values[name])[0], model.tempered(terms[name])[0]) for name in names}
+    terms, values = model._log_terms(model.params_, block), encoder.columns(batches[0], where)
+    return {name: (plain_cells(values[name])[0], model._tempered(terms[name])[0]) for name in names}
 
 
 def _points_of_row(made: Nomogram, cells: Mapping[str, tuple[Value | None, Floats]], a: int, b: int) -> RowPoints:
@@ -246,7 +247,7 @@ def _log_odds(
     belief = params.by_column[name]
 
     def odds_at(cells: Array) -> Floats:
-        scores = model.tempered(model.column_scores(params, name, cells))
+        scores = model._tempered(model._column_scores(params, name, cells))
         return logspace.log_odds(scores[:, a], scores[:, b])
 
     if name in belief.values:
@@ -254,7 +255,7 @@ def _log_odds(
         odds = odds_at(np.arange(len(values) + 1))
         odds = np.where(np.isnan(odds), 0.0, odds)  # impossible under both: it says nothing of the two
         return name, values, odds[1:], float(odds[0])
-    low, high = between or _expected(model.column_points(params, name, 200)[[a, b]])
+    low, high = between or _expected(model._column_points(params, name, 200)[[a, b]])
     if cell_of_row is not None and isinstance(number := cell_of_row[0], (int, float)) and np.isfinite(number):
         low, high = min(low, float(number)), max(high, float(number))
     step = round_step(low, high)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.capabilities import HasStructure, LeavesOut, Reports, can
-from bayeskit.data.sheet import Figure, Grid, Sheet
-from bayeskit.data.table import Table
+from bayeskit.tables.sheet import Figure, Grid, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import WHOLE
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def _of_weights(model: Any) -> Sheet:
     """A model that keeps no counts: its table, the records that it holds, and the model that it is made around."""
     facts = [f"{model.n_features_in_:,} columns"] if hasattr(model, "n_features_in_") else []
     facts += [f"{len(model.classes_):,} classes"] if hasattr(model, "classes_") else []
-    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model.changed_settings()) else []
+    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model._changed_settings()) else []
     if hasattr(model, "table"):
         parts += ["", model.table().grid]
     for name in RECORDS:
@@ -45,10 +44,10 @@ def _of_weights(model: Any) -> Sheet:
 def _of_counts(model: Any, with_scores: bool = True) -> Sheet:
     tally = model.tally_
     rows, classes = count_of(tally.n_rows), len(tally.classes)
-    head = f"{type(model).__name__} of {tally.schema.target.name}: {rows:,} {model.rows_are}, {classes:,} classes"
-    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model.changed_settings()) else []
+    head = f"{type(model).__name__} of {tally.schema.target.name}: {rows:,} {model._rows_are}, {classes:,} classes"
+    parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model._changed_settings()) else []
     parts += ["", columns_grid(tally), "", classes_grid(tally)]
-    if can(model, HasStructure):
+    if hasattr(model, "describe_structure"):
         structure = model.describe_structure().sheet
         parts += ["", structure.title, *structure.parts]
     return Sheet(head, (*parts, "", *_scores(model)) if with_scores else tuple(parts))
@@ -56,10 +55,10 @@ def _of_counts(model: Any, with_scores: bool = True) -> Sheet:
 
 def _scores(model: Any) -> tuple[Any, ...]:
     """The scores that a model holds of rows it was not told of, or how to get some."""
-    if can(model, Reports):
+    if hasattr(model, "report"):
         report = model.report().sheet
         return (report.title, *report.parts)
-    if can(model, LeavesOut):
+    if hasattr(model, "leave_one_out"):
         return ("scores: leave_one_out(X, y), or bayeskit.cross_validate(model, X, y)",)
     return ("scores: bayeskit.cross_validate(model, X, y)",)
 

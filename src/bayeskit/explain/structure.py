@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bayeskit.data.sheet import ROWS, Figure, Grid, Lines, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.estimate.information import NATS_IN_A_BIT, dependence
+from bayeskit.tables.sheet import ROWS, Figure, Grid, Lines, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from bayeskit import latex, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.estimate.formulas import (
@@ -29,6 +28,7 @@ from bayeskit.estimate.formulas import (
     product,
     short,
 )
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
@@ -150,7 +150,7 @@ class Worked(Protocol):
     def tally_(self) -> Tally: ...
     @property
     def params_(self) -> Any: ...
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         ...
 
@@ -164,7 +164,7 @@ def work_of(
     left_out: Sequence[str],
 ) -> Work:
     """The record of the one row of a block, its scores and how they come about."""
-    posterior, evidence = logspace.normalise(model.tempered(scores))
+    posterior, evidence = logspace.normalise(model._tempered(scores))
     Impossible(model.undecidable).settle(posterior, evidence, block.start, logspace.exp(model.params_.log_prior))
     tally = model.tally_
     return Work(

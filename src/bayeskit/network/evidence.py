@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import by_name, open_source
+from bayeskit.data.source import by_name
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number

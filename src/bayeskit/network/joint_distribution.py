@@ -16,12 +16,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.probability_table import ProbabilityTable
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema, as_domain, infer
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.data.source import Source, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch, format_setting
@@ -48,6 +46,8 @@ from bayeskit.network.query import (
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -328,13 +328,13 @@ class JointDistribution(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), JointDistribution)
         return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> JointDistribution:
+    def _of_saved(cls, saved: Saved) -> JointDistribution:
         """Restore the distribution from a file."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 

@@ -15,9 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.probability_table import ProbabilityTable
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet, left_out
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -40,6 +37,8 @@ from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliq
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, eliminate, format_bytes
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet, left_out
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
@@ -289,13 +288,13 @@ class BayesianNetwork(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), BayesianNetwork)
         return persistence.answer_from_network(self, BayesianNetwork.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """Restore the network from a file."""
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:

@@ -36,7 +36,7 @@ Cuts = dict[str, tuple[float, ...]]
 
 def save(distribution: BayesianNetwork | JointDistribution, path: str | Path) -> None:
     """Write a distribution atomically."""
-    write_model(path, to_bytes(distribution.to_saved()))
+    write_model(path, to_bytes(distribution._to_saved()))
 
 
 # -- networks ----------------------------------------------------------------------------------------

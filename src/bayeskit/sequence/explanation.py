@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Items, Readable, Sheet
-from bayeskit.data.source import is_arrow
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, cell, chance, compared, times
 from bayeskit.sequence.forward_backward import Observations, Trellis
+from bayeskit.tables.sheet import Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Floats
 
 
@@ -137,10 +137,10 @@ def explain_sequences(model: Any, sequences: Sequences, block: Block, against: i
     ln P(a | x) / P(b | x) = ln P(a) / P(b) + Σ_t ln P(x_t | x_1 … x_{t−1}, a) / P(x_t | x_1 … x_{t−1}, b)
     """
     classes, log_prior = tuple(model.models_), model.params_.log_prior
-    terms = np.column_stack([one.log_terms(sequences) for one in model.models_.values()])  # shape (n_steps, n_classes)
+    terms = np.column_stack([one._log_terms(sequences) for one in model.models_.values()])  # (steps, classes)
     scores = np.column_stack([one.log_likelihood(sequences) for one in model.models_.values()]) + log_prior
     comparison = compared(model, scores, block, log_prior, against)
-    terms, prior = model.tempered(terms), model.tempered(log_prior)
+    terms, prior = model._tempered(terms), model._tempered(log_prior)
     cells, states = _steps(sequences)
     records = []
     for i in range(len(sequences)):

@@ -11,8 +11,6 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
@@ -27,6 +25,8 @@ from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -72,8 +72,8 @@ class HMMInference(Stored):
         random_state: Any
         memory_limit: Any
 
-        def check_settings(self) -> None: ...
-        def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
+        def _check_settings(self) -> None: ...
+        def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
         def _observe(self, sequences: Sequences) -> Observations: ...
 
     # -- parameters ------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class HMMInference(Stored):
         self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
-        sequences = self.read(X, y, lengths)
+        sequences = self._read(X, y, lengths)
         assert sequences.labels is not None
         labels = sequences.listed(
             sequences.labels.to_pylist() if hasattr(sequences.labels, "to_pylist") else sequences.labels
@@ -200,7 +200,7 @@ class HMMInference(Stored):
             raise BayesError("no position has a state to compare with")
         return float(np.mean(known))
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(row | rows before it) of each step; their sum is ``log_likelihood``."""
         terms, observed = np.zeros(sequences.n_rows), self._observe(sequences)
         log_moves = self.structure_.stays.log_moves(self.transitions_)
@@ -533,7 +533,7 @@ class HMMInference(Stored):
             Cells for one column, records for several.
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = (
@@ -593,8 +593,8 @@ class HMMInference(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, None, lengths)
+        self._check_settings()
+        return self._read(X, None, lengths)
 
     def _forward_backward(self, sequences: Sequences) -> Floats:
         observed = self._observe(sequences)
@@ -632,7 +632,7 @@ class HMMInference(Stored):
             return Sheet(type(self).__name__)
         columns = ", ".join(self.schema_.used)
         head = f"HiddenMarkovModel of {columns}: {len(self.start_)} states, {self.n_parameters():,} parameters"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         few = self.table("transitions").grid if len(self.start_) <= 12 else self.table("start").grid
         return Sheet(head, (*settings, "", few))
 

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles
 

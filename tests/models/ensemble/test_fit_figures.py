@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.table import Table
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.fitting import ColumnImportance
+from bayeskit.tables.table import Table
 
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 

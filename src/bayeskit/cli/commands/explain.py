@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import Explains, HasStructure, SpeaksByColumn, can
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
 from bayeskit.cli.plots import Plot, check_plot, joined
 from bayeskit.cli.plots import plot as draw
@@ -68,11 +67,11 @@ def command(
             raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
         explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
         return
-    if type(fitted).__name__ == "Calibrated" and not (data and can(fitted, Explains)):
+    if type(fitted).__name__ == "Calibrated" and not (data and hasattr(fitted, "explain")):
         fitted = fitted.model_
         page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
         page.line()
-    if texts.is_text(fitted) and can(fitted, Explains):
+    if texts.is_text(fitted) and hasattr(fitted, "explain"):
         if not data:
             texts.show_words(page, fitted, 12)
             draw(page, plot, lambda: fitted.telling_words(12).chart())
@@ -83,8 +82,8 @@ def command(
         _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against, plot)
         return
     texts.refuse_text(fitted, text, whole_file)
-    if not can(fitted, Explains if data else SpeaksByColumn):
-        weights = ". bayes inspect shows its weights" if can(fitted, HasStructure) else ""
+    if not hasattr(fitted, "explain" if data else "telling"):
+        weights = ". bayes inspect shows its weights" if hasattr(fitted, "describe_structure") else ""
         remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
         who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
         raise BayesError(f"{who} has no explanation that is the model itself{remedy}")
@@ -214,7 +213,8 @@ def _label(text: str | None, model: Any) -> Any:
 
 def _rows(source: Any, wanted: list[int]) -> Any:
     """(number, source of that row alone), read from the files once."""
-    from bayeskit.data.source import Batch, OneBatch, cut
+    from bayeskit.arrow_arrays import cut
+    from bayeskit.data.source import Batch, OneBatch
     from bayeskit.errors import BayesError
 
     start, left = 0, list(wanted)
@@ -234,8 +234,8 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
-    from bayeskit.data.sheet import Figure
     from bayeskit.explain.evidence import signed
+    from bayeskit.tables.sheet import Figure
 
     head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")

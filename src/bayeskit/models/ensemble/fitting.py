@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import kernels, logspace
-from bayeskit.data.table import Table
 from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
 from bayeskit.evaluate.leave_one_out import is_last_of_class
@@ -48,6 +47,7 @@ from bayeskit.models.ensemble.trees import (
     ready_leaves,
     total_leaves,
 )
+from bayeskit.tables.table import Table
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 

@@ -1,4 +1,4 @@
-"""JSON lines in batches: one object a line, its keys the columns; a key that is absent is a missing cell."""
+"""JSON lines: one object a line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.files.encodings import marked, not_in, transcoding
-from bayeskit.data.files.streams import Place, peek, unpacked
-from bayeskit.data.files.unreadable import Unreadable
+from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, transcoding, unpacked
 from bayeskit.errors import BadFile, SchemaMismatch, with_article
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time

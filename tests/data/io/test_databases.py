@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.databases.address import Address
+from bayeskit.data.io.sql import Address
 from bayeskit.engines import sql
 from tests.databases import MISTYPED, SECRET, database
 from tests.tallies import agree
@@ -389,7 +389,7 @@ def fit_from(address):
 
 
 def read_files(address):
-    from bayeskit.data.files import FileSource
+    from bayeskit.data.io.files import FileSource
 
     FileSource.of(address)
 
@@ -431,7 +431,7 @@ def test_a_password_never_reaches_a_model_file(tmp_path):
 
 
 def test_an_address_where_files_are_read_is_refused_without_what_is_secret():
-    from bayeskit.data.files import FileSource
+    from bayeskit.data.io.files import FileSource
 
     with pytest.raises(bk.BayesError, match="postgresql://host/shop is a database, and files are read here"):
         FileSource.of("postgresql://ann:hush@host/shop")

@@ -1,4 +1,4 @@
-"""Parquet in batches: only the columns in use are read, strings as dictionaries."""
+"""Parquet files, read by row group."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bayeskit.data.arrow_arrays import as_doubles
-from bayeskit.data.files.encodings import fitting
-from bayeskit.data.files.streams import Place, Spool
+from bayeskit.arrow_arrays import as_doubles
+from bayeskit.data.io.streams import Place, Spool, fitting
 from bayeskit.errors import BadFile, SchemaMismatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 ROWS = 1 << 17  # rows of a batch
 MAGIC = b"PAR1"

@@ -1,8 +1,7 @@
-"""Counting inside a database: grouped counts for coded columns and exact integer sums for numbers, in one snapshot.
+"""Count inside a database, in one snapshot: grouped counts of coded columns, exact integer sums of numbers.
 
-Rows never leave the database. What comes back is counted by the local engine as rows with weights, so that values mean
-the same as everywhere; the counts are then whole numbers again, and the same as those of one machine.
-"""
+Rows never leave the database. The local engine counts the result as rows with weights, so that values mean the same
+everywhere; the counts are then whole numbers again, equal to those of one machine."""
 
 from __future__ import annotations
 
@@ -10,13 +9,12 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bayeskit.data.databases.sql_source import SqlSource
+from bayeskit.data.io.sql import SqlSource
 from bayeskit.data.missing_labels import REMEDY, LabelledRows
 from bayeskit.data.schema import DatePart, Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.engines import local
-from bayeskit.engines.elsewhere import not_here
-from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.engine import MAX_CATEGORIES, rows_not_here
 from bayeskit.engines.exact_sums import (
     exact_moments,
     exact_products,
@@ -31,6 +29,34 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.products import Products
 from bayeskit.tally.statistic import Statistic
 from bayeskit.tally.tally import Tally
+
+
+def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
+    """Rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
+
+    ``connection`` is one of DuckDB or ADBC, an address (``postgresql://user@host/name``), or the file of a database
+    (``shop.duckdb``, ``shop.sqlite``). Rows are streamed as Arrow; with ``push`` the database counts itself, in one
+    read-only snapshot, and only counts leave it: columns of more than ``max_categories`` values are then refused.
+
+    >>> import duckdb
+    >>> from bayeskit import NaiveBayes
+    >>> shop = duckdb.connect()
+    >>> days = "(VALUES ('sun', 'yes'), ('sun', 'yes'), ('rain', 'no')) AS days(sky, play)"
+    >>> model = NaiveBayes().fit(sql(f"SELECT * FROM {days}", shop), "play")
+    >>> pushed = NaiveBayes().fit(sql(f"SELECT * FROM {days}", shop, push=True), "play")
+    >>> pushed.tally_ == model.tally_, model.tally_.n_rows
+    (True, 3)
+    """
+    source = SqlSource.of(query, connection)
+    return count_in_database(source, max_categories) if push else source
+
+
+def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
+    """The same rows, counted inside their database; rows of files are refused."""
+    if not isinstance(source, SqlSource):
+        raise BayesError("there is no database that could count: push=True goes with a query", culprit="push")
+    return replace(source, engine=PushDown.on(source, max_categories))
+
 
 COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "distinct")
 PUSHING = ("duckdb", "postgres")
@@ -53,9 +79,9 @@ class PushDown:
             )
         return cls(max_categories)
 
-    def not_here(self) -> BayesError:
+    def rows_not_here(self) -> BayesError:
         """The refusal to bring all rows to this machine."""
-        return not_here(self)
+        return rows_not_here(self)
 
     def owns(self, data: Any) -> Source | None:
         """The rows of a query; None for anything else."""

@@ -1,29 +1,129 @@
-"""CSV in batches: types are decided once, by the first megabytes; what does not fit is told with its line."""
+"""CSV files: rows, types and missing cells."""
 
 from __future__ import annotations
 
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.files.csv_rows import CommentsRemoved, Shape, line_of_row, shape_of
-from bayeskit.data.files.encodings import marked, not_in, transcoding
-from bayeskit.data.files.streams import PEEK, Place, compression_of, peek, unpacked
-from bayeskit.data.files.unreadable import Unreadable
+from bayeskit.data.io.streams import (
+    PEEK,
+    Place,
+    Unreadable,
+    compression_of,
+    marked,
+    not_in,
+    peek,
+    transcoding,
+    unpacked,
+)
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
+# Bytes of a row; a longer one is passed on as it is and refused where it is read.
+LONGEST = 1 << 26
+BREAK = b"\xff"  # stands for a line break inside a cell; no UTF-8 has it
+
+Shape = re.Pattern[bytes]
+
+
+def shape_of(delimiter: str, comment: str | None) -> Shape:
+    """What a line break or a comment sign may stand in: quoted cells, and comment lines where there are some."""
+    quoted = rb"(?:^|(?<=" + re.escape(delimiter.encode()) + rb'))"[^"]*(?:""[^"]*)*(?:"|\Z)'
+    if comment is None:
+        return re.compile(rb"(?P<quoted>" + quoted + rb")", re.MULTILINE)
+    line = rb"^" + re.escape(comment.encode()) + rb"[^\r\n]*"
+    return re.compile(rb"(?P<comment>" + line + rb")|(?P<quoted>" + quoted + rb")", re.MULTILINE)
+
+
+def end_of_rows(text: bytes, shape: Shape) -> int:
+    """How much of a text that starts with a row is whole rows."""
+    end = text.rfind(b"\n") + 1
+    if b'"' not in text:
+        return end
+    quoted = [match.span("quoted") for match in shape.finditer(text) if match["quoted"]]
+    for start, stop in reversed(quoted):
+        if stop < end:
+            break
+        if start < end:
+            end = text.rfind(b"\n", 0, start) + 1
+    return end
+
+
+def end_of_first_row(text: bytes, shape: Shape) -> int:
+    r"""How long the first row is, with its line break; 0 where it is not whole.
+
+    >>> end_of_first_row(b'"a\nb",c\n1,2\n', shape_of(",", None)), end_of_first_row(b'a,"b\n', shape_of(",", None))
+    (8, 0)
+    """
+    end = text.find(b"\n") + 1
+    for match in shape.finditer(text):
+        start, stop = match.span()
+        if start >= end:
+            break
+        if end <= stop:
+            end = text.find(b"\n", stop) + 1
+    return end
+
+
+def without_comments(text: bytes, shape: Shape) -> bytes:
+    """Whole rows, with an empty line for each comment."""
+    return shape.sub(lambda match: b"" if match["comment"] else match[0], text)
+
+
+def line_of_row(parts: Iterable[bytes], shape: Shape, row: int) -> int:
+    """The line, from 1, on which the row of that number (from 1, empty lines and comments aside) begins."""
+    line, rest = 1, b""
+    for part in (*parts, b"\n"):
+        text = rest + part
+        end = end_of_rows(text, shape)
+        rest = text[end:]
+        for one in shape.sub(_in_one_line, text[:end]).split(b"\n")[:-1]:
+            row -= bool(one.strip(b"\r"))
+            if row <= 0:
+                return line
+            line += 1 + one.count(BREAK)
+    return line
+
+
+def _in_one_line(match: re.Match[bytes]) -> bytes:
+    return match["quoted"].replace(b"\n", BREAK) if match["quoted"] else b""
+
+
+class CommentsRemoved(io.RawIOBase):
+    """The text that a function reads, without its comments."""
+
+    def __init__(self, read: Callable[[int], Any], shape: Shape) -> None:
+        self._read, self._shape = read, shape
+        self._rest = self._ready = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        while not self._ready and not self._ended:
+            chunk = bytes(self._read(max(len(room), io.DEFAULT_BUFFER_SIZE)))
+            self._ended = not chunk
+            text = self._rest + chunk
+            end = len(text) if self._ended or len(text) > LONGEST else end_of_rows(text, self._shape)
+            self._ready, self._rest = without_comments(text[:end], self._shape), text[end:]
+        count = min(len(room), len(self._ready))
+        room[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
 TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
-LONGEST = 1 << 26  # bytes read at a time where lines are very long
 DELIMITERS = ",\t;|"
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")

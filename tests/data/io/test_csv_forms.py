@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
 from bayeskit.data.reader import read_batch
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 

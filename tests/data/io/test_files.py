@@ -14,9 +14,9 @@ import pytest
 from pyarrow import csv, parquet
 
 import bayeskit as bk
-from bayeskit.data.files import csv as csv_files
-from bayeskit.data.files import json_lines, streams
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io import csv as csv_files
+from bayeskit.data.io import json_lines, streams
+from bayeskit.data.io.files import FileSource
 from bayeskit.datasets import load_penguins, path
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 
@@ -45,7 +45,7 @@ def small_blocks(monkeypatch):
     """Many batches from a small file."""
     monkeypatch.setattr(csv_files, "BLOCK", 1 << 11)
     monkeypatch.setattr(json_lines, "BLOCK", 1 << 11)
-    monkeypatch.setattr("bayeskit.data.files.parquet.ROWS", 50)
+    monkeypatch.setattr("bayeskit.data.io.parquet.ROWS", 50)
 
 
 @pytest.mark.slow
@@ -102,13 +102,13 @@ def test_a_source_learns_and_forgets_as_rows_in_memory_do(tmp_path):
 
 def test_an_engine_that_is_given_counts(tmp_path):
     from bayeskit.engines import local
-    from bayeskit.engines.elsewhere import Elsewhere
+    from bayeskit.engines.engine import RemoteSource
 
     class Engine:
         asked = 0
 
         def owns(self, data):
-            return Elsewhere(data, self)
+            return RemoteSource(data, self)
 
         def collect(self, source, schema, plan, *, n_threads, memory_limit):
             self.asked += 1

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from bayeskit.data.files.arriving import ArrivingRows, open_arriving
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
+from bayeskit.data.io.pipes import ArrivingRows, open_arriving
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 
@@ -193,6 +193,6 @@ def test_lines_of_long_ago_end_in_a_carriage_return(piped):
 
 
 def test_a_quote_that_is_never_closed_ends_somewhere(piped, monkeypatch):
-    monkeypatch.setattr("bayeskit.data.files.arriving.LONGEST", 1000)
+    monkeypatch.setattr("bayeskit.data.io.pipes.LONGEST", 1000)
     with pytest.raises(BadFile, match="a row after line 2 has no end within"):
         rows_of(piped([b'x,y\n1,"a\n', *[b"2,b\n" * 100] * 10], {"x": "float"}))

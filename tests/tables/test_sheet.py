@@ -7,10 +7,10 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.data.sheet import COLUMNS, ROWS, Grid, Records, Sheet
-from bayeskit.data.table import Table
 from bayeskit.decisions import Costs, decide
 from bayeskit.explain.overview import column_records
+from bayeskit.tables.sheet import COLUMNS, ROWS, Grid, Records, Sheet
+from bayeskit.tables.table import Table
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e"
 

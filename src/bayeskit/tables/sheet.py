@@ -1,9 +1,4 @@
-"""Sheet: what a record shows to a person, once for a terminal and once for a page.
-
-A record says what it holds as a title, sentences, tables and lists, and says it once; here that becomes text and HTML.
-Both are cut where they are too long to read, with the number of what is left out. Names and values of strangers steer
-no terminal, and are no part of a page.
-"""
+"""Tables that print as text and HTML: cells, sheets and notebook output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Files as a source: CSV, Parquet and JSON lines, folders and globs of them, gz and zst, standard input.
-
-Read in batches, as often as asked, and only the columns in use: memory is bounded by a batch, never by the file.
-"""
+"""Files as sources: CSV, JSON lines and Parquet, one or several."""
 
 from __future__ import annotations
 
@@ -12,15 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from bayeskit.data.databases.address import Address, is_address
-from bayeskit.data.files import parquet as parquet_files
-from bayeskit.data.files import streams
-from bayeskit.data.files.csv import MISSING, CsvFile
-from bayeskit.data.files.encodings import checked, marked, not_in, wide
-from bayeskit.data.files.json_lines import JsonLines
-from bayeskit.data.files.parquet import ParquetFile, Piece
-from bayeskit.data.files.streams import OnDisk, Place
 from bayeskit.data.frames import arrow_kind
+from bayeskit.data.io import parquet as parquet_files
+from bayeskit.data.io import streams
+from bayeskit.data.io.csv import MISSING, CsvFile
+from bayeskit.data.io.json_lines import JsonLines
+from bayeskit.data.io.parquet import ParquetFile, Piece
+from bayeskit.data.io.sql import Address, is_address
+from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -30,6 +26,7 @@ from bayeskit.storage.files import expand_user, hide_secrets, path_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv",

@@ -1,9 +1,4 @@
-"""Lists and NumPy arrays as Arrow arrays, and Arrow arrays as NumPy ones, without pandas.
-
-``pyarrow.array`` imports pandas, where it is installed, to ask whether what it is given is one of its own: more than a
-second, in a command that takes half of one. Of long lists, and where pandas is there, it is the faster. Arrow's own
-``scalar`` and ``to_numpy`` load pandas as well.
-"""
+"""Columns as Arrow or NumPy arrays, without importing pandas."""
 
 from __future__ import annotations
 
@@ -13,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.data.source import aligned
 from bayeskit.typing import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 MANY = 100_000  # values of a list that pay for pandas
+
+Column = Any
+"""A column: ``np.ndarray``, ``pa.Array`` or ``pa.ChunkedArray``."""
 
 
 def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
@@ -93,3 +91,55 @@ def as_doubles(array: pa.Array) -> pa.Array:
 
     exact = array.cast(pa.string()) if pa.types.is_decimal(array.type) else array
     return exact.cast(pa.float64(), safe=False)
+
+
+def cut(column: Column, start: int, stop: int) -> Column:
+    """Rows start..stop of a column, without a copy where the bytes are in this machine's order and aligned."""
+    if not isinstance(column, np.ndarray):
+        return column.slice(start, stop - start)
+    part = column[start:stop]
+    return aligned(part) if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
+
+
+def aligned(array: Array) -> Array:
+    """An array whose cells stand where their type can be read, as the kernels ask: a copy where they do not.
+
+    >>> record = np.zeros(2, dtype=[("flag", "u1"), ("x", "f8")])
+    >>> record["x"].flags.aligned, aligned(record["x"]).flags.aligned
+    (False, True)
+    """
+    return array if array.flags.aligned else array.copy()
+
+
+def is_arrow(column: Column) -> bool:
+    """Whether a column is an Arrow array (arrays of NumPy have no ``type``)."""
+    return not isinstance(column, np.ndarray)
+
+
+def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A chunked column as one array."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(_unified(column))
+    return column
+
+
+def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
+    import pyarrow as pa
+
+    if column.num_chunks == 0:
+        return [pa.nulls(0, column.type)]
+    return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
+
+
+def taken(column: Column, rows: Array) -> Column:
+    """Some cells of a column."""
+    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
+
+
+def plain_strings(column: Column) -> Column:
+    """Strings as Arrow can take them by number: polars' views of them cannot be."""
+    import pyarrow as pa
+
+    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

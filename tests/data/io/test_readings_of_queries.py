@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.databases.sql_source import SqlSource
+from bayeskit.data.io.sql import SqlSource
 from bayeskit.engines import sql
 from tests.databases import database
 

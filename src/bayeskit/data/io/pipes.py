@@ -1,4 +1,4 @@
-"""Rows of a pipe as they come: no row waits for the next, and none is read by what its neighbours look like."""
+"""Rows that are scored while they arrive through a pipe."""
 
 from __future__ import annotations
 
@@ -14,15 +14,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bayeskit.data.files import streams
-from bayeskit.data.files.csv import BLOCK, LONGEST, MISSING, CsvFile
-from bayeskit.data.files.csv_rows import Shape, end_of_first_row, end_of_rows, shape_of
-from bayeskit.data.files.encodings import checked, marked, not_in, transcoding, wide
-from bayeskit.data.files.file_source import READ_AS, FileSource, Progress, arrow_type
-from bayeskit.data.files.json_lines import JsonLines
-from bayeskit.data.files.parquet import MAGIC as PARQUET
-from bayeskit.data.files.streams import COMPRESSIONS, InMemory, Spool
-from bayeskit.data.files.unreadable import Unreadable
+from bayeskit.data.io import streams
+from bayeskit.data.io.csv import BLOCK, LONGEST, MISSING, CsvFile, Shape, end_of_first_row, end_of_rows, shape_of
+from bayeskit.data.io.files import READ_AS, FileSource, Progress, arrow_type
+from bayeskit.data.io.json_lines import JsonLines
+from bayeskit.data.io.parquet import MAGIC as PARQUET
+from bayeskit.data.io.streams import (
+    COMPRESSIONS,
+    InMemory,
+    Spool,
+    Unreadable,
+    checked,
+    marked,
+    not_in,
+    transcoding,
+    wide,
+)
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
@@ -31,6 +38,7 @@ from bayeskit.storage.files import open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 FEW = 4  # bytes that tell what is packed, and Parquet, from text
 
