@@ -66,9 +66,9 @@ class StateExplanation(Readable, Drawable):
         head = f"{self.predicted} with probability {format_probability(self.probability)}"
         past = "the start" if self.step == 0 else "what went before"
         parts = [(past, self.past), *((f"{name} now", odds) for name, odds in self.observation.items())]
-        return [head, *(self._said(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
+        return [head, *(self._sentence(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
 
-    def _said(self, what: str, odds: float) -> str:
+    def _sentence(self, what: str, odds: float) -> str:
         if math.isnan(odds) or math.isinf(odds):
             out = self.predicted if odds < 0 else self.against
             return f"{what} rules out {out}" if not math.isnan(odds) else f"{what} rules out both"
@@ -120,7 +120,7 @@ def explain_state(
         emission.add_scores(row, scores, 1)
         observation[", ".join(emission.names)] = float(logspace.log_odds(scores[0, a], scores[0, b]))
     ahead = trellis.backward(observed, step, log_now)
-    weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # of the copies of a state, where it can be
+    weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # weights of the copies of each possible state
     future = _of_states(trellis, weights + ahead) - _of_states(trellis, weights)
     return StateExplanation(
         step,
