@@ -116,7 +116,12 @@ def hostile_charts(evil=EVIL):
     yield model.nomogram(evil, "a", row={evil: evil})
     yield words.explain([f"{evil} {evil}"])[0]
     yield words.telling_words()
-    yield from (model.table(evil), model.table(f"n{evil}"), model.densities(f"n{evil}", table, y), model.column_importance())
+    yield from (
+        model.table(evil),
+        model.table(f"n{evil}"),
+        model.densities(f"n{evil}", table, y),
+        model.column_importance(),
+    )
     yield from (scores, scores.roc(evil), scores.precision_recall(evil), scores.lift(evil), scores.reliability(evil))
     yield model.regions("n", f"n{evil}", table, y)
     yield from (tan.table(evil), tan.describe_structure(), tan.dependence(), model.select(table, y))

@@ -172,7 +172,11 @@ def test_mutual_information_of_a_gaussian_equals_its_integral():
 def test_a_column_without_news_has_no_bits_and_nothing_exceeds_the_class():
     rng = np.random.default_rng(1)
     y = np.repeat(["a", "b"], 50)
-    found = bk.NaiveBayes(smoothing=0).fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y).column_importance()
+    found = (
+        bk.NaiveBayes(smoothing=0)
+        .fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y)
+        .column_importance()
+    )
     bits = {c.column: c.bits for c in found.columns}
     assert bits["same"] == pytest.approx(0, abs=1e-12)
     assert bits["all"] == pytest.approx(found.class_bits)
