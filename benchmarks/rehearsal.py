@@ -58,10 +58,9 @@ def rows(folder: Path) -> None:
 
 def tree() -> None:
     """64,000 tallies of parts through a tree of depth two."""
-    from bayeskit.data.source import open_source
+    from bayeskit.data.frames import open_source
     from bayeskit.engines import local
-    from bayeskit.engines.merging import FAN_IN, groups
-    from bayeskit.engines.records import Counted
+    from bayeskit.engines.records import FAN_IN, Counted, groups
 
     fitted = engines.model().fit(engines.table(20_000), "y")
     schema, plan = fitted.schema_, fitted.tally_.plan

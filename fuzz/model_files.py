@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from bayeskit import BayesianNetwork, HiddenMarkovModel, JointDistribution, LinearRegression, TopicModel
-from bayeskit.capabilities import reader_of
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.inner_model import reader_of
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.storage.container import MAGIC
 
@@ -367,7 +367,7 @@ def _show(model: Any, *_: Any) -> None:
             str(model.table(node))
     elif hasattr(model, "table"):
         str(model.table())
-    for column in model.schema_.used if hasattr(model, "column_table") else ():
+    for column in model.schema_.used if hasattr(model, "_column_table") else ():
         _asked(lambda name: str(model.table(name)), column)
 
 

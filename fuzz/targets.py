@@ -37,7 +37,7 @@ with atheris.instrument_imports(include=["bayeskit"]) if atheris else contextlib
 
     import bayeskit as bk
     from bayeskit import kernels
-    from bayeskit.data.source import open_source
+    from bayeskit.data.frames import open_source
     from bayeskit.data.text.documents import Documents
     from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
     from bayeskit.data.text.tokens import count_documents, count_tokens, cut_of

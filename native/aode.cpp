@@ -1,4 +1,4 @@
-// Rows scored by every column as the parent of all others.
+// AODE: score rows with every column as the parent of all others.
 #include <cmath>
 
 #include "kernels.hpp"

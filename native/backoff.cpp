@@ -7,17 +7,15 @@
 
 namespace bayeskit {
 
-// New rows walk the contexts that a family has learnt.
-
 // P(x | class) of some rows, from the shortest context to the longest known one. All rows go one level further
-// together: what one waits for from memory, others need not wait for.
+// together, which hides the latency of memory.
 template <bool Watched, class Code>
 class Walk {
 public:
     Walk(size_t most, size_t n_classes)
         : C_(n_classes), p_(most * n_classes), scale_(n_classes, 0.0), node_(most), going_(most) {}
 
-    // Multiplies what a family says of rows `first` on into product (rows, classes); a value never seen is left out.
+    // Multiply the factors of a family for rows `first` on into product (rows, classes); unseen values are skipped.
     void multiply(const FamilyView& family, const Code* child, const std::vector<const Code*>& parents, size_t first,
                   size_t rows, double* product) {
         size_t n_going = 0;

@@ -1,4 +1,4 @@
-// Trees that lower the log loss of scores that are given, one a round for each fold.
+// Gradient boosting from given scores: one tree per round and fold.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace bayeskit {
 
-// One tree that lowers the log loss of scores: its leaves are divided where the gradients of a few classes gain most.
+// Leaves are split where the gradients of a few classes gain most.
 
 constexpr size_t kLeaves = 20;     // of a tree
 constexpr int32_t kLeastRows = 5;  // of a leaf
@@ -27,7 +27,7 @@ inline double rounded(double x) {  // half to even
     return (x + kShift) - kShift;
 }
 
-// Of some rows: gradients and curvatures of the chosen classes, and how many rows.
+// Sums of gradients and second derivatives of the chosen classes, and the number of rows.
 template <size_t Classes>
 struct GradientSums {
     static constexpr size_t kSize = Classes == 1 ? 4 : 8;
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    // Values that none of the rows has go to either side.
+    // Codes that occur in no row of the node may go to either side.
     void scatter_others(Open& open) {
         Set present;
         const uint8_t* codes = columns_of_.column(open.division.column);
@@ -250,7 +250,7 @@ private:
         open_.push_back(right);
     }
 
-    // The table of the smaller child is counted, and that of the larger is what is left.
+    // Count the table of the smaller child and subtract it from the parent to get the larger one.
     void count_children(const Open& open, Open& left, Open& right) {
         const bool left_is_smaller = left.total.rows() <= right.total.rows();
         Open &smaller = left_is_smaller ? left : right, &larger = left_is_smaller ? right : left;
@@ -294,7 +294,7 @@ namespace {
 constexpr size_t kMostClasses = 3;  // that choose the splits of a tree
 constexpr double kRate = 0.1, kShare = 0.8;
 
-// Whole numbers, so that sums of gradients are exact in any order: at most 2^30 for all rows together.
+// Gradients as integers, so that sums are exact in any order: at most 2^30 for all rows together.
 double units(const Boosting& of) {
     double total = 0;
     for (size_t r = 0; r < of.codes.n; ++r) total += of.weights ? of.weights[r] : 1.0;
@@ -303,7 +303,7 @@ double units(const Boosting& of) {
     return std::ldexp(1.0, 30 - exponent);
 }
 
-// Calls with the number of classes, as a constant where they are few: loops over them then need no loop.
+// Call with the number of classes, as a compile-time constant where they are few.
 template <class Call>
 void with_classes(size_t C, const Call& call) {
     if (C == 2) call(std::integral_constant<size_t, 2>());

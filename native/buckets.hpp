@@ -1,4 +1,4 @@
-// Rows put in buckets by the value of a number, so that only those near a place that is asked for need be sorted.
+// Partition numbers into buckets by value, so that only the buckets near a wanted rank are sorted.
 #pragma once
 
 #include <atomic>

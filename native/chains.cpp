@@ -8,9 +8,7 @@
 
 namespace bayeskit {
 
-// The values by which a step of a chain divides rows, and rows divided by them.
-
-namespace {  // of one file: they are laid out where they are called
+namespace {
 
 // The value a number has between some cuts: 0 .. kMostCuts, a missing one the next; infinity is a number not known.
 inline uint32_t interval(double x, const double* cuts) {
@@ -460,7 +458,7 @@ struct Beginning {
     }
 };
 
-// P(class | context) of a row, refined step by step as far as its context was learnt.
+// P(class | context) of a row, refined step by step as long as its context is known.
 template <bool Watched>
 void walk_chain(const ChainView& chain, const std::vector<Column>& columns, const LearntColumns& learnt, size_t r,
                 size_t C, double* g) {
@@ -495,7 +493,7 @@ void walk_chain(const ChainView& chain, const std::vector<Column>& columns, cons
     }
 }
 
-// Chain by chain for some rows, so that what one has learnt stays near while it is walked.
+// Process a block of rows chain by chain, so that the tree of a chain stays in the cache.
 template <bool Watched>
 void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
                    const LearntColumns& learnt, size_t first, size_t last, double n_learnt, size_t C,

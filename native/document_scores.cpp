@@ -1,4 +1,4 @@
-// Documents into scores in one pass: cut, looked up, counted and weighed, one document after the other.
+// Tokenize, look up, count and score documents in one pass.
 #include "document_scores.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The log loss of a weighted sum of log factors, and its gradient.
+// Log loss of a weighted sum of log factors, and its gradient.
 #include <algorithm>
 
 #include "ensemble.hpp"

@@ -1,4 +1,4 @@
-// Hidden states of sequences: what is believed of each row, and what is expected to be counted.
+// Forward filtering, posteriors and the expected counts of the Baum-Welch E-step.
 #include "forward_backward.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// One sequence at a time: forward and backward over checkpoints, in plain numbers or, where these fade, in logarithms.
+// Forward and backward passes over one sequence, with checkpoints; in logarithms where scaled numbers underflow.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@
 
 namespace bayeskit {
 
-// What hidden Markov models read: their tables, padded, and the rows of a stretch of steps.
+// Padded tables of a model, and the likelihoods of a stretch of steps.
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 inline size_t padded(size_t n_states) { return (n_states + 3) / 4 * 4; }
 
-// Steps that are held at a time: as many as the second cache takes.
+// Number of steps in memory at a time: as many as fit in the L2 cache.
 inline size_t stretch_of(size_t n_states) { return std::clamp<size_t>(32768 / padded(n_states), 512, 4096); }
 
 // Rows of `n` with what fills the pads, at a width of their own.
@@ -79,7 +79,7 @@ private:
     }
 };
 
-// The likelihoods of all symbols, made once where there are fewer symbols than rows.
+// Likelihoods of all symbols, computed once where there are fewer symbols than rows.
 class SymbolTables {
 public:
     SymbolTables(const Observed& rows, size_t n_states, Care care)
@@ -310,7 +310,7 @@ struct Likelihood {
     int64_t impossible;  // the first row that no path can have, or -1
 };
 
-// What one part of the sequences adds up to.
+// Sums over one part of the sequences.
 struct Sums {
     Sums(const ChainTables& tables, size_t n_symbols, size_t n_columns)
         : starts(tables.width), products(tables.n_states * tables.width), pairs(products.size()),

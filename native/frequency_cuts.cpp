@@ -1,5 +1,5 @@
-// Cut points with as many numbers in each interval as ties allow. Rows are put in buckets by value and counted; only
-// the buckets that hold a rank which is asked for, and the next ones, are looked into, and there it is selected.
+// Cut points of equal frequency, as far as ties allow. Rows are counted in buckets by value; the wanted ranks are then
+// selected within their buckets.
 #include <algorithm>
 
 #include "buckets.hpp"

@@ -1,4 +1,4 @@
-// Columns counted and coded together: all pairs, distinct rows, contexts of parents.
+// Joint counts of pairs of columns, codes of distinct rows, and codes of parent contexts.
 #include <numeric>
 
 #include "kernels.hpp"

@@ -1,5 +1,5 @@
-// Messages over a tree of tables: evidence in, posteriors out. Rows are independent of each other and are taken
-// several at a time, side by side in memory, so that every step is the same arithmetic on a few neighbouring numbers.
+// Messages over a junction tree: likelihoods in, posteriors out. Several rows are processed at a time, side by side in
+// memory, so that every step is the same arithmetic on a few neighboring numbers.
 // Formula: messages over a junction tree
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Gaussian scores of rows that were learnt, each without itself.
+// Leave-one-out Gaussian scores of training rows.
 #include <cmath>
 
 #include "kernels.hpp"

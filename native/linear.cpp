@@ -1,4 +1,4 @@
-// A line in one-hot codes and numbers: its scores, and the log loss of classes with its gradient.
+// A linear model of one-hot codes and numbers: scores, log loss and its gradient.
 #include "linear.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Cut points by minimum description length (Fayyad and Irani). Rows are put in buckets by value and counted there by
-// class; a bound on the entropy between two borders tells which few buckets may hold the best cut, and only those
-// are sorted.
+// Cut points by minimum description length (Fayyad and Irani). Rows are counted by class in buckets of their value; a
+// bound on the entropy between two borders selects the few buckets that may hold the best cut, and only those are
+// sorted.
 #include <cmath>
 #include <limits>
 #include <queue>

@@ -1,4 +1,4 @@
-// Log scores of rows, and what they are as probabilities.
+// Log scores of rows, and their probabilities.
 #include <cmath>
 
 #include "kernels.hpp"

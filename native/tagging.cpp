@@ -1,4 +1,4 @@
-// Tags for the words of sentences: candidates by a tree of beliefs, and the best path through them.
+// Part-of-speech tags: candidates from a suffix tree, and the Viterbi path through them.
 #include <algorithm>
 #include <cmath>
 #include <limits>

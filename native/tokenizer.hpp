@@ -1,4 +1,4 @@
-// A document into tokens, each handed to `sink.add(bytes, length)`; the bytes stay where they are until the next one.
+// Tokenize a document: call `sink.add(bytes, length)` for each token. The bytes are valid until the next call.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace bayeskit {
 
-// A document as the patterns read it: lower-cased where asked, well-formed UTF-8, and the kind of every byte.
+// A document as well-formed UTF-8, in lower case where asked, with the kind of every byte.
 
 inline uint8_t ascii_kind(uint8_t c) {
     if (static_cast<uint8_t>((c | 0x20) - 'a') < 26 || static_cast<uint8_t>(c - '0') < 10 || c == '_') return kWord;

@@ -1,4 +1,4 @@
-// Documents into counts, by document and by class.
+// Count the tokens of documents, by document or by class.
 #include "tokens.hpp"
 
 #include <numeric>

@@ -1,8 +1,8 @@
-// Topics of words by collapsed Gibbs sampling (Griffiths and Steyvers 2004), and of documents whose words are given.
+// Latent Dirichlet allocation: collapsed Gibbs sampling (Griffiths and Steyvers 2004), and topics of new documents.
 //
-// A sweep takes the documents in shards. Each begins with the counts of the sweep's start and sees its own changes
-// only, draws from a stream of its own, and leaves the counts as it found them; from the new topics all counts are then
-// made anew. So nothing depends on which thread takes which shard.
+// A sweep processes the documents in shards. Each shard starts from the counts at the start of the sweep, sees only its
+// own changes and has its own random stream; then all counts are computed again from the new topics. So the result does
+// not depend on which thread takes which shard.
 #include <array>
 #include <cmath>
 
@@ -29,7 +29,7 @@ uint64_t stream_of(uint64_t seed, uint64_t a, uint64_t b) {
     return mixed(mixed(mixed(seed + kGolden) + a) + 0xd1b54a32d192ed03u * (b + 1));
 }
 
-// What all threads share: where the tokens of each word stand, and the parts of documents.
+// Shared by all threads: the positions of the tokens of each word, and the shards.
 struct Plan {
     const TopicTokens& tokens;
     const TopicPrior& prior;
@@ -74,7 +74,7 @@ struct Plan {
     }
 };
 
-// What a thread writes while it samples a shard.
+// Working memory of one thread.
 struct Scratch {
     std::vector<int32_t> totals, counts;
     std::vector<float> inverse, weights, sums;
@@ -136,7 +136,7 @@ struct RowState {
 
     explicit RowState(size_t width) : scratch(width) {}
 
-    // Take back what the last shard has changed.
+    // Undo the changes of the last shard.
     void undo(const Plan& plan, const uint16_t* topics) {
         for (size_t i = begin; i < end; ++i) {
             const uint16_t was = before[i - begin], is = topics[i];

@@ -1,4 +1,4 @@
-// Trees counted on all rows: P(class | node) by back-off from each node to the one above it.
+// Class counts of tree nodes on all rows: P(class | node) with back-off from each node to its parent.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kFactors = 8;  // factors multiplied before a logarithm is taken: none is below 1e-31
 
-// Rows that go through the trees together: as many as can be summed up in the second cache.
+// Number of rows processed together: as many as fit in the L2 cache.
 size_t rows_together(size_t C) { return std::clamp<size_t>((size_t{1} << 15) / std::max<size_t>(C, 1), 256, 4096); }
 
-// Refuses trees whose children do not stand behind their parents.
+// Refuse trees whose children do not come after their parents.
 void check_children(const TreesView& trees) {
     for (size_t t = 0; t < trees.n_trees; ++t) {
         const auto first = static_cast<size_t>(trees.start[t]), size = static_cast<size_t>(trees.start[t + 1]) - first;

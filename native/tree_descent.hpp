@@ -1,4 +1,4 @@
-// Rows that go down a tree together: each node is read once for all that come by it, and divides them in one pass.
+// Many rows descend a tree together: each node is read once and partitions its rows in one pass.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace bayeskit {
 
 [[noreturn]] inline void refuse_tree() { throw std::invalid_argument("a tree points outside its own arrays"); }
 
-// Rows [first, last) with those that go first before the others, each in their order; where the others begin. spare has
-// the room of all. Without branches that depend on the rows: they could not be foretold.
+// Stable partition of rows [first, last) without branches that depend on the rows; returns where the second part
+// begins. spare has room for all rows.
 template <class GoesFirst>
 size_t part(uint32_t* rows, size_t first, size_t last, uint32_t* spare, const GoesFirst& goes_first) {
     size_t middle = first, n_others = 0;
@@ -30,7 +30,7 @@ size_t part(uint32_t* rows, size_t first, size_t last, uint32_t* spare, const Go
     return middle;
 }
 
-// Some rows of a table, column after column: a node asks for one column of many rows.
+// Some rows of a table by column: a node reads one column of many rows.
 class CodeColumns {
 public:
     // Row i is row of(i) of the table.
@@ -60,7 +60,7 @@ private:
     std::vector<uint8_t> cells_, has_unknown_;
 };
 
-// A tree that is looked at as it is walked: for a few rows most of it is not needed.
+// A tree checked while it is descended: a few rows need little of it.
 class Descent {
 public:
     Descent(const TreesView& trees, size_t t, const CodeColumns& codes)

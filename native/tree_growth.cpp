@@ -1,4 +1,4 @@
-// A tree that is grown to purity by entropy, on a part of the rows.
+// Grow a tree by entropy until its leaves are pure, on a part of the rows.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -360,7 +360,7 @@ private:
         return n;
     }
 
-    // Values that none of the node's rows has go to either side.
+    // Codes that occur in no row of the node may go to either side.
     void scatter_others(Split& split) {
         if (is_narrow(split.column)) count_narrow(split.column);
         else read_codes(split.column);

@@ -1,4 +1,4 @@
-// Paths of hidden states: the best one, the k best ones, and paths drawn at random given what was observed.
+// Paths of hidden states: the Viterbi path, the k best paths, and paths sampled from the posterior.
 #include <cmath>
 
 #include "forward_backward.hpp"
@@ -11,8 +11,8 @@ size_t largest(const double* scores, size_t n) {
     return static_cast<size_t>(std::max_element(scores, scores + n) - scores);
 }
 
-// The best path of one sequence. Scores of a stretch are held and no pointers back: which state came before is found
-// again for the states of the path alone.
+// The best path of one sequence. Scores of a stretch are stored without back pointers: the predecessor is computed
+// again, for the states of the path only.
 class BestPath {
     static constexpr size_t kTogether = 4;
 
@@ -22,7 +22,7 @@ public:
           width_(tables.width), stretch_(stretch_of(k_)), scores_((stretch_ + 1) * width_),
           from_((stretch_ + 1) * width_), states_(stretch_) {}
 
-    // How many sequences from this one on are short enough to be walked together.
+    // Number of sequences from this one on that are short enough to be processed together.
     size_t n_together(const Observed& rows, size_t s, size_t end) const {
         size_t n = 0;
         const auto starts = rows.starts + s;

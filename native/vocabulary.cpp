@@ -1,4 +1,4 @@
-// Lists of words: in order, found, and as one.
+// Word lists: sort, look up and merge.
 #include "support/parallel.hpp"
 #include "support/radix_sort.hpp"
 #include "tokens.hpp"

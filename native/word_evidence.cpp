@@ -1,4 +1,4 @@
-// Weighted evidence of words: the leave-one-out features of documents, and the loss of weights on them.
+// Weights of evidence of words: leave-one-out features of documents, and the loss of weights on them.
 #include <cmath>
 #include <cstring>
 

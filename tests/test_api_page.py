@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import bayeskit as bk
-from bayeskit.models.base.available import BETWEEN_FILES
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 if not PAGE.parent.exists():
@@ -112,15 +111,6 @@ def test_the_page_names_what_an_editor_offers():
 
 def test_every_method_on_the_page_says_what_it_does():
     assert [line for line in page().splitlines() if line.endswith("|  |")] == []
-
-
-def test_what_files_ask_of_each_other_is_not_offered_and_still_there():
-    for model in models().values():
-        settings = model.get_params(deep=False)
-        assert BETWEEN_FILES.isdisjoint({*offered(model)} - {*settings})
-        assert "absent" not in offered(model)
-    there = {name for model in models().values() for owner in type(model).__mro__ for name in vars(owner)}
-    assert BETWEEN_FILES - there == set()
 
 
 def test_what_is_offered_is_there():

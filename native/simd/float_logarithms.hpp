@@ -1,5 +1,4 @@
-// Logarithms and exponentials of floats, one by one in loops that a compiler makes wide: the same bits on every
-// machine.
+// Logarithms and exponentials of floats, for loops that the compiler vectorizes: the same bits on every machine.
 #pragma once
 
 #include <cstdint>

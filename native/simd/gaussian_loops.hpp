@@ -1,4 +1,4 @@
-// Normal columns of hidden Markov models: four steps at once, so that no lane is lost to states that are not there.
+// Gaussian emissions of hidden Markov models: four steps at once, so that padded states waste no lanes.
 #pragma once
 
 #include "exponentials.hpp"

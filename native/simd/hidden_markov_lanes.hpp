@@ -1,4 +1,4 @@
-// What the loops of hidden states do with four numbers at once.
+// Operations on four doubles that the loops of hidden Markov models need.
 #pragma once
 
 #include "hidden_markov_loops.hpp"

@@ -10,7 +10,7 @@
 
 namespace bayeskit {
 
-// The best path through hidden states: forward over the scores, and back along it.
+// Viterbi: forward over the scores, then back along the path.
 
 namespace {
 

@@ -1,6 +1,6 @@
-// The inner loops that gain from wide registers. They are compiled once for every machine and once more for
-// AVX2 with FMA; `loops()` picks at run time. Both give the same bits. They take plain pointers only: anything
-// from the standard library that both copies shared could end up compiled for the wrong machine.
+// Vectorized inner loops, compiled once for every machine and once more for AVX2 with FMA; `loops()` chooses at run
+// time. Both give the same bits. They take plain pointers only: a function of the standard library used by both copies
+// could end up compiled for the wrong machine.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The inner loops that draw topics, compiled once for every machine and once more for AVX2, as simd/loops.hpp says:
+// Inner loops of topic sampling, compiled once for every machine and once more for AVX2, as simd/loops.hpp says:
 // the same bits, plain pointers only.
 #pragma once
 

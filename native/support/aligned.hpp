@@ -1,4 +1,4 @@
-// Numbers that begin at a cache line: a register of them is then never read from two.
+// Vectors aligned to cache lines.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Numbers in memory that grows in place where the system can, and is not set to zero first.
+// Uninitialized memory that grows in place where the system can.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Tasks 0..n-1 shared among threads. Which thread runs a task never changes its result.
+// Run tasks 0..n-1 on several threads. Results never depend on which thread runs a task.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sorting by a number, eleven bits at a time, the lowest first.
+// Radix sort by a number, eleven bits at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// UTF-8 in and out. What is ill-formed is read as U+FFFD, one for each longest beginning of a character, as Python's
-// decoder does it under errors="replace".
+// Decode and encode UTF-8. Ill-formed bytes are read as U+FFFD, as Python's decoder does with errors="replace".
 #pragma once
 
 #include <cstddef>

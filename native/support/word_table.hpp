@@ -1,4 +1,4 @@
-// Words and their numbers: a hash says where to look, the bytes say whether it is the word.
+// A hash table of words and their numbers.
 #pragma once
 
 #include <algorithm>

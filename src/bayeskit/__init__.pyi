@@ -15,6 +15,7 @@ from .compat.sklearn import CategoricalNB as CategoricalNB
 from .compat.sklearn import ComplementNB as ComplementNB
 from .compat.sklearn import GaussianNB as GaussianNB
 from .compat.sklearn import MultinomialNB as MultinomialNB
+from .data.frames import open_source as open_source
 from .data.schema import Categorical as Categorical
 from .data.schema import Date as Date
 from .data.schema import Ignored as Ignored
@@ -22,7 +23,6 @@ from .data.schema import Numeric as Numeric
 from .data.schema import Schema as Schema
 from .data.schema import Text as Text
 from .data.sequences import Sequences as Sequences
-from .data.source import open_source as open_source
 from .data.text.tokenizer import Tokenizer as Tokenizer
 from .decisions import Costs as Costs
 from .decisions import read_costs as read_costs

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bayeskit.data.table import Table
 from bayeskit.datasets import load_penguins
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.tables.table import Table
 
 TARGET = "species"
 NO_ATTRIBUTE = {"year": "ignore"}  # when a bird was measured says nothing of its kind

@@ -107,19 +107,14 @@ class BayesError(Message, ValueError):
     def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
         """A model that does not read columns of texts."""
         which = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
-        return cls(
-            f"{model} takes no texts: leave {which} out with ",
-            Remedy("roles", dict.fromkeys(columns, "ignore")),
-            ", or take ",
-            OtherModel("NaiveBayes"),
-            culprit=columns[0],
-        )
+        ignore = format_setting("roles", dict.fromkeys(columns, "ignore"))
+        return cls(f"{model} takes no texts", hint=f"leave {which} out with {ignore}, or take NaiveBayes")
 
     @classmethod
-    def needs_rows(cls, model: str, why: str, *remedy: Piece) -> Self:
-        """A model that must see rows, which an engine reads elsewhere."""
-        without = Setting("engine", clause="fit without {}, on rows that this machine can read")
-        return cls(f"{model} {why}, and an engine only counts: ", without, *remedy)
+    def needs_rows(cls, model: str, why: str, alternative: str = "") -> Self:
+        """Return the error of a model that must see rows while an engine only counts them."""
+        hint = f"fit without engine=, on rows that this machine can read{alternative}"
+        return cls(f"{model} {why}, and an engine only counts", hint=hint)
 
     @classmethod
     def not_installed(cls, what: str, missing: ImportError, extra: str) -> Self:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.charts.graphs import GAP, layered
-from bayeskit.data.table import Table
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
+from bayeskit.tables.table import Table
 from tests.charts.drawn import check, head_of, rows_of
 
 ALARM = [("C", "W"), ("C", "B"), ("S", "B"), ("B", "A")]

@@ -214,7 +214,7 @@ def test_values_never_seen(bayes):
 
 
 def test_cells_that_are_no_numbers(bayes, monkeypatch):
-    monkeypatch.setattr("bayeskit.data.files.csv.SAMPLE", 1 << 10)
+    monkeypatch.setattr("bayeskit.data.io.csv.SAMPLE", 1 << 10)
     file_of("codes.csv", code=["A7" if i == 250 else i for i in range(300)])
 
     def attempt(**reading):

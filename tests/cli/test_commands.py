@@ -270,7 +270,7 @@ def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
     Path("long.csv").write_text("a,n,y\n" + rows)
     code = (
         "import sys, bayeskit.cli.inputs as s; s.BAR_AFTER = 0.0\n"
-        "from bayeskit.data.files import csv; csv.BLOCK = 1 << 16\n"
+        "from bayeskit.data.io import csv; csv.BLOCK = 1 << 16\n"
         "sys.argv = ['bayes', 'fit', 'long.csv', '-t', 'y', '--role', 'n=categorical']\n"
         "from bayeskit.cli import main; main()"
     )

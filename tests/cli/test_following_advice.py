@@ -73,10 +73,10 @@ def test_settings_that_are_one_of_a_few():
         bk.NBTree(smoothing=smoothing).fit(data, y)
     for prior in ("empirical", "uniform", bk.Laplace(), {"p": 0.5, "q": 0.5}, [0.5, 0.5]):
         follow(fitting(data, y), "prior", chosen={"prior": prior}, prior="odd")
-    message = said(bk.BayesClassifier(unseen="smooth").check_settings)
+    message = said(bk.BayesClassifier(unseen="smooth")._check_settings)
     for unseen in ("ignore", "error"):
         assert f'"{unseen}"' in str(message)
-        bk.BayesClassifier(unseen=unseen).check_settings()
+        bk.BayesClassifier(unseen=unseen)._check_settings()
 
 
 def test_a_prior_that_rules_out_all_other_classes():

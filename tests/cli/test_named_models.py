@@ -17,7 +17,7 @@ def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes
     assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
     assert type(bk.load("m.bayes")).__name__ == kind
     bayes("explain", "m.bayes", "birds.csv", code=0 if hasattr(bk.load("m.bayes"), "explain") else 1)
-    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
+    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "column_importance") else 1)
     assert f"{kind} of species" in bayes("inspect", "m.bayes").out
     assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
     bayes("learn", "m.bayes", "rest.csv", code=0 if hasattr(bk.load("m.bayes"), "partial_fit") else 1)
@@ -40,10 +40,10 @@ def test_a_refusal_speaks_of_the_model_with_its_article(bayes, name, sentence):
 def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
     for name in ("nbtree", "subclass"):
         bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", f"{name}.bayes")
-    before = bk.load("nbtree.bayes").tally_to_save()
+    before = bk.load("nbtree.bayes")._tally_to_save()
     bayes("forget", "nbtree.bayes", "half.csv")
     bayes("learn", "nbtree.bayes", "half.csv")
-    assert bk.load("nbtree.bayes").tally_to_save() == before
+    assert bk.load("nbtree.bayes")._tally_to_save() == before
     assert "cannot learn more" in bayes("learn", "subclass.bayes", "rest.csv", code=1).err
     assert "cannot be merged" in bayes("merge", "subclass.bayes", "subclass.bayes", "-o", "n.bayes", code=1).err
 

@@ -34,7 +34,7 @@ ARRAYS = [[0.5, math.nan], [1, 2], ["a", "b"], [True]]
 PROGRAM = """
 import json, math, sys
 import numpy as np
-from bayeskit.data.arrow_arrays import arrow_array
+from bayeskit.arrow_arrays import arrow_array
 
 def told(values, gaps):
     try:

@@ -65,7 +65,7 @@ def test_three_classes_and_every_density_against_integration(settings):
     model = three(np.random.default_rng(1), **settings)
     found = bk.mistake_probability(model)
     line = np.linspace(-60, 60, 600_001)
-    joint = np.exp(model.params_.log_prior + model.column_scores(model.params_, "x", line))
+    joint = np.exp(model.params_.log_prior + model._column_scores(model.params_, "x", line))
     assert found.correct == pytest.approx(joint.max(axis=1).sum() * (line[1] - line[0]), abs=2e-5)
     assert found.probability + found.correct == 1
     assert sum(found.by_class.values()) == pytest.approx(found.probability)

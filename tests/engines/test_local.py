@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data import frames
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Ignored, Numeric, Schema
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
-from bayeskit.engines.elsewhere import Elsewhere
+from bayeskit.engines.engine import RemoteSource
 from bayeskit.tally.plan import Plan
 
 SCHEMA = Schema({"sky": Categorical(), "size": Numeric(), "step": Numeric((0.0, 2.0)), "id": Ignored()})
@@ -123,7 +124,7 @@ class OtherMachine:
     """An engine that counts on another machine, as the local one does here."""
 
     def owns(self, data):
-        return Elsewhere(data, self)
+        return RemoteSource(data, self)
 
     def collect(self, source, schema, plan, *, n_threads=1, memory_limit=None):
         return local.collect(source.source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
@@ -133,5 +134,5 @@ def test_another_engine_counts_what_can_be_counted_and_is_not_asked_for_rows():
     X, y = {"x": ["u", "v", "u"], "z": [1.0, 2.0, 4.0]}, ["a", "b", "a"]
     source = open_source(X, y)
     assert bk.NaiveBayes().fit_source(source, engine=OtherMachine()).tally_ == bk.NaiveBayes().fit(X, y).tally_
-    with pytest.raises(bk.BayesError, match=r"rows themselves .*fit without engine="):
+    with pytest.raises(bk.BayesError, match=r"rows themselves.*fit without engine="):
         bk.BayesClassifier(n_members=2, fast=True).fit_source(source, engine=OtherMachine())

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.frames import open_source
+from bayeskit.data.io.files import FileSource
 from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import first_rows, open_source
+from bayeskit.data.source import first_rows
 from bayeskit.engines import Processes, local
-from bayeskit.engines.elsewhere import Elsewhere
-from bayeskit.engines.merging import groups, merged
-from bayeskit.engines.records import Counted, Ledger, Task
+from bayeskit.engines.engine import RemoteSource
+from bayeskit.engines.records import Counted, Ledger, Task, groups, merged
 from bayeskit.errors import BadFile, LostParts, TooLarge
 from bayeskit.tally.plan import Plan, Request
 from tests.tallies import agree
@@ -138,7 +138,7 @@ class Nowhere:
     """An engine that counts nothing."""
 
     def owns(self, data):
-        return Elsewhere(open_source(data), self)
+        return RemoteSource(open_source(data), self)
 
 
 @pytest.mark.parametrize(

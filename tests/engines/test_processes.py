@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
 from bayeskit.engines import Processes
 from bayeskit.engines.records import Task
 from bayeskit.errors import LostParts

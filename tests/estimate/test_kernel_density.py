@@ -169,8 +169,8 @@ def test_leave_one_out_equals_refitting_with_the_bandwidth_held(seed, n, weighte
     told = {"sample_weight": weights} if weighted else {}
     X = {name: np.array([row[name] for row in rows], dtype=float) for name in ("u", "v", "spike")}
     model = bk.NaiveBayes(numeric="kernel").fit(X, y, **told)
-    blocks = model.encoder().blocks(model._labelled(X, y, told.get("sample_weight")))
-    found = np.concatenate([model.left_out().scores(block) for block in blocks])
+    blocks = model._encoder().blocks(model._labelled(X, y, told.get("sample_weight")))
+    found = np.concatenate([model._left_out().scores(block) for block in blocks])
     for i in range(n):
         np.testing.assert_allclose(found[i], held(model, rows, y, i, weights), rtol=1e-9, atol=1e-9)
 
@@ -217,8 +217,8 @@ def test_mutual_information_of_a_kernel_density_equals_its_integral():
     x = rng.normal(size=300) + 2 * (y == "a")
     model = bk.NaiveBayes(numeric="kernel").fit({"x": x}, y)
     p, grid = np.array(model.table()["P(class)"]), np.linspace(-8, 11, 40_001)
-    density = np.exp(model.column_scores(model.params_, "x", grid))
+    density = np.exp(model._column_scores(model.params_, "x", grid))
     mixed = density @ p
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.nan_to_num(density * np.log2(density / mixed[:, None])) @ p
-    assert model.telling().columns[0].bits == pytest.approx(part.sum() * (grid[1] - grid[0]), abs=2e-3)
+    assert model.column_importance().columns[0].bits == pytest.approx(part.sum() * (grid[1] - grid[0]), abs=2e-3)

@@ -45,8 +45,8 @@ def refitted(model, rows, y, weights=None):
 
 
 def left_out(model, rows, y, weights=None):
-    blocks = model.encoder().blocks(model._labelled(rows, y, weights))
-    return np.concatenate([model.left_out().scores(block) for block in blocks])
+    blocks = model._encoder().blocks(model._labelled(rows, y, weights))
+    return np.concatenate([model._left_out().scores(block) for block in blocks])
 
 
 def some_rows(rng, n, gaps=0.15, n_classes=3):
@@ -101,7 +101,7 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
     X[5, 3] = 1e7  # nearly all of the spread of its class
     X[:3] = rng.normal(size=(3, 70))
     model = bk.NaiveBayes(ddof=ddof).fit(X, y)
-    assert any(part.form is not None for kind in model.left_out().kinds for part in kind.parts)
+    assert any(part.form is not None for kind in model._left_out().kinds for part in kind.parts)
     found = left_out(model, X, y)
     for i in [0, 1, 2, 5, *rng.integers(3, n, 20).tolist()]:
         rest = np.arange(n) != i
@@ -204,7 +204,7 @@ def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
     X = rng.normal(size=(240, 3)) * np.where(y == "a", narrow, 1.0)[:, None] + (y == "b")[:, None]
     X[y.tolist().index("a")] = 8 * narrow  # a large part of the spread of its class
     model = clone(model).fit(X, y)
-    short = model.left_out()
+    short = model._left_out()
     naive = isinstance(model, bk.NaiveBayes)
     forms = [part.form for kind in short.kinds for part in kind.parts] if naive else [short._short]
     if narrow == 0.3:

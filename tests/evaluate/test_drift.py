@@ -9,11 +9,11 @@ from bayeskit.evaluate.drift import Drift
 
 
 def shifts(model, X, parts=1):
-    drift = Drift(model.tally_, model.encoder().vocabularies)
+    drift = Drift(model.tally_, model._encoder().vocabularies)
     n = len(next(iter(X.values())))
     for rows in np.array_split(np.arange(n), parts):
         part = {name: [column[i] for i in rows] for name, column in X.items()}
-        for block in model.encoder().blocks(bk.open_source(part)):
+        for block in model._encoder().blocks(bk.open_source(part)):
             drift.add(block)
     return drift.shifts()
 
@@ -62,7 +62,7 @@ def test_rows_that_are_encoded_get_the_answers_of_the_rows(make):
     rng = np.random.default_rng(2)
     model = make().fit(*table(rng, 100))
     rows = bk.open_source(table(rng, 40)[0])
-    (block,) = model.encoder().blocks(rows)
+    (block,) = model._encoder().blocks(rows)
     encoded = EncodedRows(rows, block)
     assert (model.predict(encoded) == model.predict(rows)).all()
     assert (model.predict_proba(encoded) == model.predict_proba(rows)).all()

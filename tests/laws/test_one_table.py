@@ -17,11 +17,11 @@ import pytest
 from pyarrow import csv
 
 import bayeskit as bk
-from bayeskit.data.table import Table
 from bayeskit.evaluate.cross_validation import cross_validate, evaluate_held_out
 from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
 from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
 from bayeskit.evaluate.metrics import averages
+from bayeskit.tables.table import Table
 
 pytestmark = pytest.mark.slow
 

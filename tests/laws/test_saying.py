@@ -155,10 +155,10 @@ def _follow(cells, model, name, row):
     within = 5 * 0.5 / np.sqrt(len(cells))
     if model.params_.by_column[name].whole:
         some = np.arange(int(cells.max()) + 1.0)
-        shares = np.exp(model.column_scores(model.params_, name, some)[:, row])
+        shares = np.exp(model._column_scores(model.params_, name, some)[:, row])
         assert np.abs(np.bincount(cells.astype(int)) / len(cells) - shares).max() < within
     else:
-        points = model.column_points(model.params_, name, 9)[row]
+        points = model._column_points(model.params_, name, 9)[row]
         below = (cells[:, None] <= points).mean(axis=0)
         assert np.abs(below - (np.arange(9) + 0.5) / 9).max() < within
 

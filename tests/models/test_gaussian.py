@@ -122,7 +122,7 @@ def test_leave_one_out_equals_refitting(rule, gaps, weighted):
 def test_the_short_way_of_leaving_out_equals_the_long_one(rule, monkeypatch):
     X, y = correlated(n=80, classes="abc")
     model = bk.GaussianBayes(rule).fit(X, y)
-    assert model.left_out()._short is not None
+    assert model._left_out()._short is not None
     short = model.leave_one_out(X, y).probabilities
     monkeypatch.setattr(NormalsLeftOut, "_short", None)
     np.testing.assert_allclose(model.leave_one_out(X, y).probabilities, short, rtol=1e-9, atol=1e-12)

@@ -41,9 +41,7 @@ def test_odd_columns_have_a_defined_answer(model):
     new = X.assign(each="never", one="other", gone="now")
     assert np.isfinite(model.predict_proba(new)).all()
     assert model.predict(X.drop(columns="class").assign(**{"class": y}))[0] == "p"
-    assert np.isfinite(
-        model.left_out().scores(next(iter(model.encoder().blocks(bk.data.source.open_source(X, y)))))
-    ).any()
+    assert np.isfinite(model._left_out().scores(next(iter(model._encoder().blocks(bk.open_source(X, y)))))).any()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -55,8 +53,8 @@ def test_a_class_with_one_row_and_more_columns_than_rows_are_learnt(model):
     assert np.isfinite(model.predict_proba(X)).all()
     if not isinstance(model, bk.FullJointBayes):  # under smoothing it has 3^30 rows to believe in
         assert model.predict(X).tolist()[8] == "lone"
-    block = next(iter(model.encoder().blocks(bk.data.source.open_source(X, y))))
-    assert np.isneginf(model.left_out().scores(block)[8, model.classes_.tolist().index("lone")])
+    block = next(iter(model._encoder().blocks(bk.open_source(X, y))))
+    assert np.isneginf(model._left_out().scores(block)[8, model.classes_.tolist().index("lone")])
 
 
 @pytest.mark.slow

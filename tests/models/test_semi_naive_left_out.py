@@ -47,8 +47,8 @@ def test_leaving_one_out_is_refitting_without_the_row(model, rows):
     assume(all(sum(r[i] is not None for r in rows) > 1 for i in range(3)))
     X, y = table(rows)
     model.fit(X, y)
-    block = next(iter(model.encoder().blocks(bk.data.source.open_source(X, y))))
-    found = model.left_out().scores(block)
+    block = next(iter(model._encoder().blocks(bk.open_source(X, y))))
+    found = model._left_out().scores(block)
     wanted = np.array([refitted(model, rows, i) for i in range(len(rows))])
     np.testing.assert_allclose(np.exp(found), np.exp(wanted), rtol=1e-9, atol=1e-15)
 
@@ -92,8 +92,8 @@ def test_selective_kdb_leaves_noise_and_needless_parents_out():
     assert model.score(X, y) > 0.95
 
     def loss(other):
-        block = next(iter(other.encoder().blocks(bk.data.source.open_source(X, y))))
-        scores = other.left_out().scores(block)
+        block = next(iter(other._encoder().blocks(bk.open_source(X, y))))
+        scores = other._left_out().scores(block)
         return (np.logaddexp.reduce(scores, axis=1) - scores[np.arange(500), y.astype(int)]).sum()
 
     order = list(bk.KDB(3, roles="categorical").fit(X, y).parents_.items())

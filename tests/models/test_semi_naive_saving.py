@@ -71,8 +71,8 @@ def test_the_record_of_leaving_rows_out_has_the_scores_of_each_row(model):
     assert found.n_rows == 344
     assert found.accuracy > 0.93
     assert found.log_loss < 0.3
-    block = next(iter(model.encoder().blocks(bk.data.source.open_source(BIRDS, "species"))))
-    scores = model.tempered(model.left_out().scores(block))
+    block = next(iter(model._encoder().blocks(bk.open_source(BIRDS, "species"))))
+    scores = model._tempered(model._left_out().scores(block))
     own = scores[np.arange(344), block.labels]
     assert found.log_loss == pytest.approx(-(own - np.logaddexp.reduce(scores, axis=1)).mean(), rel=1e-12)
 

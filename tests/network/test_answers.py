@@ -10,7 +10,7 @@ from scipy import stats
 import bayeskit as bk
 from bayeskit.cli.commands.ask import lines as in_terminal
 from bayeskit.data import frames
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
 from bayeskit.network import answers

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data import frames
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Schema
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
 from bayeskit.tally.plan import Plan

@@ -5,8 +5,9 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.data import frames
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.tally import statistic as registry

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit.data import frames
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Schema, Text
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.models.ensemble.classifier import BayesClassifier

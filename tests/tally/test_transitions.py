@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Schema, Target
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.source import open_source
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.tally.plan import Plan

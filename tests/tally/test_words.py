@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.data.source import Responsibilities, open_source
+from bayeskit.data.frames import open_source
+from bayeskit.data.source import Responsibilities
 from bayeskit.data.text.tokens import Tokenizer, count_documents
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, NotLearnt

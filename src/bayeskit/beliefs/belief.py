@@ -10,11 +10,10 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.sheet import Grid
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.remedy import Setting
+from bayeskit.tables.sheet import Grid
 from bayeskit.typing import Floats
 
 
@@ -144,5 +143,5 @@ def believed(numbers: Mapping[str, tuple[float | None, Interval]]) -> Grid:
 
 def tails(level: float) -> list[float]:
     if not is_number(level) or not 0 < level < 1:
-        raise BayesError(Setting.given("level", level), ": the probability inside the interval lies between 0 and 1.")
+        raise BayesError(f"level={level!r}: the probability inside the interval lies between 0 and 1.")
     return [(1 - level) / 2, (1 + level) / 2]

@@ -28,11 +28,11 @@ from bayeskit.beliefs.belief import (
     some,
     tails,
 )
-from bayeskit.data.sheet import ROWS, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import ROWS, Readable, Sheet
 from bayeskit.tolerance import GONE, OFF_ONE
 from bayeskit.typing import Floats
 
@@ -166,7 +166,7 @@ class BetaBernoulli(Readable, Drawable):
         except (TypeError, ValueError):
             x = np.array(np.nan)
         if not ((x >= 0) & (x <= 1)).all():
-            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.", culprit=theta)
+            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.")
         of_heads = self.seen_heads * logspace.log(x) if self.seen_heads else np.zeros(x.shape)
         return (of_heads + (self.seen_tails * logspace.log(1 - x) if self.seen_tails else 0.0))[()]
 
@@ -368,7 +368,7 @@ class DirichletCategorical(Readable, Drawable):
         try:
             point = np.asarray(p, dtype=np.float64)
         except (TypeError, ValueError):
-            raise BayesError(f"{self._of(who)}: {p!r} are no numbers. Give one for each value.", culprit=p) from None
+            raise BayesError(f"{self._of(who)}: {p!r} are no numbers. Give one for each value.") from None
         if point.shape != (len(self.beta),):
             raise BayesError(f"{self._of(who)}: {point.size} probabilities for {len(self.beta)} values.")
         return point

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Floats
 
@@ -222,7 +222,7 @@ class Hypotheses(Readable, Drawable):
     def _position(self, name: Any) -> int:
         if name not in self._index:
             meant = did_you_mean(name, self.names)
-            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}", culprit=name)
+            raise BayesError(f"there is no hypothesis {name!r} (there are: {_some(self.names)}){meant}")
         return self._index[name]
 
     def _aligned(self, given: Mapping[Any, float], what: str, shape: str = "one number") -> Floats:

@@ -24,10 +24,10 @@ from bayeskit.beliefs.belief import (
     some,
     tails,
 )
-from bayeskit.data.sheet import Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.tables.sheet import Readable, Sheet
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Floats
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
-from bayeskit.data.sheet import Figure
 from bayeskit.printable import printable, printable_json
+from bayeskit.tables.sheet import Figure
 
 WIDTH = 80
 WIDEST_LINE = 100  # of a sentence: longer ones are hard to read

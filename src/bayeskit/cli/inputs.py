@@ -28,8 +28,8 @@ from bayeskit.storage.files import (
 )
 
 if TYPE_CHECKING:
-    from bayeskit.data.files.file_source import Progress
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.files import Progress
+    from bayeskit.data.io.streams import Unreadable
 
 BAR_AFTER = 0.5  # seconds before a bar appears
 
@@ -39,7 +39,7 @@ def open_data(paths: Sequence[str], target: str | None, reading: Reading, unread
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
     from bayeskit.cli.no_tables import refuse_no_table
-    from bayeskit.data.files.file_source import FileSource
+    from bayeskit.data.io.files import FileSource
 
     source = FileSource.of(
         paths, None, pairs("--type", reading.column_type) or None, None, **reading.settings, unreadable=unreadable
@@ -54,14 +54,14 @@ def open_data(paths: Sequence[str], target: str | None, reading: Reading, unread
 
 def open_database(paths: Sequence[str], reading: Reading) -> Any:
     """The rows of a query or of a table; None where the data is no database."""
-    from bayeskit.data.databases.address import is_address, is_database_file
+    from bayeskit.data.io.sql import is_address, is_database_file
 
     given = [path for path in paths if is_address(path) or is_database_file(path)]
     if not given:
         if reading.sql is not None:
             raise BayesError("--sql asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
         return None
-    from bayeskit.data.databases.sql_source import SqlSource
+    from bayeskit.data.io.sql import SqlSource
 
     if len(paths) > 1:
         raise BayesError(f"{shown(given[0])} is a database: name it alone, and its tables in --sql")
@@ -72,7 +72,7 @@ def open_database(paths: Sequence[str], reading: Reading) -> Any:
 
 def shown(path: str) -> str:
     """Data as a command line names it, without what is secret in it."""
-    from bayeskit.data.databases.address import Address, is_address
+    from bayeskit.data.io.sql import Address, is_address
 
     if not is_address(path):
         return hide_secrets(path)
@@ -87,7 +87,7 @@ def open_rows(
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
     from bayeskit.cli.no_tables import refuse_start
-    from bayeskit.data.files.arriving import open_arriving
+    from bayeskit.data.io.pipes import open_arriving
 
     look = partial(refuse_start, encoding=reading.encoding)
     types = pairs("--type", reading.column_type)

@@ -10,7 +10,7 @@ from bayeskit.errors import BadFile
 from bayeskit.storage.container import MAGIC
 
 if TYPE_CHECKING:
-    from bayeskit.data.files.streams import Place
+    from bayeskit.data.io.streams import Place
 
 STARTS = {
     MAGIC: "a model of bayeskit",
@@ -32,7 +32,7 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 def refuse_no_table(place: Place, encoding: str | None) -> None:
     """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
-    from bayeskit.data.files.streams import peek
+    from bayeskit.data.io.streams import peek
 
     refuse_start(peek(place), place.name, encoding)
 

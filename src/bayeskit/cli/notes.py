@@ -10,7 +10,7 @@ from bayeskit.cli.wording import plural
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.streams import Unreadable
     from bayeskit.evaluate.drift import Shift
 
 SHOWN = 5  # columns that a note names
@@ -25,7 +25,7 @@ def note(text: str) -> None:
 def unreadable_cells(cells: Unreadable) -> str:
     """How many cells could not be read, and in which columns.
 
-    >>> from bayeskit.data.files.unreadable import Unreadable
+    >>> from bayeskit.data.io.streams import Unreadable
     >>> unreadable_cells(Unreadable({"age": 1, "height": 2}, {"age": "old", "height": "tall"}))
     "3 cells could not be read and count as missing: 1 of age, such as 'old'; 2 of height, such as 'tall'"
     """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bayeskit.data.sheet import Figure
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
+from bayeskit.tables.sheet import Figure
 
 if TYPE_CHECKING:
     from bayeskit.cli.console import Page
@@ -113,7 +113,7 @@ def answered(model: Any, data: Sequence[str], rows: Rows, reading: Reading, prob
 
 
 def _as_column(cells: Any) -> Any:
-    from bayeskit.data.arrow_arrays import arrow_array
+    from bayeskit.arrow_arrays import arrow_array
 
     return arrow_array(cells) if isinstance(cells, (list, np.ndarray)) else cells
 
@@ -291,9 +291,9 @@ def _show(page: Page, table: Any) -> None:
 
 
 def _signed(cell: Any) -> Any:
-    from bayeskit.explain.evidence import signed
+    from bayeskit.explain.evidence import format_log_odds
 
-    return Figure(signed(cell)) if isinstance(cell, float) else cell
+    return Figure(format_log_odds(cell)) if isinstance(cell, float) else cell
 
 
 def _figure(cell: Any) -> Any:

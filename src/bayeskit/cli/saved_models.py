@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayeskit.capabilities import Reads, can, reader_of
 from bayeskit.cli.inputs import load_model
 from bayeskit.errors import BayesError, with_article
+from bayeskit.inner_model import reader_of
 
 
 def is_distribution(model: Any) -> bool:
@@ -39,7 +39,7 @@ def refuse_no_classes(model: Any, path: str) -> None:
 def believed(model: Any) -> Any:
     """The model whose probabilities a model gives as its own: costs and EM are around one, and change none."""
     while type(model).__name__ in ("CostSensitive", "SemiSupervised"):
-        model = model.reads_by()
+        model = model._reads_by()
     return model
 
 
@@ -56,7 +56,7 @@ def reading_model(model: Any) -> Any:
 
 def target_of(model: Any) -> str:
     """The name above what is predicted."""
-    while not hasattr(model, "target_") and can(model, Reads):
-        model = model.reads_by()
+    while not hasattr(model, "target_") and hasattr(model, "_reads_by"):
+        model = model._reads_by()
     named = getattr(model, "target_", None) or (model.schema_.target.name if hasattr(model, "schema_") else None)
     return named or "class"

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Self
 
-from bayeskit.data.files.file_source import FileSource, Progress
 from bayeskit.data.frames import MemorySource
-from bayeskit.data.read_through import ReadThrough
+from bayeskit.data.io.files import FileSource, Progress
 from bayeskit.data.schema import Kind, Numeric, Schema, Text
-from bayeskit.data.source import Batch, Source
+from bayeskit.data.source import Batch, ReadThrough, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesWarning, SchemaMismatch
 
@@ -31,7 +30,7 @@ def completed(source: Source, schema: Schema, vocabularies: Mapping[str, Vocabul
     was, for the schema to refuse.
 
     >>> from bayeskit.data.schema import Categorical
-    >>> from bayeskit.data.source import open_source
+    >>> from bayeskit.data.frames import open_source
     >>> schema = Schema({"sky": Categorical(), "wind": Categorical()})
     >>> batch = next(completed(open_source({"sky": "sun"}), schema, {}).batches())
     >>> batch.columns["sky"].to_pylist(), batch.columns["wind"].to_pylist()

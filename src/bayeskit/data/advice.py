@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.arrow_arrays import Column, cut, is_arrow
 from bayeskit.data.factors import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import Batch, Column, cut, is_arrow
+from bayeskit.data.source import Batch
 from bayeskit.errors import AdviceWarning
 from bayeskit.remedy import Remedy, Setting
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.arrow_arrays import Column, as_one_array, is_arrow
 from bayeskit.data.schema import WEEKDAYS
-from bayeskit.data.source import Column, as_one_array, is_arrow
 from bayeskit.errors import SchemaMismatch
 from bayeskit.remedy import Remedy
 

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from bayeskit import kernels
+from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.dates import date_part
 from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
@@ -18,14 +19,12 @@ from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
-    Column,
     Responsibilities,
     Source,
     close_rows,
     closing_rows,
     columns_held,
     for_schema,
-    is_arrow,
     naming_the_file,
 )
 from bayeskit.data.text.documents import Documents

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.arrow_arrays import filled, view
-from bayeskit.data.source import Column, as_one_array, is_arrow
+from bayeskit.arrow_arrays import Column, as_one_array, filled, is_arrow, view
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BayesError, NotScalar
 from bayeskit.typing import Array, Ints

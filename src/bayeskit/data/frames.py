@@ -1,25 +1,178 @@
-"""Tables in memory as columns: pandas, polars, Arrow, NumPy, SciPy sparse, records, one record."""
+"""Tables in memory as columns, and sources over any data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
-from bayeskit.data.arrow_arrays import arrow_array
-from bayeskit.data.object_columns import in_its_type, object_kind
+from bayeskit.arrow_arrays import Column, arrow_array, cut, is_arrow
 from bayeskit.data.schema import NO_COLUMNS, Kind
-from bayeskit.data.source import Batch, Column, Responsibilities, cut, is_arrow, weight_column
+from bayeskit.data.source import (
+    Batch,
+    Responsibilities,
+    Source,
+    as_weights,
+    check_weight_column,
+    is_source,
+    weight_column,
+)
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.typing import Array, Floats
+
+NUMBERS = (int, float, Decimal, np.integer, np.floating)
+MISSING = ("NoneType", "NAType", "NaTType")  # pandas' own by name: it need not be there
+MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+
+def in_its_type(column: Array) -> Column:
+    """The column as Arrow has numbers and truths, where all its cells are such; else as it is.
+
+    >>> str(in_its_type(np.array([1, None, 2.5], dtype=object)).type)
+    'double'
+    >>> in_its_type(np.array([1, "two"], dtype=object)).dtype
+    dtype('O')
+    """
+    if not isinstance(first_cell(column), (*NUMBERS, np.bool_)):
+        return column
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError):  # mixed, or numbers that Arrow has no one type for
+        return column
+
+
+def object_kind(column: Array) -> Kind:
+    """What the cells share.
+
+    >>> [object_kind(np.array(cells, dtype=object)) for cells in ([2**70, 0.5], [date(2024, 5, 1), None], [1, "two"])]
+    ['float', 'date', 'object']
+    >>> object_kind(np.array(["1", None], dtype=object)), object_kind(np.array([None, np.nan], dtype=object))
+    ('string', 'null')
+    """
+    first = first_cell(column)
+    if first is None:
+        return "null"
+    if isinstance(first, str):
+        return "string"  # or mixed with others: either is categorical
+    cells = column.tolist()
+    types = {kind for kind in set(map(type, cells)) if kind.__name__ not in MISSING}
+    if float in types and not any(type(cell) is float and cell == cell for cell in cells):
+        types.discard(float)  # NaN alone
+    if types <= {bool, np.bool_}:
+        return "boolean"
+    if all(issubclass(kind, NUMBERS) and kind is not bool for kind in types):
+        return "float"
+    return "date" if all(issubclass(kind, MOMENTS) for kind in types) else "object"
+
+
+def first_cell(column: Array) -> Any:
+    """The first cell that is not missing; None where all are."""
+    return next((cell for cell in column if not is_missing(cell)), None)
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, NA or NaT."""
+    if type(cell).__name__ in MISSING:
+        return True
+    return isinstance(cell, (float, np.floating, Decimal)) and bool(cell != cell)
+
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
+
+CLUSTER_FRAMES = {"pyspark": "frame.toArrow()", "dask": "frame.compute()"}
+"""Packages whose frames lie on other machines, and what brings one of them here."""
+
+
+def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
+    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.io.files.FileSource`), or a
+    list of ``Path``.
+
+    ``labels`` and ``weights`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
+    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
+
+    >>> source = open_source({"sky": ["sun", "rain"], "play": ["yes", "no"], "days": [3, 1]}, "play", "days")
+    >>> dict(source.kinds), next(source.batches()).weights.tolist()
+    ({'sky': 'string'}, [3.0, 1.0])
+    """
+    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")) and not reading:
+        from bayeskit.data.io.sql import SqlSource
+
+        data = SqlSource.at(data)
+    if isinstance(data, (str, Path)) or _are_paths(data):
+        from bayeskit.data.io.files import FileSource
+
+        data = FileSource.of(data, **reading)
+    elif reading:
+        raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
+    if is_source(data):
+        return _labelled(data, labels, weights)
+    if isinstance(data, bytes):
+        raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
+    check_not_cluster_frame(data)
+    if is_sparse(data):
+        return SparseSource.of(data, labels, as_weights(weights, data.shape[0]))
+    names, columns, n_rows, named = columns_of(data)
+    target = None
+    if isinstance(weights, str):
+        check_weight_column(weights, names, labels)
+        weights = weight_column(columns.pop(weights), weights, 0)
+    if isinstance(labels, str):
+        if labels not in columns:
+            hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
+            known = f"(columns: {', '.join(names)}){did_you_mean(labels, names) or '.'}"
+            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}", culprit=labels)
+        target, labels = labels, columns.pop(labels)
+    return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
+
+
+def _are_paths(data: Any) -> bool:
+    """Whether these are several files; a list of strings is none, but a column or documents."""
+    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
+
+
+def _labelled(source: Any, labels: Any, weights: Any) -> Source:
+    """A source with the labels and the weights it has, or those of columns of it."""
+    if weights is not None:
+        if not isinstance(weights, str) or not hasattr(source, "with_weight"):
+            raise BayesError(
+                "weights as values go with data in memory; of files, frames and databases name the column that holds "
+                "them: ",
+                Remedy("sample_weight", "days"),
+            )
+        source = source.with_weight(weights)
+    if labels is None or labels == source.target:
+        return cast(Source, source)
+    if not isinstance(labels, str) or not hasattr(source, "with_target"):
+        raise BayesError(f"the labels of {getattr(source, 'name', 'a source')} are the name of one of its columns")
+    return cast(Source, source.with_target(labels))
+
+
+def is_cluster_frame(data: Any) -> bool:
+    """Whether this is a frame of a cluster, whose rows are on other machines."""
+    return type(data).__module__.partition(".")[0] in CLUSTER_FRAMES and hasattr(data, "columns")
+
+
+def check_not_cluster_frame(data: Any) -> None:
+    """Refuse a frame of a cluster where rows are read on this machine: nobody brings them here unasked."""
+    if is_cluster_frame(data):
+        package = type(data).__module__.partition(".")[0]
+        raise BayesError(
+            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one: pass "
+            f"{CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such as ",
+            OtherModel("NaiveBayes"),
+        )
 
 
 @dataclass

@@ -10,18 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.arrow_arrays import Column, is_arrow, taken
 from bayeskit.data.factors import factor_values
-from bayeskit.data.read_through import ReadThrough
-from bayeskit.data.source import (
-    Batch,
-    Column,
-    Narrowing,
-    Responsibilities,
-    engine_of,
-    first_rows,
-    is_arrow,
-    taken,
-)
+from bayeskit.data.source import Batch, Narrowing, ReadThrough, Responsibilities, engine_of, first_rows
 from bayeskit.errors import BayesWarning, Unlabelled
 from bayeskit.remedy import Piece, Remedy
 from bayeskit.typing import Array, Bools
@@ -114,7 +105,7 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
 class LabelledRows(ReadThrough):
     """The rows of a source that have a label, numbered among themselves; the first reading says how many have none.
 
-    >>> from bayeskit.data.source import open_source
+    >>> from bayeskit.data.frames import open_source
     >>> source = LabelledRows(open_source({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"]))
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayeskit.data.arrow_arrays import as_doubles, filled, view
+from bayeskit.arrow_arrays import Column, as_doubles, as_one_array, filled, is_arrow, view
 from bayeskit.data.factors import not_scalar
-from bayeskit.data.object_columns import NUMBERS, is_missing
-from bayeskit.data.source import Column, as_one_array, is_arrow
+from bayeskit.data.frames import NUMBERS, is_missing
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.remedy import Remedy

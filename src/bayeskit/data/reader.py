@@ -14,21 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.arrow_arrays import Column, is_arrow, plain_strings, taken
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse, label_column, unmasked
+from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse, label_column, open_source, unmasked
 from bayeskit.data.missing_labels import tell_dropped, without_label
-from bayeskit.data.source import (
-    Batch,
-    Column,
-    Responsibilities,
-    Source,
-    is_arrow,
-    is_source,
-    open_source,
-    plain_strings,
-    taken,
-)
+from bayeskit.data.source import Batch, Responsibilities, Source, is_source
 from bayeskit.errors import BayesError
 from bayeskit.typing import Array, Ints
 
@@ -187,7 +178,7 @@ def in_order(data: Any) -> Any:
     Work that pairs the rows of two readings, such as labels with scores, takes its data so.
     """
     if isinstance(data, str):
-        from bayeskit.data.databases.address import is_address
+        from bayeskit.data.io.sql import is_address
 
         data = open_source(data) if is_address(data) else data
     if not getattr(data, "unordered", False):

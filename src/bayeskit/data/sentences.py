@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.data.source import as_one_array
+from bayeskit.arrow_arrays import as_one_array
 from bayeskit.errors import BayesError, with_article
 from bayeskit.typing import Ints
 

@@ -16,26 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, taken
 from bayeskit.data import frames
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.factors import factor_values
-from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column
+from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
 from bayeskit.data.numbers import LARGEST, as_floats
 from bayeskit.data.reader import Taken, read_batch, read_block, together
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import (
-    Batch,
-    Column,
-    as_one_array,
-    as_weights,
-    cut,
-    is_arrow,
-    is_source,
-    open_source,
-    plain_strings,
-    taken,
-)
+from bayeskit.data.source import Batch, as_weights, is_source
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean

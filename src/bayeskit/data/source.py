@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 
+from bayeskit.arrow_arrays import Column
 from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import OtherModel, Remedy
-from bayeskit.typing import Array, Floats, Ints
+from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-Column = Any  # np.ndarray | pa.Array | pa.ChunkedArray
+    pass
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
 
@@ -150,55 +147,6 @@ def engine_of(source: Any) -> Any:
     return getattr(source, "engine", None)
 
 
-def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
-    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.files.FileSource`), or a
-    list of ``Path``.
-
-    ``labels`` and ``weights`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
-    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
-
-    >>> source = open_source({"sky": ["sun", "rain"], "play": ["yes", "no"], "days": [3, 1]}, "play", "days")
-    >>> dict(source.kinds), next(source.batches()).weights.tolist()
-    ({'sky': 'string'}, [3.0, 1.0])
-    """
-    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")) and not reading:
-        from bayeskit.data.databases.sql_source import SqlSource
-
-        data = SqlSource.at(data)
-    if isinstance(data, (str, Path)) or _are_paths(data):
-        from bayeskit.data.files.file_source import FileSource
-
-        data = FileSource.of(data, **reading)
-    elif reading:
-        raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
-    if is_source(data):
-        return _labelled(data, labels, weights)
-    if isinstance(data, bytes):
-        raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
-    refuse_frame_elsewhere(data)
-    from bayeskit.data.frames import MemorySource, SparseSource, columns_of, is_sparse
-
-    if is_sparse(data):
-        return SparseSource.of(data, labels, as_weights(weights, data.shape[0]))
-    names, columns, n_rows, named = columns_of(data)
-    target = None
-    if isinstance(weights, str):
-        check_weight_column(weights, names, labels)
-        weights = weight_column(columns.pop(weights), weights, 0)
-    if isinstance(labels, str):
-        if labels not in columns:
-            hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
-            known = f"(columns: {', '.join(names)}){did_you_mean(labels, names) or '.'}"
-            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}", culprit=labels)
-        target, labels = labels, columns.pop(labels)
-    return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
-
-
-def _are_paths(data: Any) -> bool:
-    """Whether these are several files; a list of strings is none, but a column or documents."""
-    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
-
-
 def is_source(data: Any) -> bool:
     """Whether this is a source already."""
     return hasattr(data, "batches") and hasattr(data, "kinds")
@@ -207,23 +155,6 @@ def is_source(data: Any) -> bool:
 def by_name(source: Source) -> Source:
     """The same rows with columns found by name, also where the names were made up (x0, x1, …)."""
     return source if source.named else replace(cast(Any, source), named=True)
-
-
-def _labelled(source: Any, labels: Any, weights: Any) -> Source:
-    """A source with the labels and the weights it has, or those of columns of it."""
-    if weights is not None:
-        if not isinstance(weights, str) or not hasattr(source, "with_weight"):
-            raise BayesError(
-                "weights as values go with data in memory; of files, frames and databases name the column that holds "
-                "them: ",
-                Remedy("sample_weight", "days"),
-            )
-        source = source.with_weight(weights)
-    if labels is None or labels == source.target:
-        return cast(Source, source)
-    if not isinstance(labels, str) or not hasattr(source, "with_target"):
-        raise BayesError(f"the labels of {getattr(source, 'name', 'a source')} are the name of one of its columns")
-    return cast(Source, source.with_target(labels))
 
 
 def for_schema(
@@ -273,26 +204,6 @@ def columns_held() -> Iterator[None]:
         if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
             raise
         raise problem.without("roles", "types") from None
-
-
-FRAMES_ELSEWHERE = {"pyspark": "frame.toArrow()", "dask": "frame.compute()"}
-"""Packages whose frames lie on other machines, and what brings one of them here."""
-
-
-def lies_elsewhere(data: Any) -> bool:
-    """Whether this is a frame of a cluster, whose rows are on other machines."""
-    return type(data).__module__.partition(".")[0] in FRAMES_ELSEWHERE and hasattr(data, "columns")
-
-
-def refuse_frame_elsewhere(data: Any) -> None:
-    """Refuse a frame of a cluster where rows are read on this machine: nobody brings them here unasked."""
-    if lies_elsewhere(data):
-        package = type(data).__module__.partition(".")[0]
-        raise BayesError(
-            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one: pass "
-            f"{FRAMES_ELSEWHERE[package]} where they fit in memory, or a model that needs counts alone, such as ",
-            OtherModel("NaiveBayes"),
-        )
 
 
 def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
@@ -349,53 +260,51 @@ def as_weights(weights: Any, n_rows: int) -> Floats | None:
     return array
 
 
-def cut(column: Column, start: int, stop: int) -> Column:
-    """Rows start..stop of a column, without a copy where the bytes are in this machine's order and aligned."""
-    if not isinstance(column, np.ndarray):
-        return column.slice(start, stop - start)
-    part = column[start:stop]
-    return aligned(part) if part.dtype.isnative else part.astype(part.dtype.newbyteorder("="))
+@dataclass(frozen=True)
+class ReadThrough:
+    """What is the same as of the source behind it. Who derives from it gives ``batches``."""
 
+    source: Any
 
-def aligned(array: Array) -> Array:
-    """An array whose cells stand where their type can be read, as the kernels ask: a copy where they do not.
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of the columns."""
+        return self.source.kinds
 
-    >>> record = np.zeros(2, dtype=[("flag", "u1"), ("x", "f8")])
-    >>> record["x"].flags.aligned, aligned(record["x"]).flags.aligned
-    (False, True)
-    """
-    return array if array.flags.aligned else array.copy()
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return bool(self.source.named)
 
+    @property
+    def target(self) -> str | None:
+        """The column of labels."""
+        return self.source.target
 
-def is_arrow(column: Column) -> bool:
-    """Whether a column is an Arrow array (arrays of NumPy have no ``type``)."""
-    return not isinstance(column, np.ndarray)
+    @property
+    def name(self) -> str | None:
+        """What a person calls it, where it has a name."""
+        return getattr(self.source, "name", None)
 
+    @property
+    def here(self) -> str | None:
+        """Where rows are that an error names."""
+        return getattr(self.source, "here", None)
 
-def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A chunked column as one array."""
-    import pyarrow as pa
+    @property
+    def unordered(self) -> bool:
+        """Whether two readings may give the rows in two orders."""
+        return getattr(self.source, "unordered", False)
 
-    if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(_unified(column))
-    return column
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """While it lasts every reading finds the same rows, where the source can see to that."""
+        return in_one_state(self.source)
 
+    @property
+    def asked(self) -> Mapping[str, Kind | None] | None:
+        """The columns that are read, where the source can be told; nothing is to be told to others."""
+        return self.source.asked if isinstance(self.source, Narrowing) else {}
 
-def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
-    import pyarrow as pa
-
-    if column.num_chunks == 0:
-        return [pa.nulls(0, column.type)]
-    return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
-
-
-def taken(column: Column, rows: Array) -> Column:
-    """Some cells of a column."""
-    return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
-
-
-def plain_strings(column: Column) -> Column:
-    """Strings as Arrow can take them by number: polars' views of them cannot be."""
-    import pyarrow as pa
-
-    return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+        """The same rows with these columns alone."""
+        return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.sheet import Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.files import read_bytes
+from bayeskit.tables.sheet import Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import OFF_ONE, SLACK
 from bayeskit.typing import Array, Bools, Floats, Ints
 
@@ -291,12 +291,12 @@ def _find(label: Any, among: Sequence[Any], problem: str) -> int:
         if other == label or str(other) == str(label):
             return i
     known = f"(there are: {', '.join(map(repr, among))}){did_you_mean(label, among)}"
-    raise BayesError(f"{problem} {label!r} {known}", culprit=label)
+    raise BayesError(f"{problem} {label!r} {known}")
 
 
 def _no_classes(unknown: Sequence[Any], labels: Sequence[Any]) -> BayesError:
     known = f"(classes: {list(labels)}){did_you_mean(unknown[0], labels)}"
-    return BayesError(f"the costs name {unknown}, which are no classes {known}", culprit=unknown[0])
+    return BayesError(f"the costs name {unknown}, which are no classes {known}")
 
 
 def _filled(classes: tuple[Any, ...], decisions: tuple[Any, ...], matrix: Floats) -> Floats:

@@ -1,4 +1,4 @@
 from .dask import Dask as Dask
-from .databases import sql as sql
 from .processes import Processes as Processes
 from .spark import Spark as Spark
+from .sql import sql as sql

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from bayeskit.data.frames import MemorySource
+from bayeskit.data.frames import MemorySource, open_source
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, Source, check_weight_column, open_source, weight_column
-from bayeskit.engines.elsewhere import not_here
+from bayeskit.data.source import Batch, Source, check_weight_column, weight_column
+from bayeskit.engines.engine import rows_not_here
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.nearest import did_you_mean
 
@@ -86,7 +86,7 @@ class ClusterFrame(ABC):
 
     def batches(self) -> Iterator[Batch]:
         """None: nobody brings all rows here unasked."""
-        raise not_here(self.engine)
+        raise rows_not_here(self.engine)
 
 
 def labelled(source: Source, target: str | None, weight: str | None) -> Source:

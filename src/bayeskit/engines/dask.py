@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Kind, Schema
-from bayeskit.data.source import Source, lies_elsewhere, open_source
+from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labelled, refuse_absent
-from bayeskit.engines.elsewhere import handed_over
-from bayeskit.engines.engine import MAX_CATEGORIES
-from bayeskit.engines.merging import groups
-from bayeskit.engines.records import Counted, Ledger, Task
+from bayeskit.engines.engine import MAX_CATEGORIES, as_remote_source
+from bayeskit.engines.records import Counted, Ledger, Task, groups
 from bayeskit.errors import BayesError, LostParts, with_article
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -46,9 +45,9 @@ class Dask:
         """Frames of Dask, files, and tables in memory."""
         if isinstance(data, DaskFrame):
             return data
-        if lies_elsewhere(data):
+        if is_cluster_frame(data):
             return DaskFrame.of(data, self) if type(data).__module__.startswith("dask.") else None
-        return handed_over(data, self)
+        return as_remote_source(data, self)
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.data.databases.database import Field, selected
-from bayeskit.data.databases.sql_source import SqlSource
 from bayeskit.data.frames import MemorySource
+from bayeskit.data.io.sql import Field, SqlSource, selected
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.dialects import syntax

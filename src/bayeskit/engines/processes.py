@@ -15,12 +15,11 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any
 
-from bayeskit.data.files.file_source import Progress
+from bayeskit.data.io.files import Progress
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
-from bayeskit.engines.elsewhere import Elsewhere, handed_over
-from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
 from bayeskit.engines.records import Counted, Ledger, Task, part_name
 from bayeskit.errors import BayesError, LostParts
 from bayeskit.tally.plan import Plan
@@ -50,9 +49,9 @@ class Processes:
             raise BayesError(f"Processes({self.n!r}): give a whole number of processes, or none for one a core")
         weakref.finalize(self, _end, self._workers)
 
-    def owns(self, data: Any) -> Elsewhere | None:
+    def owns(self, data: Any) -> RemoteSource | None:
         """Files, and tables in memory."""
-        return handed_over(data, self)
+        return as_remote_source(data, self)
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None

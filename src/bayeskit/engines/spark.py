@@ -11,15 +11,13 @@ from functools import cached_property
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.frames import arrow_kind
+from bayeskit.data.frames import arrow_kind, is_cluster_frame
 from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.schema import Kind, Schema
-from bayeskit.data.source import Source, lies_elsewhere
+from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names, refuse_absent
-from bayeskit.engines.elsewhere import Elsewhere, handed_over
-from bayeskit.engines.engine import MAX_CATEGORIES
-from bayeskit.engines.merging import FAN_IN
-from bayeskit.engines.records import Counted, Ledger, Task
+from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
+from bayeskit.engines.records import FAN_IN, Counted, Ledger, Task
 from bayeskit.errors import BayesError, LostParts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -54,9 +52,9 @@ class Spark:
         """Frames of Spark, files, and tables in memory."""
         if isinstance(data, SparkFrame):
             return data
-        if lies_elsewhere(data):
+        if is_cluster_frame(data):
             return SparkFrame.of(data, self) if type(data).__module__.startswith("pyspark.") else None
-        return handed_over(data, self)
+        return as_remote_source(data, self)
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
@@ -77,7 +75,7 @@ class Spark:
         counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
         return Ledger.of(parts, rows.passes).close(counted, task, source)
 
-    def _n_parts(self, rows: Elsewhere) -> int:
+    def _n_parts(self, rows: RemoteSource) -> int:
         if self.parts is not None:
             return self.parts
         cores = getattr(context_of(self.session), "defaultParallelism", 8)

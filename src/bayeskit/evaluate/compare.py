@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasProbabilities, LeavesOut, can
-from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import positions
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
@@ -32,6 +29,8 @@ from bayeskit.evaluate.cross_validation import (
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY, TIE
 from bayeskit.typing import Bools, Floats
 
@@ -94,7 +93,7 @@ def compare(
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
-        given = labelled_table(X, labels, drop=any(getattr(m, "drops_unlabelled", False) for m in chosen.values()))
+        given = labelled_table(X, labels, drop=any(getattr(m, "_drops_unlabelled", False) for m in chosen.values()))
         n_rows.append(given.n_rows)
         splits = list(_splits(given, folds, int(repeats), random_state))
         scores = np.full((len(MEASURES), len(splits), len(chosen)), np.nan)
@@ -221,7 +220,7 @@ class _Part:
         """Fit a model and return (log posteriors, predicted classes, CPU seconds) of the test rows."""
         start = time.process_time()
         fitted = self._fit(model)
-        if can(fitted, HasProbabilities):
+        if hasattr(fitted, "predict_proba"):
             log_posterior = posterior_over(fitted, self.test, self.given.classes)[0]
             chosen = (log_posterior >= log_posterior.max(axis=1, keepdims=True) - logspace.TIE).argmax(axis=1)
         else:
@@ -239,7 +238,7 @@ class _Part:
         """Score each row by the model fitted without it: in closed form if it is exact, else by refitting."""
         start = time.process_time()
         fitted = self._fit(model)
-        if can(fitted, LeavesOut) and not fitted.held_while_left_out():
+        if hasattr(fitted, "leave_one_out") and not fitted._held_while_left_out():
             found = fitted.leave_one_out(self.train, self.given.labels(self.split.train))
             seconds = time.process_time() - start
             return np.array([found.accuracy, _clipped_log_loss(found), found.brier, seconds])

@@ -11,15 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import (
-    DropsUnlabelled,
-    HasJoint,
-    HasProbabilities,
-    LeavesColumnsOut,
-    TakesSequences,
-    can,
-    reader_of,
-)
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
@@ -27,6 +18,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
+from bayeskit.inner_model import reader_of
 from bayeskit.typing import Floats
 
 Index = npt.NDArray[np.intp]
@@ -112,7 +104,7 @@ def _deal_rows(codes: Index, folds: int) -> list[tuple[Index, Index]]:
 def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floats, Floats]:
     """Return (log posteriors over all classes, log evidence); classes unknown to the model get −∞."""
     known = positions(model.classes_.tolist(), classes)
-    if can(model, HasJoint) and reader_of(model) is model:
+    if hasattr(model, "predict_joint_log_proba") and reader_of(model) is model:
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
         log_posterior, evidence = logspace.log_normalise(scores)
         impossible = np.isneginf(evidence)
@@ -203,7 +195,7 @@ def classifier_name(model: Any) -> str:
 
 def check_probabilities(model: Any) -> None:
     """Raise an error for a model without ``predict_proba``."""
-    if not can(model, HasProbabilities):
+    if not hasattr(model, "predict_proba"):
         name = type(model).__name__
         raise BayesError(
             f"{name} has no predict_proba, which is needed to evaluate it",
@@ -251,9 +243,9 @@ def cross_validate(
     from sklearn.base import clone
 
     check_probabilities(model)
-    if can(model, TakesSequences):
-        X, y = model.read_sequences(X, y)
-    given = labelled_table(X, y, sample_weight, getattr(model, "drops_unlabelled", False))
+    if hasattr(model, "_read_sequences"):
+        X, y = model._read_sequences(X, y)
+    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
     table, codes, classes, weights = given.table, given.codes, given.classes, given.weights
     folds = check_folds(folds, given.n_rows)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -288,7 +280,7 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     the training rows.
 
     >>> from bayeskit import NaiveBayes, datasets
-    >>> from bayeskit.data.source import open_source
+    >>> from bayeskit.data.frames import open_source
     >>> days = datasets.load_worked_example("tennis")
     >>> model = NaiveBayes().fit(days.slice(0, 10), "play")
     >>> found = evaluate_held_out(model, open_source(days.slice(10), "play"))
@@ -298,11 +290,11 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
     reads = reader_of(model)
     known = tuple(model.classes_.tolist())
     vocabulary = Vocabulary(known)
-    values = {name: words.values for name, words in reads.encoder().vocabularies.items()}
+    values = {name: words.values for name, words in reads._encoder().vocabularies.items()}
     labels, scores, chosen, weighing = [], [], [], []
     is_weighed = False
-    source = model.with_labels(source) if can(model, DropsUnlabelled) else source
-    source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
+    source = model._with_labels(source) if hasattr(model, "_with_labels") else source
+    source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source
     for batch in for_schema(source, reads.schema_, values, known).batches():
         if batch.labels is None:
             raise BayesError("rows without labels cannot be scored: name the column that holds the class")
@@ -311,8 +303,8 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
         weighing.append(np.ones(batch.n_rows) if batch.weights is None else batch.weights)
         is_weighed |= batch.weights is not None
         rows = OneBatch(source.kinds, batch, getattr(source, "here", None))
-        joint = model is reads and can(model, HasJoint)  # a model may know P(class | x) alone
-        scores.append(model.tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
+        joint = model is reads and hasattr(model, "predict_joint_log_proba")  # a model may know P(class | x) alone
+        scores.append(model._tempered(model.predict_joint_log_proba(rows)) if joint else model.predict_log_proba(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndecidableWarning)  # the record tells of such rows
             chosen.append(model.predict(rows).tolist())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from bayeskit.data.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
 from bayeskit.evaluate.reliability import Reliability
+from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Floats
 
 SHOWN = 10  # pairs that are printed

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.sheet import WIDTH, Grid, Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
@@ -25,6 +23,8 @@ from bayeskit.evaluate.ranking_curves import (
 )
 from bayeskit.evaluate.reliability import BINS, BrierParts, Reliability, brier_parts, reliability, top_reliability
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import WIDTH, Grid, Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 
@@ -66,7 +66,7 @@ class Evaluation(Readable, Drawable):
     >>> days = datasets.load_worked_example("tennis")
     >>> result = NaiveBayes().fit(days, "play").leave_one_out(days, "play")
     >>> result.method, round(result.accuracy, 3), result.n_rows
-    ('leave-one-out', 0.571, 14)
+    ('leave-one-out', 0.5, 14)
     """
 
     method: str

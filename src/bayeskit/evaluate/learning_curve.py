@@ -10,10 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import IsItsCounts, can
 from bayeskit.data.reader import read_table
-from bayeskit.data.sheet import Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
@@ -27,6 +24,8 @@ from bayeskit.evaluate.cross_validation import (
     stratified_folds,
 )
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.tables.sheet import Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Bools, Floats
 
@@ -145,7 +144,7 @@ def learning_curve(
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
-    drop = any(getattr(one, "drops_unlabelled", False) for one in models.values())
+    drop = any(getattr(one, "_drops_unlabelled", False) for one in models.values())
     learning, test = labelled_table(X, y, drop=drop), None
     if not models:
         raise BayesError("there is no model to learn")
@@ -188,7 +187,7 @@ def _learn(
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
             fitted = fit_on(clone(model), learning, order[:size], f"among the first {size}")
-            adds = can(fitted, IsItsCounts) and fitted.is_its_counts()
+            adds = hasattr(fitted, "_is_its_counts") and fitted._is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)
         log_posterior, _ = posterior_over(fitted, test.table.data, classes)
@@ -233,7 +232,7 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
         accuracies = []
         for size in sizes:
             kept: Bools = rank < size
-            fewer = model.with_words(kept)
+            fewer = model._with_words(kept)
             accuracies.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
         columns[name] = accuracies
     return Table(columns)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.table import Table
 from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.ranking_curves import break_even as break_even
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Floats
 

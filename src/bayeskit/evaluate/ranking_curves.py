@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.sheet import Readable, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
+from bayeskit.tables.sheet import Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Bools, Floats
 
 

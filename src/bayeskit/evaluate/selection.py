@@ -16,8 +16,8 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
-from bayeskit.data.table import Table
 from bayeskit.drawable import Drawable
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import NO_INFORMATION
 from bayeskit.typing import Array, Floats
 

@@ -86,7 +86,7 @@ def model_of(saved: Saved) -> Any:
         )
     try:
         with np.errstate(all="ignore"):
-            return kind.of_saved(saved)
+            return kind._of_saved(saved)
     except BadFile:
         raise
     except BayesError as problem:  # settings and counts that the model itself refuses
@@ -107,7 +107,7 @@ def to_bytes(model: Any) -> bytes:
 def saved_of(model: Any, within: str = "") -> Saved:
     """What a file holds of a fitted model, alone or within another, whose name an error then says."""
     refuse_unsaved(type(model), within)
-    saved: Saved = model.to_saved()
+    saved: Saved = model._to_saved()
     return saved
 
 
@@ -117,7 +117,7 @@ def refuse_unsaved(kind: type, within: str = "") -> None:
 
     if saved_class(kind.__name__) is not kind:
         who = f"{with_article(within)} of {with_article(kind.__name__)}" if within else with_article(kind.__name__)
-        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}", culprit=kind)
+        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}")
 
 
 def saved_class(name: str) -> Any:

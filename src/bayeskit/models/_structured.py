@@ -18,9 +18,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import ConditionalTable
@@ -32,6 +30,7 @@ from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
@@ -98,7 +97,7 @@ class StructuredClassifier(Exported, CodedClassifier):
             kernels.score_codes(context_columns(used, block, self._threads()), tables, scores, self._threads())
         return scores
 
-    def log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
         """ln P(cell | class, parents) of each column (rows, classes), in schema order: the factors of the product."""
         terms = {name: np.zeros((block.n_rows, len(params.log_prior))) for name in self.schema_.used}
         for name, table in params.tables.items():
@@ -107,7 +106,7 @@ class StructuredClassifier(Exported, CodedClassifier):
                 kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
         return terms
 
-    def written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _written_factors(self, block: Block) -> list[WrittenFactor]:
         """P(cell | class, parents) of each column of the first row, as counts and what is added to them."""
         factors = []
         for name in self.schema_.used:
@@ -125,7 +124,7 @@ class StructuredClassifier(Exported, CodedClassifier):
     def _cell_name(self, name: str, code: int) -> str:
         return str(names_of(self.params_.values[name], self.schema_, name)[code - 1])
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """The class prior and each column's tables in its contexts, as plain numbers."""
         self._check_is_fitted()
         refuse_random_ties(self)
@@ -138,12 +137,12 @@ class StructuredClassifier(Exported, CodedClassifier):
         terms = [context_term(name, table, codings) for name, table in self.params_.tables.items() if table.used]
         return whole_form(self, self.params_.log_prior, terms)
 
-    def left_out(self) -> StructuredLeftOut:
+    def _left_out(self) -> StructuredLeftOut:
         """Scores of learnt rows under the estimates made without them, the structure held."""
         self._check_is_fitted()
         return StructuredLeftOut(self)
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(value | class, parents) in every context that was seen, with counts."""
         if column not in self.params_.tables:
             why = "has no part in the model" if column in self.params_.values else "is ignored"
@@ -201,12 +200,12 @@ class StructuredClassifier(Exported, CodedClassifier):
         self._check_is_fitted()
         used = {name: table for name, table in self.params_.tables.items() if table.used}
         tables = {
-            name: (table.values, table.parents, self.factor(name).reshape(-1, len(table.values)))
+            name: (table.values, table.parents, self._factor(name).reshape(-1, len(table.values)))
             for name, table in used.items()
         }
         return network_of_tables(self, tables)
 
-    def factor(self, column: str) -> Floats:
+    def _factor(self, column: str) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""
         table = self.params_.tables[column]
         sizes = [len(self.params_.values[parent]) for parent in table.parents]
@@ -218,7 +217,7 @@ class StructuredClassifier(Exported, CodedClassifier):
         shares = np.concatenate(table.probabilities)[nodes]
         return shares.transpose(2, 0, 1).reshape(shares.shape[2], *sizes, shares.shape[1])
 
-    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Columns after their parents, each by its table."""
         drawn: dict[str, Array] = {}
         tables = self.params_.tables

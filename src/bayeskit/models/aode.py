@@ -21,11 +21,9 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.aode_tables import OneDependence, one_dependence
@@ -35,8 +33,8 @@ from bayeskit.explain.structure import DependenceGraph, StructureDescription, pa
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.remedy import Remedy
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
@@ -111,8 +109,8 @@ class AODE(CodedClassifier):
     params_: AODEParameters = field(init=False)
     exponents_: Floats = field(init=False)
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if not isinstance(self.weights, Mapping):
             one_of("weights", self.weights, ("equal", "log-linear"))
         elif not all(is_number(w) and 0 <= w <= MOST for w in self.weights.values()):
@@ -127,7 +125,9 @@ class AODE(CodedClassifier):
     def estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")
         model = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
-        return AODEParameters(self.log_prior(tally), model, self.parent_log_weights(model, 0.0), self._exponents(tally))
+        return AODEParameters(
+            self._log_prior(tally), model, self._parent_log_weights(model, 0.0), self._exponents(tally)
+        )
 
     def _exponents(self, tally: Tally) -> Floats | None:
         """Of each column as a parent: as given, or as learnt before; None where all count alike."""
@@ -138,7 +138,7 @@ class AODE(CodedClassifier):
             raise BayesError(f"weights= has no exponent for column {lacking[0]!r}")
         return np.array([exponents[name] for name in tally.families])
 
-    def parent_log_weights(self, model: OneDependence, unit: float) -> Floats:
+    def _parent_log_weights(self, model: OneDependence, unit: float) -> Floats:
         """0 for a column that is frequent enough, without ``unit`` rows, to be a parent; −∞ for the others."""
         takes_part = model.present & (model.seen - unit >= self.min_count * (1 - GONE))
         return np.where(takes_part, 0.0, -np.inf)
@@ -153,7 +153,7 @@ class AODE(CodedClassifier):
             raise BayesError.needs_rows(
                 "AODE with log-linear weights",
                 "scores each row",
-                Remedy("weights", "equal", clause=", or pass {}", without=""),
+                ', or pass weights="equal"',
             )
         source = in_order(source)
         super().fit_source(source)
@@ -164,15 +164,15 @@ class AODE(CodedClassifier):
     def _held_structure(self) -> tuple[str, ...]:
         return ("weights",) if self.weights == "log-linear" else ()
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """Exponents that were learnt."""
         learnt = self.weights == "log-linear" and self.params_.exponents is not None
         return State({"exponents": self._held(self.tally_)["weights"]}, []) if learnt else None
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, with its exponents; a new fit learns others."""
         if self.weights != "log-linear":
-            return super().restore(tally, state)
+            return super()._restore(tally, state)
         exponents = None if state is None else state.header.get("exponents")
         fits = isinstance(exponents, dict) and exponents.keys() == tally.families.keys()
         if exponents is None or not fits or not all(is_number(w) and 0 <= w <= MOST for w in exponents.values()):
@@ -191,9 +191,9 @@ class AODE(CodedClassifier):
         return super()._with_tally(tally, **{**self._held(tally), **settings})
 
     def log_joint(self, params: AODEParameters, block: Block) -> Floats:
-        return self.log_likelihoods(params, block) + params.log_prior
+        return self._log_likelihoods(params, block) + params.log_prior
 
-    def log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
+    def _log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
         """ln P(x | class) of each row (rows, classes)."""
         model, threads = params.model, self._threads()
         columns = [block.codes[name] for name in model.values]
@@ -226,19 +226,19 @@ class AODE(CodedClassifier):
         """Σ w_p ln P_p(x | class) over the parents that take part, their exponents scaled to the sum of all."""
         for start in range(0, len(out), CHUNK):
             rows = slice(start, start + CHUNK)
-            terms, takes_part = self.parent_scores(params, [np.ascontiguousarray(c[rows]) for c in columns])
+            terms, takes_part = self._parent_scores(params, [np.ascontiguousarray(c[rows]) for c in columns])
             w = np.where(takes_part, exponents, 0.0)
             w *= exponents.sum() / np.maximum(w.sum(axis=1, keepdims=True), POSITIVE)
             out[rows] = np.einsum("rp,rpc->rc", w, np.where(w[:, :, None] > 0, terms, 0.0))
 
-    def parent_scores(self, params: AODEParameters, columns: list[Array]) -> tuple[Floats, Bools]:
+    def _parent_scores(self, params: AODEParameters, columns: list[Array]) -> tuple[Floats, Bools]:
         """(ln P_p(x | class) (rows, parents, classes), which parents take part (rows, parents))."""
         model, starts = params.model, np.cumsum([0, *params.model.sizes[:-1]])
         terms = kernels.score_parents(columns, model.sizes, model.tables, model.base, self._threads())
         log_weights = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
         return terms, ~np.isneginf(np.stack(log_weights, axis=1))
 
-    def left_out(self) -> AODELeftOut:
+    def _left_out(self) -> AODELeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         return AODELeftOut(self)
@@ -251,7 +251,7 @@ class AODE(CodedClassifier):
         of_pairs = sum(a * (b - 1) for i, a in enumerate(n) for j, b in enumerate(n) if i != j)
         return len(self.classes_) * (1 + sum(v - 1 for v in n) + of_pairs) - 1
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: the column as a parent."""
         if column not in self.tally_.families:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -275,7 +275,7 @@ class AODE(CodedClassifier):
         model, name = self.params_.model, self.schema_.find(parent)
         values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
         if name not in values:
-            raise BayesError(f"column {name!r} has no part in the model, and is no parent", culprit=name)
+            raise BayesError(f"column {name!r} has no part in the model, and is no parent")
         n_classes, n_parent = len(self.tally_.classes), len(values[name])
         labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
         tables = {}
@@ -299,7 +299,7 @@ class AODE(CodedClassifier):
             joined = "their scores are multiplied, each with its exponent"
         return StructureDescription(f"every column in turn is the parent of all others, and {joined}", Table(columns))
 
-    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A parent at random, its value, and the others given it: the mean over all parents."""
         model = self.params_.model
         names = [name for name, used in zip(model.values, model.used, strict=True) if used]
@@ -324,11 +324,11 @@ class AODELeftOut(CodedLeftOut):
     def _params(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
         """As learnt and without a row of the own class; the parents are those that take part without it."""
         params = self.model.params_
-        parents = replace(params, log_weights=self.model.parent_log_weights(params.model, unit))
+        parents = replace(params, log_weights=self.model._parent_log_weights(params.model, unit))
         return parents, replace(parents, model=params.model.left_out(unit))
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
-        with_row, without_row = (self.model.log_likelihoods(params, block) for params in self._params(unit))
+        with_row, without_row = (self.model._log_likelihoods(params, block) for params in self._params(unit))
         return with_row, without_row
 
     def parent_scores(self, block: Block) -> tuple[Floats, Bools]:
@@ -336,8 +336,8 @@ class AODELeftOut(CodedLeftOut):
         known = self.without_gone(block, 1.0)
         columns = [known.codes[name] for name in self.model.params_.model.values]
         params, left = self._params(1.0)
-        terms, takes_part = self.model.parent_scores(params, columns)
-        terms_without_row, _ = self.model.parent_scores(left, columns)
+        terms, takes_part = self.model._parent_scores(params, columns)
+        terms_without_row, _ = self.model._parent_scores(left, columns)
         rows, labels = np.arange(block.n_rows), np.asarray(block.labels, dtype=np.int64)
         terms[rows, :, labels] = terms_without_row[rows, :, labels]
         return terms, takes_part
@@ -350,7 +350,7 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
     """
     from scipy.optimize import minimize
 
-    left_out, step = model.left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
+    left_out, step = model._left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
     parts = []
     for block in weighty_blocks(model, source):
         some = block.take(np.arange(-block.start % step, block.n_rows, step))

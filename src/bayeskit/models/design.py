@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.block import Block
-from bayeskit.data.frames import is_sparse
+from bayeskit.data.frames import is_sparse, open_source
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import open_source
 from bayeskit.errors import BayesError
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import DEPENDENT, POSITIVE

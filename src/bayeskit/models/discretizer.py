@@ -10,16 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
+from bayeskit.arrow_arrays import is_arrow
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema, infer
-from bayeskit.data.source import Source, is_arrow, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import check_cuts, labels, learn_cuts
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted, feature_names
 from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.tables.table import Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array
 

@@ -20,15 +20,13 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
-from bayeskit.remedy import Setting
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -100,12 +98,10 @@ class FullJointBayes(CodedClassifier):
 
     params_: JointParameters = field(init=False)
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
-            raise BayesError(
-                Setting.given("smoothing", self.smoothing), ": the full joint takes one number for every possible row"
-            )
+            raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
 
     def plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded())
@@ -117,18 +113,18 @@ class FullJointBayes(CodedClassifier):
             raise BayesError("FullJointBayes needs the counts of whole rows, which this tally has not: fit on rows")
         values = {name: tally.families[name].values for name in joint.columns}
         alpha = float(as_smoothing(self.smoothing).pseudo_counts(["row"], np.zeros((1, 1)))[0])
-        return JointParameters(self.log_prior(tally), joint, values, alpha)
+        return JointParameters(self._log_prior(tally), joint, values, alpha)
 
-    def restricted(self, columns: list[str]) -> Tally:
+    def _restricted(self, columns: list[str]) -> Tally:
         """What was counted of these columns alone: all others are summed out."""
         tally = self.tally_.restrict(columns)
         joint = self.params_.joint.marginal(tuple(tally.families))
         return tally.with_statistic(Joints({joint.columns: joint}))
 
     def log_joint(self, params: JointParameters, block: Block) -> Floats:
-        return self.log_likelihoods(params, block, 0.0) + params.log_prior
+        return self._log_likelihoods(params, block, 0.0) + params.log_prior
 
-    def log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
+    def _log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
         """ln P(x | class) (rows, classes); with a unit, each class has lost the row itself."""
         names = params.joint.columns
         known = [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
@@ -161,7 +157,7 @@ class FullJointBayes(CodedClassifier):
         p = smoothed(counts_without_row, total, one, whole)
         return logspace.log(np.where(total + whole > 0, p, 0.0))
 
-    def left_out(self) -> JointLeftOut:
+    def _left_out(self) -> JointLeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         return JointLeftOut(self)
@@ -191,7 +187,7 @@ class FullJointBayes(CodedClassifier):
             seen, beta = counts, beta[:-1]
         return log_class_evidence(self.prior, tally.classes, tally.class_counts) + log_evidence(seen, beta)
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: all other columns summed out."""
         if column not in self.params_.values:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -204,7 +200,7 @@ class FullJointBayes(CodedClassifier):
         target, classes = self.schema_.target.name, self.tally_.classes
         return table_by_class(column, names.tolist(), counts, np.asarray(shares), target, classes)
 
-    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A training row without missing cells, or by smoothing any possible one."""
         params = self.params_
         complete = (params.joint.cells > 0).all(axis=1)
@@ -233,4 +229,4 @@ class JointLeftOut(CodedLeftOut):
 
     def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
         params = self.model.params_
-        return self.model.log_likelihoods(params, block, 0.0), self.model.log_likelihoods(params, block, unit)
+        return self.model._log_likelihoods(params, block, 0.0), self.model._log_likelihoods(params, block, unit)

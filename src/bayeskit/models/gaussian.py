@@ -23,9 +23,8 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, BayesWarning, TooLarge
+from bayeskit.errors import BayesError, BayesWarning, TooLarge, format_setting
 from bayeskit.estimate.covariance import CovarianceRule, Normal, log_density, normal
 from bayeskit.estimate.leave_one_out import NormalsLeftOut
 from bayeskit.estimate.prior import class_prior
@@ -37,7 +36,7 @@ from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature, weighty_blocks
-from bayeskit.remedy import OtherModel, Remedy
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
@@ -113,8 +112,8 @@ class GaussianBayes(TallyClassifier):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         as_variance_floor(self.variance_floor)
         one_of("covariance", self.covariance, ("full", "tied", "diagonal", "shrunk"))
         if self.ddof not in (0, 1):
@@ -123,7 +122,7 @@ class GaussianBayes(TallyClassifier):
         if amount is not None and amount != "auto" and not (is_number(amount) and 0 <= amount <= 1):
             raise BayesError(f'shrinkage={amount!r}: give a number from 0 to 1, "auto", or None')
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Numbers alone, also those that come as objects; and no more of them than have room."""
         if self.roles is None and self.schema is None:
             where = schema.locate(list(source.kinds), source.named)
@@ -133,22 +132,17 @@ class GaussianBayes(TallyClassifier):
         if others:
             more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
             raise BayesError(
-                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}: "
-                f"leave {'them' if more else 'it'} out with ",
-                Remedy("roles", dict.fromkeys(others, "ignore")),
-                ", or take ",
-                OtherModel("NaiveBayes"),
-                ", which mixes kinds of columns",
-                culprit=others[0],
+                f"GaussianBayes is for numbers, and column {others[0]!r} is {schema.columns[others[0]].name}{more}",
+                hint=f"leave {'them' if more else 'it'} out with "
+                f"{format_setting('roles', dict.fromkeys(others, 'ignore'))}, or take NaiveBayes, which mixes kinds of "
+                "columns",
             )
         size, limit = 48 * len(schema.used) ** 2, self.memory_limit or LIMIT
         if size > limit:
             raise TooLarge(
                 f"{len(schema.used):,} columns have {len(schema.used) ** 2:,} products, {memory_size(size)} for every "
-                f"class, and {memory_size(limit)} is the limit: choose fewer columns, raise ",
-                Remedy("memory_limit"),
-                ", or take ",
-                OtherModel("NaiveBayes"),
+                f"class, and {memory_size(limit)} is the limit",
+                hint="choose fewer columns, raise memory_limit=, or take NaiveBayes",
             )
         return schema
 
@@ -164,13 +158,13 @@ class GaussianBayes(TallyClassifier):
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
         floor = as_variance_floor(self.variance_floor)
         class_normals = normal(
-            tally.moments, tally.products, tally.class_counts, self.rule, self.ddof, self._amount, floor
+            tally.moments, tally.products, tally.class_counts, self._rule, self.ddof, self._amount, floor
         )
         self._tell_singular(tally, class_normals)
         return GaussianParameters(logspace.log(prior), tally.moment_columns, class_normals)
 
     @property
-    def rule(self) -> CovarianceRule:
+    def _rule(self) -> CovarianceRule:
         """How covariances are shared; shrinking comes on top."""
         return "full" if self.covariance == "shrunk" else self.covariance  # type: ignore[return-value]
 
@@ -185,7 +179,7 @@ class GaussianBayes(TallyClassifier):
         singular = np.flatnonzero((class_normals.spread.lifted > 0) & (tally.class_counts > 0))
         if not len(singular):
             return
-        if self.rule == "tied":
+        if self._rule == "tied":
             what = f"all classes together ({tally.n_rows:g} rows)"
         else:
             c = int(singular[0])
@@ -195,10 +189,8 @@ class GaussianBayes(TallyClassifier):
         warnings.warn(
             BayesWarning(
                 f"the covariance of {what} is singular over {int(class_normals.spread.used.sum())} columns, and was "
-                "pulled to the diagonal until it is not. ",
-                Remedy("covariance", shown=wiser, clause="Take {}, or leave", without="Leave"),
-                " out columns that follow from others.",
-                culprit=what,
+                "pulled to the diagonal until it is not.",
+                hint=f"Take covariance={wiser}, or leave out columns that follow from others.",
             ),
             stacklevel=4,
         )
@@ -206,17 +198,17 @@ class GaussianBayes(TallyClassifier):
     def log_joint(self, params: GaussianParameters, block: Block) -> Floats:
         return params.log_prior + log_density(_matrix(params, block), params.normal)
 
-    def log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""
         terms = log_density(_matrix(params, block), params.normal, by_column=True)
         at = {name: i for i, name in enumerate(params.columns)}
         return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
 
-    def left_out(self) -> NormalsLeftOut:
+    def _left_out(self) -> NormalsLeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         floor = as_variance_floor(self.variance_floor)
-        return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self.rule, self.ddof, floor)
+        return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self._rule, self.ddof, floor)
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
@@ -231,7 +223,7 @@ class GaussianBayes(TallyClassifier):
         def loss(amount: float) -> float:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
-                left_out = clone(start).set_params(shrinkage=amount).fit_tally(start.tally_).left_out()
+                left_out = clone(start).set_params(shrinkage=amount).fit_tally(start.tally_)._left_out()
             total = 0.0
             for block in blocks:
                 scores, labels = left_out.scores(block), np.asarray(block.labels, dtype=np.int64)
@@ -265,10 +257,10 @@ class GaussianBayes(TallyClassifier):
         """Free parameters: class prior, means and covariances."""
         self._check_is_fitted()
         c, k = len(self.tally_.classes), int(self.params_.normal.spread.used.sum())
-        matrices = {"tied": 1, "full": c, "diagonal": c}[self.rule]
-        return c - 1 + c * k + matrices * (k if self.rule == "diagonal" else k * (k + 1) // 2)
+        matrices = {"tied": 1, "full": c, "diagonal": c}[self._rule]
+        return c - 1 + c * k + matrices * (k if self._rule == "diagonal" else k * (k + 1) // 2)
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """Mean and variance of each class."""
         if column not in self.params_.columns:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")

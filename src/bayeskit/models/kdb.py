@@ -32,7 +32,6 @@ from bayeskit.models._structured import (
 )
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.tuning import weighty_blocks
-from bayeskit.remedy import Remedy
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -81,8 +80,8 @@ class KDB(StructuredClassifier):
     memory_limit: int | None = None
     unlabelled: str = "error"
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 0:
             raise BayesError(f"k={self.k!r}: it is a whole number of parents, 0 for naive Bayes")
         one_of("selective", str(self.selective), ("True", "False"))
@@ -94,14 +93,12 @@ class KDB(StructuredClassifier):
         given = given_parents(self.parents, schema, list(columns))
         return Plan(families=columns, joints=tuple((*given.get(name, ()), name) for name in columns))
 
-    def learn_plan(self, schema: Schema, source: Source) -> Plan:
+    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
         """Order and parents from the counts of all pairs; the selective form reads the rows once more."""
         if self.parents is not None:
             return self.plan(schema)
         if self.selective and engine_of(source) is not None:
-            raise BayesError.needs_rows(
-                "the selective KDB", "scores each row", Remedy("selective", False, clause=", or pass {}", without="")
-            )
+            raise BayesError.needs_rows("the selective KDB", "scores each row", ", or pass selective=False")
         columns = tuple(schema.coded())
         pairs = self._collect(source, schema, Plan(families=columns, pairs=columns))
         plan = Plan(families=columns, joints=_structure(pairs, int(self.k)))
@@ -123,7 +120,7 @@ class KDB(StructuredClassifier):
             values = tally.families[names[-1]].values
             tables[names[-1]] = conditional_table(names[:-1], values, contexts, smoothing, tally.class_counts)
         values_of = {name: family.values for name, family in tally.families.items()}
-        return StructuredParameters(self.log_prior(tally), tables, values_of)
+        return StructuredParameters(self._log_prior(tally), tables, values_of)
 
     def _selected(self, tally: Tally, source: Source) -> tuple[tuple[str, ...], ...]:
         """The first columns, each with its first parents, that have the least leave-one-out log loss."""

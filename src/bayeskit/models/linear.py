@@ -18,12 +18,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.beliefs.belief import tails
-from bayeskit.data.frames import label_column
+from bayeskit.data.frames import label_column, open_source
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.estimator import check_is_fitted
@@ -32,6 +30,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
 
@@ -81,7 +80,7 @@ class LinearRegression(Composite, PredictsNumbers):
         X, numbers = _split(X, y)
         counter = self._count(X, len(numbers), sample_weight)
         design = Design.of(counter.tally_, self._coding())
-        blocks = counter.encoder().blocks(open_source(X, None, sample_weight))
+        blocks = counter._encoder().blocks(open_source(X, None, sample_weight))
         M = design.dense(blocks)
         omega = np.ones(len(numbers)) if sample_weight is None else open_source(X, None, sample_weight).weights  # type: ignore[attr-defined]
         keep = omega > 0
@@ -175,22 +174,22 @@ class LinearRegression(Composite, PredictsNumbers):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """What was counted of the columns, which reads the rows."""
         return {"counter": self._counter}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """What was counted of the columns."""
         return ("counter",)
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The weights, and what is unknown of them; numbers of the fit that may be infinite or none stand as such."""
         numbers = (self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_)
         arrays = [self.coef_, self._mean, self._unit, self._root, np.array(numbers, dtype=np.float64)]
         return State({}, [*arrays, self._used.astype(np.uint8)])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         self._check_settings()
         state.holds(6)
@@ -218,7 +217,7 @@ class LinearRegression(Composite, PredictsNumbers):
 
     def _matrix(self, X: Any) -> Floats:
         self._check_is_fitted()
-        return self._design.dense(self._counter.encoder().blocks(open_source(X)))
+        return self._design.dense(self._counter._encoder().blocks(open_source(X)))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""

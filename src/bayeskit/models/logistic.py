@@ -15,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.arrow_arrays import taken
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.frames import is_sparse
+from bayeskit.data.frames import is_sparse, open_source
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Responsibilities, open_source, taken
-from bayeskit.data.table import Table
+from bayeskit.data.source import Responsibilities
 from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate import conditional_likelihood
@@ -38,6 +38,7 @@ from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
@@ -111,13 +112,13 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
-            source = twin.with_labels(open_source(in_order(X), y, sample_weight))
+            source = twin._with_labels(open_source(in_order(X), y, sample_weight))
             twin.fit_source(source)
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())
-        labels, weights = twin.label_codes(source, None)
-        M = None if self.drops_unlabelled else as_it_is(X, design, twin.tally_)
-        M = design.matrix(twin.encoder().blocks(source), len(labels)) if M is None else M
+        labels, weights = twin._label_codes(source, None)
+        M = None if self._drops_unlabelled else as_it_is(X, design, twin.tally_)
+        M = design.matrix(twin._encoder().blocks(source), len(labels)) if M is None else M
         if weights is not None:
             keep = weights > 0
             M, labels, weights = M[keep], labels[keep], weights[keep]
@@ -150,7 +151,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         if isinstance(labels_of, Responsibilities) or not M.shape[0]:
             raise BayesError("one label a row is needed, and at least one row (Found array with 0 sample(s))")
         weights = source.weights  # type: ignore[attr-defined]
-        if self.drops_unlabelled and (missing := without_label(labels_of)) is not None:
+        if self._drops_unlabelled and (missing := without_label(labels_of)) is not None:
             tell_dropped(missing)
             rows = np.flatnonzero(~missing)
             M, labels_of = M[rows], taken(labels_of, rows)
@@ -251,7 +252,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         z = self.decision_function(X)
         return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """The weights as plain numbers that can be carried elsewhere."""
         self._check_is_fitted()
         if self._sparse:
@@ -282,16 +283,16 @@ class LogisticRegression(Composite, TakesLabels, Exported):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The twin, which reads the rows; of a sparse matrix there is none."""
         return {} if self._sparse else {"twin": self.twin_}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The twin, or none."""
         return ("twin",) if saved.parts else ()
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The weights, and how they were found."""
         header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
         log_loss = np.array([float(self.log_loss_)])
@@ -300,7 +301,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         form = self.form_
         return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         self._check_settings()
         self.penalty_, self.n_iter_, self.path_ = _search_of(state.header)
@@ -320,7 +321,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
             for i, (name, n_values) in enumerate(design.values.items())
         }
         nothing = np.zeros_like(slope)
-        encoder = twin.encoder()
+        encoder = twin._encoder()
         form = LogisticForm(twin.classes_, encoder, base, design.columns, center, slope, nothing, tables)
         return self._become(twin, form)
 
@@ -354,7 +355,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
         one_of("unseen", self.unseen, ("ignore", "error"))
-        self.check_unlabelled()
+        self._check_unlabelled()
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
         if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
@@ -448,7 +449,7 @@ def _form(twin: NaiveBayes, design: Design, intercept: Floats, weights: Floats) 
     base = intercept + weights[:, :n] @ design.mean[:n]
     none = np.zeros_like(weights[:, :n])
     return LogisticForm(
-        twin.classes_, twin.encoder(), base, design.columns, design.mean[:n], weights[:, :n], none, tables
+        twin.classes_, twin._encoder(), base, design.columns, design.mean[:n], weights[:, :n], none, tables
     )
 
 

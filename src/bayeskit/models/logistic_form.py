@@ -22,12 +22,11 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Numeric
-from bayeskit.data.sheet import Readable, Sheet
-from bayeskit.data.source import Source, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
@@ -35,6 +34,8 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.explain.densities import ClassImages, class_images
 from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm, coding
+from bayeskit.tables.sheet import Readable, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
@@ -197,13 +198,15 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     center = mean.mean(axis=0) if names else np.zeros(0)
     apart = mean - center
     prior, slope, present = (
-        model.tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
+        model._tempered(part) for part in (params.log_prior, apart * precision, -0.5 * apart**2 * precision)
     )
-    tables = {name: model.tempered(table) for name, table in tables.items()}
+    tables = {name: model._tempered(table) for name, table in tables.items()}
     known = {} if texts is None else texts.words
-    terms = {name: WordsTerm(name, tuple(known[name].tolist()), model.tempered(table)) for name, table in words.items()}
+    terms = {
+        name: WordsTerm(name, tuple(known[name].tolist()), model._tempered(table)) for name, table in words.items()
+    }
     return LogisticForm(
-        model.classes_, model.encoder(), prior, names, center, slope, present, tables, terms
+        model.classes_, model._encoder(), prior, names, center, slope, present, tables, terms
     )  # fmt: skip
 
 

@@ -21,11 +21,9 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, engine_of, for_schema
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
 from bayeskit.estimate.prior import class_prior
@@ -34,14 +32,15 @@ from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothe
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.settings import seed_of
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Remedy, Setting
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -183,13 +182,11 @@ class NBTree(CodedClassifier):
     tree_: Tree = field(init=False)
     leaf_tally_: Tally = field(init=False)
 
-    column_wise: ClassVar[bool] = False
-    absent: ClassVar[Mapping[str, str]] = {
-        "restrict": "the tree may ask for the columns that would be gone. Fit again."
-    }
+    _column_wise: ClassVar[bool] = False
+    restrict = unavailable("the tree may ask for the columns that would be gone. Fit again.")
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         self._smoothing()
         for name, least in (("min_rows", 1), ("folds", 2), ("max_columns", 1)):
             value = getattr(self, name)
@@ -205,10 +202,8 @@ class NBTree(CodedClassifier):
         if isinstance(smoothing, BackOff) or (isinstance(smoothing, Lidstone) and smoothing.alpha > 0):
             return smoothing
         raise BayesError(
-            Setting.given("smoothing", self.smoothing),
-            ": NBTree takes ",
-            Remedy("smoothing", clause='"back-off", BackOff(m), or a pseudo-count', without="a pseudo-count"),
-            " above 0. A leaf has too few rows to go without",
+            f"smoothing={self.smoothing!r}: a leaf has too few rows to go without smoothing",
+            hint='give "back-off", BackOff(m), or a pseudo-count above 0',
         )
 
     # -- learning ------------------------------------------------------------------------------------
@@ -216,13 +211,12 @@ class NBTree(CodedClassifier):
     def plan(self, schema: Schema) -> Plan:
         return Plan(families=schema.coded())
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
             raise BayesError.takes_no_texts("NBTree", texts)
         if engine_of(source) is not None:
-            naive = OtherModel("NaiveBayes")
-            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take ", naive)
-        return super().complete_schema(schema, source)
+            raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take NaiveBayes")
+        return super()._complete_schema(schema, source)
 
     def _count_new(self, source: Source, schema: Schema) -> Tally:
         tree = self.tree
@@ -251,7 +245,7 @@ class NBTree(CodedClassifier):
             schema = replace(schema, target=Target(schema.target.name, tuple(names)))
             parts = Vocabulary(names)
         counting = replace(encoder, classes=parts, schema=schema)
-        return self.count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self.plan(schema))
+        return self._count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self.plan(schema))
 
     def _by_leaf(self, encoder: Encoder, source: Source, parts: Vocabulary, tree: Tree) -> Iterator[Block]:
         """Blocks whose labels are leaf and class together."""
@@ -314,8 +308,8 @@ class NBTree(CodedClassifier):
     def _merged(self, other: Any) -> Self:
         if other.tree_ != self.tree_:
             raise SchemaMismatch(
-                "the two sides have different trees: ",
-                Remedy("tree", clause="fit the one with {} and schema= of the other (its tree_ and schema_)"),
+                "the two sides have different trees",
+                hint="fit the one with tree= and schema= of the other (its tree_ and schema_)",
             )
         return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
 
@@ -324,11 +318,11 @@ class NBTree(CodedClassifier):
         other._new_tree = self.tree_
         return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The tree that was learnt."""
         return State({"tree": self.tree_}, [])
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file, with its tree; a new fit grows another."""
         if state is None or "tree" not in state.header:
             raise BadFile("an NBTree holds a tree beside its counts, and there is none")
@@ -336,7 +330,7 @@ class NBTree(CodedClassifier):
         self._new_tree = state.header["tree"]
         return self.fit_tally(tally)
 
-    def tally_to_save(self) -> Tally:
+    def _tally_to_save(self) -> Tally:
         """The counts of the leaves."""
         return self.leaf_tally_
 
@@ -401,16 +395,16 @@ class NBTree(CodedClassifier):
             scores[rows] = logspace.log_add_exp(scores[rows], some)
         return scores + params.log_prior
 
-    def is_its_counts(self) -> bool:
+    def _is_its_counts(self) -> bool:
         """Its tree is held when rows come."""
         return False
 
-    def left_out(self) -> TreeLeftOut:
+    def _left_out(self) -> TreeLeftOut:
         """Scores of learnt rows under the estimates made without them, tree and cut points held."""
         self._check_is_fitted()
         return TreeLeftOut(self)
 
-    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A leaf for each row by its class, then each column by its table there; the way to the leaf is given."""
         params = self.params_
         leaves = draw_slots(logspace.exp(params.log_leaf).T[labels], rng)
@@ -425,7 +419,7 @@ class NBTree(CodedClassifier):
             drawn[name] = slots.astype(np.uint32)
         return drawn
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(value | class) in every leaf where the column speaks, with counts."""
         if column not in self.params_.tables:
             raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")

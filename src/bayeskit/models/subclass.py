@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import in_order, read_block
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.data.source import Source, engine_of
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.gaussian import GaussianColumns
@@ -32,8 +31,9 @@ from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widene
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.explain.evidence import cell, telescoped
+from bayeskit.explain.evidence import format_cell, telescoped
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.column_advice import tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
@@ -43,8 +43,8 @@ from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.progress import Bar, check_progress
-from bayeskit.remedy import OtherModel
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -135,17 +135,18 @@ class SubclassBayes(KnowsJoint):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
-    absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(
-            ("partial_fit", "forget", "merge", "learn_source", "forget_source", "restrict"),
-            "other rows make other clusters. Fit again.",
-        ),
-        "leave_one_out": "other rows make other clusters. Score it by bayeskit.cross_validate.",
-        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
-    }
+    partial_fit = unavailable("other rows make other clusters. Fit again.")
+    forget = unavailable("other rows make other clusters. Fit again.")
+    merge = unavailable("other rows make other clusters. Fit again.")
+    learn_source = unavailable("other rows make other clusters. Fit again.")
+    forget_source = unavailable("other rows make other clusters. Fit again.")
+    restrict = unavailable("other rows make other clusters. Fit again.")
+    leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
+    column_importance = unavailable(TOGETHER)
+    nomogram = unavailable(TOGETHER)
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         one_of("numeric", self.numeric, ("gaussian", "histogram"))
         for name, least in (("max_subclasses", 1), ("folds", 2), ("restarts", 1), ("max_rounds", 1)):
             _whole(name, getattr(self, name), least)
@@ -154,7 +155,7 @@ class SubclassBayes(KnowsJoint):
             if k != "auto" or not isinstance(k, str):
                 _whole("n_subclasses", k, 1)
         check_progress(self.progress)
-        self._naive().check_settings()
+        self._naive()._check_settings()
 
     def _naive(self) -> NaiveBayes:
         """Naive Bayes with these settings, for subclasses."""
@@ -164,19 +165,17 @@ class SubclassBayes(KnowsJoint):
 
     # -- learning ------------------------------------------------------------------------------------
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
             raise BayesError.takes_no_texts("SubclassBayes", texts)
-        return self._naive().complete_schema(schema, source)
+        return self._naive()._complete_schema(schema, source)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or any other source. Its rows are kept in memory while EM goes over them."""
-        self.check_settings()
+        self._check_settings()
         source = self._labelled_source(source, target, engine)
         if engine_of(source) is not None:
-            raise BayesError.needs_rows(
-                "SubclassBayes", "goes over the rows many times", ", or take ", OtherModel("NaiveBayes")
-            )
+            raise BayesError.needs_rows("SubclassBayes", "goes over the rows many times", ", or take NaiveBayes")
         source = in_order(source)
         schema = self._schema_for(source)
         naive = self._naive()
@@ -192,8 +191,8 @@ class SubclassBayes(KnowsJoint):
         domain = names if (counted.class_counts == 0).any() else None
         parts = replace(counted.schema, target=replace(counted.schema.target, domain=domain))
         named = replace(encoder, schema=parts, classes=Vocabulary(names))
-        tally = self.count_blocks([soft], named, naive.plan(schema)).with_schema(parts)
-        return self.fit_parts(tally, gaps)
+        tally = self._count_blocks([soft], named, naive.plan(schema)).with_schema(parts)
+        return self._fit_parts(tally, gaps)
 
     def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
         """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
@@ -272,7 +271,7 @@ class SubclassBayes(KnowsJoint):
         plain = clone(self).set_params(temperature=1.0, progress=None)
         scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
         self.fit(X, y, sample_weight)
-        block = read_block(self.encoder(), self._labelled(X, y, sample_weight))
+        block = read_block(self._encoder(), self._labelled(X, y, sample_weight))
         labels = np.asarray(block.labels, dtype=np.int64)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
@@ -281,29 +280,29 @@ class SubclassBayes(KnowsJoint):
             self.temperature = 1 / fit_temperature(scores[rows], labels[rows], weights[rows])
         return self
 
-    def tally_to_save(self) -> Tally:
+    def _tally_to_save(self) -> Tally:
         """The counts of the subclasses."""
         return self.subclass_tally_
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
-        return self.fit_parts(tally, {})
+        return self._fit_parts(tally, {})
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """The gaps between numbers, which are no counts."""
         return State({"gaps": self.gaps_}, []) if self.gaps_ else None
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """The model of a file."""
-        self.check_settings()
+        self._check_settings()
         gaps = {} if state is None else state.header["gaps"]
         if not all(isinstance(gap, float) and 0 < gap < np.inf for gap in gaps.values()):
             raise BadFile("the gaps between the numbers of a column are above zero, and these are not")
-        return self.fit_parts(tally, gaps)
+        return self._fit_parts(tally, gaps)
 
-    def fit_parts(self, tally: Tally, gaps: dict[str, float]) -> Self:
+    def _fit_parts(self, tally: Tally, gaps: dict[str, float]) -> Self:
         """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
-        self.check_settings()
+        self._check_settings()
         refuse_no_counts(tally)
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         params = self._estimate(tally, gaps)  # may refuse; the model is still as it was
@@ -330,18 +329,18 @@ class SubclassBayes(KnowsJoint):
         """A new model with another class prior, from the same subclasses."""
         self._check_is_fitted()
         made: Self = clone(self)
-        return made.set_params(prior=prior).fit_parts(self.subclass_tally_, self.gaps_)
+        return made.set_params(prior=prior)._fit_parts(self.subclass_tally_, self.gaps_)
 
     # -- saying --------------------------------------------------------------------------------------
 
     def log_joint(self, params: SubclassParameters, block: Block) -> Floats:
         return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
 
-    def log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
         naive, n_classes = self._naive(), len(params.log_prior)
         naive.schema_ = self.schema_
-        terms = naive.log_terms(params.naive, block)
+        terms = naive._log_terms(params.naive, block)
         joined = accumulate(terms.values(), np.add, initial=np.tile(params.naive.log_prior, (block.n_rows, 1)))
         scores = (_summed(of_parts, params.owner, n_classes) for of_parts in islice(joined, 1, None))
         return telescoped(params.log_prior, zip(terms, scores, strict=True))
@@ -404,7 +403,7 @@ class SubclassBayes(KnowsJoint):
                 others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
                 at = int(np.argmax(shares - others))
                 value = self._naive_names(name, table.values)[at]
-                differences.append((float(shares[at] - others[at]), f"{name} {cell(value)} ({shares[at]:.0%})"))
+                differences.append((float(shares[at] - others[at]), f"{name} {format_cell(value)} ({shares[at]:.0%})"))
         normal = naive.of_kind(GaussianColumns)
         for j, name in enumerate(normal.names if normal is not None else ()):
             if normal.gaussian.used[j]:
@@ -420,7 +419,7 @@ class SubclassBayes(KnowsJoint):
 
         return list(names_of(values, self.schema_, name))
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """What was learnt of one column, by subclass."""
         if column not in self.schema_.used:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
@@ -429,7 +428,7 @@ class SubclassBayes(KnowsJoint):
         names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
         subclass_names = tuple(f"{label} {number}" for label, number in names)
         naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(subclass_names)), subclass_names)
-        return naive.column_table(column)
+        return naive._column_table(column)
 
     @property
     def n_parameters_(self) -> int:

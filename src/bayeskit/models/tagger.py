@@ -100,7 +100,7 @@ class Tagger(Stored):
         -------
         self
         """
-        self.check_settings()
+        self._check_settings()
         words, coarse, finer = self._read(sentences, tags, fine)
         return self._become(self._tally(words, coarse, finer, self._choose(words)))
 
@@ -124,7 +124,7 @@ class Tagger(Stored):
         if type(other) is not Tagger:
             raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
         check_is_fitted(other, "sentences and tags")
-        return clone(self).restore(self.tally_ + other.tally_, None)
+        return clone(self)._restore(self.tally_ + other.tally_, None)
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, Tagger) else NotImplemented
@@ -191,7 +191,7 @@ class Tagger(Stored):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         one_of("tokenizer", self.tokenizer, tuple(TOKENIZERS))
         thread_count(self.n_threads)
@@ -200,7 +200,7 @@ class Tagger(Stored):
 
     def _sentences(self, sentences: Any) -> Sentences:
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         return Sentences.of(sentences, TOKENIZERS[self.tokenizer])
 
     def _read(self, sentences: Any, tags: Any, fine: Any) -> tuple[Sentences, Sentences, Sentences | None]:
@@ -224,7 +224,7 @@ class Tagger(Stored):
 
     def _more(self, sentences: Any, tags: Any, fine: Any) -> Tally:
         """Count further sentences like the first ones."""
-        self.check_settings()
+        self._check_settings()
         held = self._counts
         if held.fine != (fine is not None):
             raise BayesError(
@@ -267,9 +267,9 @@ class Tagger(Stored):
         vars(self).pop("_beliefs", None)
         return self
 
-    def restore(self, tally: Tally, state: Any) -> Self:
+    def _restore(self, tally: Tally, state: Any) -> Self:
         """Restore a fitted model from a file."""
-        self.check_settings()
+        self._check_settings()
         check_memory(_table(len(tally.statistics["tags"].states)), self.memory_limit)  # type: ignore[attr-defined]
         return self._become(tally)
 

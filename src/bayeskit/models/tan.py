@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts, conditional_table
 from bayeskit.estimate.information import (
@@ -38,6 +37,7 @@ from bayeskit.explain.structure import (
 )
 from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents
 from bayeskit.models.base.coded_classifier import need_pairs
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import POSITIVE
@@ -108,7 +108,7 @@ class TAN(StructuredClassifier):
             contexts = Contexts.of(*alone, n_values, self.memory_limit)
             tables[name] = conditional_table(column_parents, family.values, contexts, smoothing, tally.class_counts)
         values = {name: family.values for name, family in tally.families.items()}
-        return StructuredParameters(self.log_prior(tally), tables, values)
+        return StructuredParameters(self._log_prior(tally), tables, values)
 
     def _tree(self, tally: Tally) -> dict[str, str]:
         """The parent of each column that has one."""

@@ -17,7 +17,6 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Source, by_name
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, QueryError, TooLarge
@@ -40,6 +39,7 @@ from bayeskit.network.query import (
     unknown_column_error,
     values_where,
 )
+from bayeskit.tables.table import Table
 from bayeskit.typing import Bools, Floats, Ints
 
 
@@ -189,7 +189,7 @@ class _Conjunction:
 
 # -- data ---------------------------------------------------------------------------------------------
 
-LISTED = 1000  # different numbers whose shares are listed; a measured column has more
+LISTED = 1000  # maximum number of distinct numbers whose shares are listed
 
 
 @dataclass(frozen=True)

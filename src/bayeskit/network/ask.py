@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.data.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, format_setting, with_article
+from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
@@ -68,14 +68,14 @@ def ask(
     >>> float(reply), reply.record["matching"], reply.record["of"]
     (0.5, 3, 6)
     """
-    from bayeskit.data.source import open_source
+    from bayeskit.data.frames import open_source
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.network import BayesianNetwork
     from bayeskit.network.query import parse
 
     query = parse(question)
     if isinstance(of, (int, float, complex)):
-        raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model", culprit=of)
+        raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model")
     if isinstance(of, (BayesianNetwork, JointDistribution)) or hasattr(of, "params_") or hasattr(of, "fit"):
         if probability is not None or count is not None:
             raise BayesError("probability= and count= name columns of a table, and this is a model")

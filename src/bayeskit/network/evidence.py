@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import by_name, open_source
+from bayeskit.data.source import by_name
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, QueryError, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number
@@ -25,7 +26,7 @@ from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
 Findings = list[tuple[str, Any]]
-ROWS = 4096  # taken at a time: a likelihood for each state is many numbers a row
+ROWS = 4096  # rows at a time, to bound the memory of likelihoods
 
 
 @dataclass(frozen=True)

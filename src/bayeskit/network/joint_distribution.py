@@ -16,12 +16,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.probability_table import ProbabilityTable
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema, as_domain, infer
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.data.source import Source, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, declared_first
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch, format_setting
@@ -48,6 +46,8 @@ from bayeskit.network.query import (
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -173,7 +173,7 @@ class JointDistribution(Readable, Drawable):
         self.n_rows = n_rows
         self.cuts = dict(cuts or {})
 
-    # -- where it comes from -------------------------------------------------------------------------
+    # -- construction --------------------------------------------------------------------------------
 
     @classmethod
     def from_table(cls, data: Any, probability: str | None = None, count: str | None = None) -> JointDistribution:
@@ -317,7 +317,7 @@ class JointDistribution(Readable, Drawable):
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
         return JointDistribution(self.values, enumerate_cells(self.values), p, self.n_rows, self.cuts)
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`.
@@ -328,17 +328,17 @@ class JointDistribution(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), JointDistribution)
         return persistence.of_joint(self, JointDistribution.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> JointDistribution:
+    def _of_saved(cls, saved: Saved) -> JointDistribution:
         """Restore the distribution from a file."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 
-    # -- questions -----------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------
 
     def probability(self, query: str) -> float:
         """Return P(event | condition) of a query such as ``"P(sky = rain | wet)"``.
@@ -646,7 +646,7 @@ class JointDistribution(Readable, Drawable):
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
         return printable(f"<JointDistribution of {names}: {self.n_cells} cells>", keep="")
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
     def _domains(self) -> dict[str, Domain]:
@@ -702,7 +702,7 @@ class JointDistribution(Readable, Drawable):
             for name in names:
                 cell = cell * len(self.values[name]) + self.codes[name]
             return cell, size
-        for name in names:  # too many for one number: renumber as we go
+        for name in names:  # too many for int64: renumber at every step
             cell = np.unique(cell * len(self.values[name]) + self.codes[name], return_inverse=True)[1]
         return cell, size
 

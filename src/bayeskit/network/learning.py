@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
-from bayeskit.data.source import Source, open_source
+from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
 from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch

@@ -15,9 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.probability_table import ProbabilityTable
-from bayeskit.data.sheet import ROWS, Grid, Readable, Sheet, left_out
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -40,12 +37,14 @@ from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliq
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, eliminate, format_bytes
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet, left_out
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
-LARGEST = 100_000  # cells of a family whose information is computed
-MOST = 80  # nodes of a network whose arcs are weighed
-LINES = 12  # of the table of a node
+LARGEST = 100_000  # maximum number of cells of a family for arc information
+MOST = 80  # maximum number of nodes for arc information
+LINES = 12  # maximum number of lines of a node's table
 
 
 class MostProbableExplanation(NamedTuple):
@@ -266,7 +265,7 @@ class BayesianNetwork(Readable, Drawable):
             raise BayesError(f"{what}: this network was written, not counted; make one with from_data first")
         return self.tally_
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the network to a ``.bayes`` file for :func:`bayeskit.load`.
@@ -289,23 +288,21 @@ class BayesianNetwork(Readable, Drawable):
         """
         persistence.save(self, path)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
         persistence.refuse_subclass(type(self), BayesianNetwork)
         return persistence.answer_from_network(self, BayesianNetwork.__name__)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """Restore the network from a file."""
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:
                 raise BadFile("a counted network holds counts and their smoothing, and nothing else")
-            return cls._of_tally(
-                persistence.counted_network(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT
-            )
-        return cls.of_arrays(*persistence.written_network(saved.wrapped()))
+            return cls._of_tally(persistence.restore_counts(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT)
+        return cls.of_arrays(*persistence.restore_tables(saved.wrapped()))
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- inference -----------------------------------------------------------------------------------
 
     def posterior(
         self, evidence: Any = None, nodes: Sequence[str] | None = None, *, n_threads: int | None = None
@@ -580,7 +577,7 @@ class BayesianNetwork(Readable, Drawable):
 
     __hash__ = None  # type: ignore[assignment]
 
-    # -- the compiled tree ---------------------------------------------------------------------------
+    # -- junction tree -------------------------------------------------------------------------------
 
     def cost(self) -> JunctionTreeCost:
         """Return the size of the junction tree without building it.
@@ -603,7 +600,7 @@ class BayesianNetwork(Readable, Drawable):
         """True if the junction tree is compiled."""
         return "tree" in self.__dict__
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
     def domains(self) -> dict[str, Domain]:
@@ -690,7 +687,7 @@ def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
             continue
         try:
             table, _ = n.joint_table([at[name] for name in (*parents, child)], {})
-        except BayesError:  # it would take more memory than the network may use
+        except BayesError:  # exceeds the memory limit
             continue
         joint = np.asarray(table).reshape(sizes)
         for i, parent in enumerate(parents):

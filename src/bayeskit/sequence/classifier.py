@@ -16,8 +16,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.schema import Categorical, Schema, Target, infer
 from bayeskit.data.sequences import Sequences, label_values
-from bayeskit.data.sheet import Figure, Grid, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
 from bayeskit.errors import BadFile, BayesError, NotLearnt, format_setting, with_article
 from bayeskit.estimate.prior import class_prior
@@ -25,7 +23,7 @@ from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
@@ -36,6 +34,8 @@ from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.sheet import Figure, Grid, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.space import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -199,15 +199,15 @@ class SequenceClassifier(Composite, PredictsClasses):
     sequence: str | None = None
     order: str | None = None
 
-    rows_are: ClassVar[str] = "sequences"
-    absent: ClassVar[Mapping[str, str]] = {
-        "fit_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit",
-        "learn_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit",
-        "forget_source": "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget",
-        "restrict": "its models speak of whole steps. Fit again without the column",
-        "telling": "steps are no columns. explain says what each step adds",
-        "nomogram": "steps are no columns. explain says what each step adds",
-    }
+    _rows_are: ClassVar[str] = "sequences"
+    fit_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit")
+    learn_source = unavailable(
+        "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit"
+    )
+    forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
+    restrict = unavailable("its models speak of whole steps. Fit again without the column")
+    column_importance = unavailable("steps are no columns. explain says what each step adds")
+    nomogram = unavailable("steps are no columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         SequenceClassifier
             The model itself.
         """
-        self.check_settings()
+        self._check_settings()
         sequences, labels = self._labelled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -259,7 +259,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             model.set_params(schema=schema)
         return model
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more sequences, which may have new symbols and classes. Parameters are those of :meth:`fit`.
 
@@ -267,10 +267,10 @@ class SequenceClassifier(Composite, PredictsClasses):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, sample_weight)
-        self.check_settings()
+        self._check_settings()
         return self._become_tallies(self._class_tallies() + self._counted(X, y, sample_weight))
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove sequences that were learned. Parameters are those of :meth:`fit`.
 
@@ -280,10 +280,10 @@ class SequenceClassifier(Composite, PredictsClasses):
             If the sequences cannot have been learned. The model stays unchanged.
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         return self._become_tallies(self._class_tallies() - self._counted(X, y, sample_weight))
 
-    @available_where(_is_counted, ONLY_COUNTED)
+    @available_if(_is_counted, ONLY_COUNTED)
     def merge(self, other: Any) -> Self:
         """Return a new classifier of the sequences of both, with the settings of this one.
 
@@ -343,7 +343,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self.classes_, self.target_ = class_array(classes), target
         return self
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction ----------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return ln P(sequence, class).
@@ -384,7 +384,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         ndarray of shape (n_sequences, n_classes)
         """
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        proba, evidence = logspace.normalise(self.tempered(scores), thread_count(self.n_threads))
+        proba, evidence = logspace.normalise(self._tempered(scores), thread_count(self.n_threads))
         impossible.settle(proba, evidence, 0, logspace.exp(self.params_.log_prior))
         impossible.tell()
         return proba
@@ -401,7 +401,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         ndarray of shape (n_sequences, n_classes)
         """
         scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        log_proba, evidence = logspace.log_normalise(self.tempered(scores))
+        log_proba, evidence = logspace.log_normalise(self._tempered(scores))
         impossible.settle(log_proba, evidence, 0, logspace.log_normalise(self.params_.log_prior[None])[0][0])
         impossible.tell()
         return log_proba
@@ -421,7 +421,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         scores = self._scores(sequences)
         impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
         impossible.tell()
-        return self.classes_[self.choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
+        return self.classes_[self._choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labeled sequences.
@@ -467,7 +467,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         rival = None if against is None else class_position(against, classes)
         return explain_sequences(self, sequences, self._contents(sequences), rival)
 
-    @available_where(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
+    @available_if(_is_counted, "its models have no closed form without a sequence: use bayeskit.cross_validate")
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
         """Return leave-one-out scores of the training sequences, in closed form.
 
@@ -483,7 +483,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         Evaluation
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         sequences, labels = self._labelled(X, y, sample_weight)
         classes = tuple(self.models_)
         codes = positions(labels, classes)
@@ -492,7 +492,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
         block = self._contents(sequences, codes.astype(np.uint32))
         left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
-        choose = self.choose if self.ties == "random" else None
+        choose = self._choose if self.ties == "random" else None
         chosen = any(chain._chooses_smoothing for chain in self.models_.values())
         held = ("smoothing",) * chosen
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
@@ -542,7 +542,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
         return Table({self.target_: list(self.models_), **counts})
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _class_model(self, label: Value | None = None) -> Any:
         """Return the unfitted model of a class."""
@@ -556,27 +556,27 @@ class SequenceClassifier(Composite, PredictsClasses):
             return given[label]
         return MarkovChain() if self.model is None else self.model
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Check the settings."""
         models = list(self.model.values()) if isinstance(self.model, Mapping) else [self._class_model()]
         for model in models:
             if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
                 raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
-            model.check_settings()
+            model._check_settings()
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
         thread_count(self.n_threads)
         check_temperature(self.temperature)
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Divide log scores by the temperature."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def choose(self, scores: Floats, block: Block) -> Ints:
+    def _choose(self, scores: Floats, block: Block) -> Ints:
         """Return the index of the best class of each sequence, resolving ties."""
         return best_class(scores, block, self.ties == "random", tie_seed(self))
 
-    def read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
+    def _read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
         """Read sequences and labels in any form that ``fit`` takes."""
         sequences = self._read(X)
         if isinstance(y, str):
@@ -586,7 +586,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Sequences, list[Value]]:
         if y is None:
             raise BayesError("SequenceClassifier requires y to be passed, but the target y is None")
-        sequences, labels = self.read_sequences(X, y)
+        sequences, labels = self._read_sequences(X, y)
         sequences = Sequences.of(sequences, weights=sample_weight)
         values = label_values(labels, len(sequences))
         if None in values:
@@ -605,11 +605,9 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _sequences(self, X: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         sequences = self._read(X)
-        if (
-            self.target_ in sequences.columns and sequences.named
-        ):  # the class, where a table has it: it is not looked at
+        if self.target_ in sequences.columns and sequences.named:  # Ignore the class column of a table.
             columns = {name: column for name, column in sequences.columns.items() if name != self.target_}
             sequences = replace(sequences, columns=columns)
         return sequences
@@ -636,7 +634,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         inner = type(next(iter(self.models_.values()))).__name__
         facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
         head = f"SequenceClassifier of {self.target_}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         shares: dict[str, list[Any]] = {
             self.target_: [str(label) for label in self.models_],
             "sequences": [Figure(f"{k:,}") for k in self.class_counts_.tolist()],
@@ -644,23 +642,23 @@ class SequenceClassifier(Composite, PredictsClasses):
         }
         return Sheet(head, (*settings, "", Grid(shares)))
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """Return the model of each class, keyed by class index."""
         return {str(i): model for i, model in enumerate(self.models_.values())}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """Return one name per class."""
         classes = saved.state.header.get("classes") if saved.state is not None else None
         return tuple(map(str, range(len(classes)))) if isinstance(classes, list) else ()
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """Return the classes and their sequence counts."""
         return State({"classes": list(self.models_), "target": self.target_}, [self.class_counts_])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Restore the model from a file."""
         state.holds(1, "classes", "target")
         classes, counts, target = state.header["classes"], state.arrays[0], state.header["target"]
@@ -676,13 +674,13 @@ class SequenceClassifier(Composite, PredictsClasses):
             raise BadFile("the sequences of each class are not counted as they are")
         if not (np.isfinite(counts) & (counts > 0)).all():
             raise BadFile("a class has no sequences")
-        self.check_settings()
+        self._check_settings()
         models = dict(zip(classes, parts.values(), strict=True))
         if any(type(model) is not type(self._class_model(label)) for label, model in models.items()):
             raise BadFile("the models of the classes are not of the kind that the settings name")
         return self._become(models, counts, target)
 
-    def reads_by(self) -> Any:
+    def _reads_by(self) -> Any:
         """Return None: sequences are not rows of a table."""
         return None
 

@@ -15,13 +15,13 @@ from bayeskit import logspace
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_classes, infer
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
 from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission, check_counts
 from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of
 from bayeskit.progress import Bar, check_progress
@@ -39,6 +39,7 @@ from bayeskit.sequence.parameters import (
     state_names,
 )
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
@@ -46,7 +47,7 @@ from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
 from bayeskit.typing import Floats
 
-UNSEEN = -2  # a label that is no state
+UNSEEN = -2  # code of a label that is not a state
 
 
 class ExpectedStatistics(NamedTuple):
@@ -166,11 +167,9 @@ class HiddenMarkovModel(HMMInference):
     sequence: str | None = None
     order: str | None = None
 
-    rows_are: ClassVar[str] = "steps"
-    absent: ClassVar[Mapping[str, str]] = {
-        "leave_one_out": "what was expected of a sequence is in all states. Use held-out likelihoods",
-        "restrict": "its columns found the states together. Fit again without the column",
-    }
+    _rows_are: ClassVar[str] = "steps"
+    leave_one_out = unavailable("what was expected of a sequence is in all states. Use held-out likelihoods")
+    restrict = unavailable("its columns found the states together. Fit again without the column")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -191,13 +190,13 @@ class HiddenMarkovModel(HMMInference):
         HiddenMarkovModel
             The model itself.
         """
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         if not sequences.n_rows:
             raise BayesError("there are no steps to learn from: every sequence is empty")
         several = candidate_numbers(self.n_states) if sequences.labels is None else None
         if several is not None:
-            return self._become_chosen(choose_n_states(self, sequences, several, self.choose_by))
+            return self._set_best(choose_n_states(self, sequences, several, self.choose_by))
         states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
@@ -207,7 +206,7 @@ class HiddenMarkovModel(HMMInference):
         StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
 
-    def _become_chosen(self, choice: Any) -> Self:
+    def _set_best(self, choice: Any) -> Self:
         model, table = choice
         self._become(model.tally_, model.expected_statistics_)
         self.selection_ = table
@@ -261,8 +260,8 @@ class HiddenMarkovModel(HMMInference):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, lengths)
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         fixed = self.expected_statistics_ is not None or sequences.labels is None
         states = self.tally_.classes if fixed else state_names(sequences, None, self.states)
         labels = StateLabels.of(sequences, states)
@@ -303,8 +302,8 @@ class HiddenMarkovModel(HMMInference):
             If the sequences cannot have been learned. The model stays unchanged.
         """
         self._check_is_fitted()
-        self.check_settings()
-        sequences = self.read(X, y, lengths)
+        self._check_settings()
+        sequences = self._read(X, y, lengths)
         if sequences.labels is None:
             raise BayesError("only sequences that were counted can be forgotten: give the states of their positions")
         labels = StateLabels.of(sequences, self.tally_.classes)
@@ -340,7 +339,7 @@ class HiddenMarkovModel(HMMInference):
                 "states that were found by Baum–Welch are not those of another fit: only models of labelled sequences "
                 "are merged"
             )
-        return clone(self).restore(self.tally_ + other.tally_, None)
+        return clone(self)._restore(self.tally_ + other.tally_, None)
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, HiddenMarkovModel) else NotImplemented
@@ -351,7 +350,7 @@ class HiddenMarkovModel(HMMInference):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Check the settings."""
         check_structure_settings(self)
         one_of("undecidable", self.undecidable, ("error", "nan"))
@@ -366,7 +365,7 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1")
         candidate_numbers(self.n_states)
 
-    def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
+    def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences:
         """Read sequences, and the states of their steps if given."""
         return Sequences.read(X, lengths, y, self.sequence, self.order)
 
@@ -415,7 +414,7 @@ class HiddenMarkovModel(HMMInference):
             if isinstance(emission, (PoissonEmission, MultinomialEmission)):
                 check_counts(block, emission.names)
 
-    # -- becoming ------------------------------------------------------------------------------------
+    # -- estimation ----------------------------------------------------------------------------------
 
     def _scales(self, tally: Tally) -> dict[str, ColumnScale]:
         return tally_column_scales(tally, tally.schema.measured())
@@ -471,7 +470,7 @@ class HiddenMarkovModel(HMMInference):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from the tally of labeled sequences."""
-        self.check_settings()
+        self._check_settings()
         return self._become(tally, None)
 
     @property
@@ -491,9 +490,9 @@ class HiddenMarkovModel(HMMInference):
     def _threads(self) -> int:
         return thread_count(self.n_threads)
 
-    # -- files ---------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """Return the expected statistics of sequences with hidden states."""
         if self.expected_statistics_ is None:
             return None
@@ -504,9 +503,9 @@ class HiddenMarkovModel(HMMInference):
         }
         return State(header, sums.arrays())
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore the model from a file."""
-        self.check_settings()
+        self._check_settings()
         if state is None:
             return self._become(tally, None)
         if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured()}:
@@ -595,14 +594,14 @@ def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose
             strict=True,
         ):
             rows[name].append(value)
-        rows["held-out"].append(_held_out(fit, sequences) if choose_by == "held-out" else None)
+        rows["held-out"].append(_cross_validated_score(fit, sequences) if choose_by == "held-out" else None)
     if choose_by != "held-out":
         del rows["held-out"]
     score = np.array(rows[choose_by], dtype=np.float64)
     return fits[int(score.argmax() if choose_by == "held-out" else score.argmin())], Table(rows)
 
 
-def _held_out(model: Any, sequences: Sequences) -> float:
+def _cross_validated_score(model: Any, sequences: Sequences) -> float:
     """Return the cross-validated ln P per row."""
     n = min(FOLDS, len(sequences))
     fold = np.random.default_rng(seed_of(model.random_state)).permutation(len(sequences)) % n

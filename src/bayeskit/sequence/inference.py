@@ -11,8 +11,6 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
@@ -27,6 +25,8 @@ from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.online import OnlineFilter
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -72,11 +72,11 @@ class HMMInference(Stored):
         random_state: Any
         memory_limit: Any
 
-        def check_settings(self) -> None: ...
-        def read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
+        def _check_settings(self) -> None: ...
+        def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
         def _observe(self, sequences: Sequences) -> Observations: ...
 
-    # -- what it is ------------------------------------------------------------------------------------
+    # -- parameters ------------------------------------------------------------------------------------
 
     @property
     def states_(self) -> Array:
@@ -185,7 +185,7 @@ class HMMInference(Stored):
         self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
-        sequences = self.read(X, y, lengths)
+        sequences = self._read(X, y, lengths)
         assert sequences.labels is not None
         labels = sequences.listed(
             sequences.labels.to_pylist() if hasattr(sequences.labels, "to_pylist") else sequences.labels
@@ -200,7 +200,7 @@ class HMMInference(Stored):
             raise BayesError("no position has a state to compare with")
         return float(np.mean(known))
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(row | rows before it) of each step; their sum is ``log_likelihood``."""
         terms, observed = np.zeros(sequences.n_rows), self._observe(sequences)
         log_moves = self.structure_.stays.log_moves(self.transitions_)
@@ -210,7 +210,7 @@ class HMMInference(Stored):
             scores = self.trellis_.scores(observed.rows(chunk.a, chunk.b))[:, self.structure_.stays.owner]
             past = np.vstack([filtered[:1] if carried is None else carried[None], filtered[:-1]])
             before = logspace.log(logspace.exp(past) @ moves)
-            for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # a state that has faded
+            for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # underflow of a state
                 before[t] = logspace.log_sum_exp(past[t][:, None] + log_moves, axis=0)
             begins = chunk.starts[:-1][np.diff(chunk.starts) > 0]
             begins = begins if carried is None else begins[begins > 0]
@@ -220,7 +220,7 @@ class HMMInference(Stored):
             carried = filtered[-1] if goes_on else None
         return terms
 
-    # -- states ----------------------------------------------------------------------------------------
+    # -- states and paths ------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> list[list[Any]]:
         """Return the most probable path of states of each sequence (Viterbi).
@@ -456,7 +456,7 @@ class HMMInference(Stored):
             raise BayesError(f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
         return names.index(state)
 
-    # -- what comes next -------------------------------------------------------------------------------
+    # -- forecasts -------------------------------------------------------------------------------------
 
     def forecast(self, X: Any, steps: int = 1, lengths: Any = None) -> Forecast:
         """Return the distribution of states and columns in the next steps after each sequence.
@@ -513,7 +513,7 @@ class HMMInference(Stored):
         columns = self.forecast(X, steps, lengths).columns[emissions[0].name]
         return np.stack([part[:, -1] for part in columns.values()], axis=1)
 
-    # -- draws -----------------------------------------------------------------------------------------
+    # -- sampling --------------------------------------------------------------------------------------
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None, states: bool = False) -> Any:
         """Draw sequences from the model.
@@ -533,12 +533,12 @@ class HMMInference(Stored):
             Cells for one column, records for several.
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = (
             float(n) * float(length) * 64 * (1 + len(self.schema_.used))
-        )  # of a cell in a list, and before it is there
+        )  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
@@ -589,12 +589,12 @@ class HMMInference(Stored):
         named = [self._named(sequences, path, np.zeros(len(sequences), bool)) for path in draws]
         return [[paths[i] for paths in named] for i in range(len(sequences))]
 
-    # -- inside ----------------------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------------------
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, None, lengths)
+        self._check_settings()
+        return self._read(X, None, lengths)
 
     def _forward_backward(self, sequences: Sequences) -> Floats:
         observed = self._observe(sequences)
@@ -632,7 +632,7 @@ class HMMInference(Stored):
             return Sheet(type(self).__name__)
         columns = ", ".join(self.schema_.used)
         head = f"HiddenMarkovModel of {columns}: {len(self.start_)} states, {self.n_parameters():,} parameters"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         few = self.table("transitions").grid if len(self.start_) <= 12 else self.table("start").grid
         return Sheet(head, (*settings, "", few))
 

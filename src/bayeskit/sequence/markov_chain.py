@@ -15,8 +15,6 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
-from bayeskit.data.sheet import Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
 from bayeskit.estimate.prior import log_prior_without
@@ -24,18 +22,21 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Sheet
+from bayeskit.tables.table import Table
 from bayeskit.tally.space import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
 from bayeskit.typing import Array, Floats, Ints
 
 MISSING, UNSEEN = -1, -2
-SEVERAL = 8  # of what is listed
+SEVERAL = 8  # maximum number of listed items
 
 
 @dataclass(eq=False, repr=False)
@@ -89,12 +90,10 @@ class MarkovChain(Stored):
     n_threads: int | None = None
     memory_limit: Any = None
 
-    rows_are: ClassVar[str] = "steps"
-    absent: ClassVar[dict[str, str]] = {
-        "predict_proba": "it has no classes. predict_next has the probabilities of the next symbol",
-        "predict": "it has no classes. predict_next has the probabilities of the next symbol",
-        "leave_one_out": "it has no classes. A SequenceClassifier of chains has it",
-    }
+    _rows_are: ClassVar[str] = "steps"
+    predict_proba = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    predict = unavailable("it has no classes. predict_next has the probabilities of the next symbol")
+    leave_one_out = unavailable("it has no classes. A SequenceClassifier of chains has it")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -114,8 +113,8 @@ class MarkovChain(Stored):
         MarkovChain
             The model itself.
         """
-        self.check_settings()
-        return self.fit_tally(self._count_transitions(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from a tally.
@@ -129,7 +128,7 @@ class MarkovChain(Stored):
         MarkovChain
             The model itself.
         """
-        self.check_settings()
+        self._check_settings()
         refuse_no_counts(tally)
         return self._become(tally, ())
 
@@ -137,8 +136,8 @@ class MarkovChain(Stored):
         """Learn more sequences, which may have new symbols. Parameters are those of :meth:`fit`."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, lengths, sample_weight)
-        self.check_settings()
-        return self.fit_tally(self.tally_ + self._count_transitions(self.read(X, lengths, sample_weight)))
+        self._check_settings()
+        return self.fit_tally(self.tally_ + self._count_transitions(self._read(X, lengths, sample_weight)))
 
     def forget(self, X: Any, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Remove sequences that were learned. Parameters are those of :meth:`fit`.
@@ -149,8 +148,8 @@ class MarkovChain(Stored):
             If the sequences cannot have been learned. The model stays unchanged.
         """
         self._check_is_fitted()
-        self.check_settings()
-        left = self.tally_ - self._count_transitions(self.read(X, lengths, sample_weight))
+        self._check_settings()
+        left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
             raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
         return self.fit_tally(left)
@@ -179,7 +178,7 @@ class MarkovChain(Stored):
         """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- inference -----------------------------------------------------------------------------------
 
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
         """Return ln P(sequence) of each sequence.
@@ -195,7 +194,7 @@ class MarkovChain(Stored):
             0 for an empty sequence, −∞ for an impossible one.
         """
         sequences = self._sequences(X, lengths)
-        return sum_by_sequence(self.log_terms(sequences), sequences.starts)
+        return sum_by_sequence(self._log_terms(sequences), sequences.starts)
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Return ln P of all sequences together.
@@ -211,7 +210,7 @@ class MarkovChain(Stored):
         """
         return float(self.log_likelihood(X, lengths).sum())
 
-    def log_terms(self, sequences: Sequences) -> Floats:
+    def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(symbol | symbols before it) of each step, 0 for skipped steps."""
         terms = np.zeros(sequences.n_rows)
         runs, here = runs_of(self._encode_steps(sequences), sequences.starts, self.order)
@@ -239,7 +238,7 @@ class MarkovChain(Stored):
         of: Ints = np.arange(len(sequences))
         p: Floats = self._transition_table.next_probabilities(contexts)
         weights: Floats = np.ones(len(sequences))
-        for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
+        for _ in range(int(steps) - 1):  # possible contexts after each step, and their probabilities
             n = len(self.symbols_)
             what = f"{len(contexts) * n:,} contexts that may come"
             check_memory(Need(what, 8.0 * len(contexts) * n * n, ("Look fewer steps ahead.",)), self.memory_limit)
@@ -269,10 +268,10 @@ class MarkovChain(Stored):
         list of list
         """
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
-        need = 64.0 * n * length  # a cell in a list, and before it is there
+        need = 64.0 * n * length  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
         rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
@@ -311,9 +310,9 @@ class MarkovChain(Stored):
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
         return self._transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Check the settings."""
         whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
@@ -323,7 +322,7 @@ class MarkovChain(Stored):
     def _declared(self) -> tuple[Value, ...] | None:
         return None if self.symbols is None else as_classes(self.symbols, "symbol")
 
-    def read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
+    def _read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """Read sequences of one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
         learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
@@ -404,8 +403,8 @@ class MarkovChain(Stored):
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()
-        self.check_settings()
-        return self.read(X, lengths)
+        self._check_settings()
+        return self._read(X, lengths)
 
     @property
     def _chooses_smoothing(self) -> bool:
@@ -419,7 +418,7 @@ class MarkovChain(Stored):
         n = self.tally_.n_rows
         facts = f"order {self.order}, {n:,} steps, {len(self.symbols_)} symbols"
         head = f"MarkovChain of {self.tally_.schema.target.name}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self.changed_settings()) else []
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(head, (*settings, "", self.table().grid))
 
     def _extend_symbols(self, symbols: Sequence[Value]) -> Self:
@@ -437,7 +436,7 @@ class MarkovChain(Stored):
         self.tally_, self.symbols_ = tally, symbols
         return self
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore the model from a file."""
         return self.fit_tally(tally)
 
@@ -474,7 +473,7 @@ class LeaveOneOutChains:
     """
 
     sequences: Sequences
-    chains: Sequence[MarkovChain]  # one a class, over the same symbols
+    chains: Sequence[MarkovChain]  # one per class, over the same symbols
     classes: Sequence[Value]
     class_counts: Array
     prior: Any
@@ -505,7 +504,7 @@ class LeaveOneOutChains:
         counts = []
         for level in chain._transition_table.levels:
             n, total = level.counts(runs)
-            own_n, own_total = _own_counts(level, runs, of)
+            own_n, own_total = _count_own_runs(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
             if (n < -0.5).any():
                 raise NotLearnt(
@@ -518,7 +517,7 @@ class LeaveOneOutChains:
         return sum_by_sequence(terms, sequences.starts)
 
 
-def _own_counts(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
+def _count_own_runs(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
     """Count each run and its context within its own sequence."""
     ends, n = level.ends(runs), level.counted.n_classes
     return _count_repeats(of, run_keys(ends, n)), _count_repeats(of, run_keys(ends[:, :-1], n))

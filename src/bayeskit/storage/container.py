@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import __version__
-from bayeskit.data.source import aligned
+from bayeskit.arrow_arrays import aligned
 from bayeskit.errors import BadFile, TooLarge
 from bayeskit.typing import Array
 

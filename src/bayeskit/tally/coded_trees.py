@@ -1,9 +1,4 @@
-"""Trees, and the codes of one byte in which they read the columns of a table.
-
-A number is cut into at most 254 intervals that have not seen the classes; missing is the last code. Values of a column
-of categories are codes as they are, up to 254; of more, the rarest share one. A column of categories whose values are
-all numbers is read twice, the second time in their order. 255 is a cell that is not known: there a walk ends.
-"""
+"""Trees, the codes in which they read columns, and codes of columns."""
 
 from __future__ import annotations
 
@@ -16,9 +11,40 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
+from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
 from bayeskit.typing import Array, Bytes, Floats, Ints
+
+
+@dataclass(frozen=True)
+class ColumnCodes:
+    """How one column is coded: its values, and whether missing is one of them."""
+
+    values: tuple[Value, ...] | None  # None for a number; the intervals of given cuts are 0, 1, …
+    missing: bool
+
+    @property
+    def size(self) -> int:
+        """Number of values of a coded column, at least one; 0 for a number."""
+        return 0 if self.values is None else max(len(self.values) + self.missing, 1)
+
+    def shift(self, codes: Array) -> Array:
+        """The encoder's codes (0 missing, 1 … V, V + 1 unseen) as those of the model."""
+        if self.missing:
+            return codes
+        unknown = self.size
+        return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
+
+    def codes_in(self, other: ColumnCodes) -> Ints:
+        """The code that another coding has for each of ours, −1 where it has none.
+
+        >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()
+        [0, -1, 2]
+        """
+        among = positions(self.values or (), other.values or ())
+        among[among >= 0] += other.missing
+        return np.concatenate([[0 if other.missing else -1], among]) if self.missing else among
+
 
 Trees = tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.int32], npt.NDArray[np.uint64]]
 Coding = Mapping[str, ColumnCodes]

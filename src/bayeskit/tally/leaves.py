@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need, check_memory
-from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, subtract_counts, take_codes
 from bayeskit.tally.statistic import Parts, Statistic, register

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit.arrow_arrays import is_arrow
 from bayeskit.data.frames import collected, columns_of, kind_of
-from bayeskit.data.source import is_arrow
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
@@ -113,7 +113,7 @@ def _is_listed_matrix(X: Any) -> bool:
     return isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(x, (int, float, np.number)) for x in first)
 
 
-MOST_TOKENS = 2**30  # that the kernels can count
+MOST_TOKENS = 2**30  # limit of the kernels
 MOST_WORDS = 2**31
 
 

@@ -16,18 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.data.sheet import Records
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
 from bayeskit.models.base.settings import one_of, seed_of, whole_number
 from bayeskit.models.base.storage import Stored
 from bayeskit.storage.model_file import Saved
+from bayeskit.tables.sheet import Records
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
 from bayeskit.topics.measures import (
@@ -51,7 +51,7 @@ from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
 MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
-ALPHA = 0.1  # where the prior of documents begins
+ALPHA = 0.1  # initial prior of documents
 NO_ASSIGNMENTS = "it holds no documents. Fit it with keep_assignments=True"
 
 
@@ -160,7 +160,7 @@ class TopicModel(Stored, Transforms):
         TopicModel
             The model itself.
         """
-        self.check_settings()
+        self._check_settings()
         corpus, names = self._reader().learn(X, words)
         seed = seed_of(self.random_state)
         seed = int(np.random.SeedSequence().entropy) & (2**64 - 1) if seed is None else seed  # type: ignore[arg-type]
@@ -174,12 +174,12 @@ class TopicModel(Stored, Transforms):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, words)
-        self.check_settings()
+        self._check_settings()
         self._check_number()
         corpus = self._read_known(X)
         return self._sample(self._fitted, corpus, False)
 
-    @available_where(_holds, NO_ASSIGNMENTS)
+    @available_if(_holds, NO_ASSIGNMENTS)
     def forget(self, X: Any) -> Self:
         """Remove kept documents from the counts; everything else stays.
 
@@ -203,7 +203,7 @@ class TopicModel(Stored, Transforms):
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
         return self._become(self._fitted.with_assignments(left))
 
-    @available_where(_holds, NO_ASSIGNMENTS)
+    @available_if(_holds, NO_ASSIGNMENTS)
     def merge(self, other: Any) -> Self:
         """Return a new model of the documents of two models that were continued from one parent.
 
@@ -223,7 +223,7 @@ class TopicModel(Stored, Transforms):
         check_is_fitted(other, "documents")
         if not other.keep_assignments:
             raise BayesError(f"the other model cannot be merged: {NO_ASSIGNMENTS}")
-        return clone(self).restore(self._fitted.with_assignments(held.merge(other._kept_documents())))
+        return clone(self)._restore(self._fitted.with_assignments(held.merge(other._kept_documents())))
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TopicModel) else NotImplemented
@@ -507,9 +507,9 @@ class TopicModel(Stored, Transforms):
         self._check_is_fitted()
         return self._fitted.n_words
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Check the settings."""
         check_settings(self)
         thread_count(self.n_threads)
@@ -610,31 +610,31 @@ class TopicModel(Stored, Transforms):
         import warnings
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # seed words that no document has were told of in the fit
+            warnings.simplefilter("ignore")  # fit has already warned about unknown seed words
             seeds = self._seeds(self._fitted)
         table = self._fitted.table if seeds is None else self._fitted.table + seeds
         return TopicDistributions(table, self._fitted.alpha, self.beta)
 
-    # -- in a file ----------------------------------------------------------------------------------------------------
+    # -- persistence --------------------------------------------------------------------------------------------------
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """Return the content of a model file."""
-        return Saved(type(self).__name__, self.written_settings(), None, self._fitted.to_state())
+        return Saved(type(self).__name__, self._written_settings(), None, self._fitted.to_state())
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """Restore the model from a file."""
-        model = cls.with_settings(saved.settings)
-        model.check_settings()
+        model = cls._with_settings(saved.settings)
+        model._check_settings()
         fitted = FittedTopics.from_state(saved.wrapped())
         if len(fitted.alpha) != model.n_topics or (model.keep_assignments and fitted.assignments is None):
             raise BayesError("the settings do not fit what was learnt")
-        return model.restore(fitted)
+        return model._restore(fitted)
 
-    def restore(self, fitted: FittedTopics) -> Self:
+    def _restore(self, fitted: FittedTopics) -> Self:
         """Become the fitted model of what was fitted."""
         self._become(fitted)
-        _ = self._cached_distributions  # seed words that do not fit are refused
+        _ = self._cached_distributions  # raises an error for invalid seed words
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pyarrow import csv as pacsv
 from pyarrow import parquet
 
 import bayeskit as bk
-from bayeskit.capabilities import reader_of
 from bayeskit.datasets import load_penguins, load_worked_example
+from bayeskit.inner_model import reader_of
 
 BIRDS = load_penguins()
 

@@ -16,7 +16,7 @@ LOGS = {name: np.log(column) for name, column in X.items()}
 def test_scores_are_those_of_scipy():
     model = bk.NaiveBayes(numeric="lognormal").fit(X, Y)
     at = np.array([0.01, 1.0, 7.5, 1e9])
-    scores = model.column_scores(model.params_, "x", at)
+    scores = model._column_scores(model.params_, "x", at)
     for c, label in enumerate("abc"):
         logs = LOGS["x"][label == Y]
         expected = stats.lognorm(s=logs.std(ddof=1), scale=np.exp(logs.mean())).logpdf(at)
@@ -60,7 +60,7 @@ def test_what_is_drawn_has_the_logarithms_that_were_learnt():
     rows, labels = model.sample(20_000, random_state=0)
     logs = np.log(np.asarray(rows["x"], dtype=float)[labels == "a"])
     assert abs(logs.mean() - LOGS["x"][Y == "a"].mean()) < 0.05
-    points = model.column_points(model.params_, "x", 1001)[0]
+    points = model._column_points(model.params_, "x", 1001)[0]
     np.testing.assert_allclose(np.median(points), np.exp(LOGS["x"][Y == "a"].mean()), rtol=1e-6)
 
 

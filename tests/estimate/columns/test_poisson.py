@@ -28,7 +28,7 @@ def test_scores_are_those_of_the_posterior_predictive():
 
 def test_probabilities_of_all_counts_sum_to_one():
     model = bk.NaiveBayes(numeric="poisson").fit({"x": X["x"]}, Y)
-    np.testing.assert_allclose(np.exp(model.column_scores(model.params_, "x", np.arange(3000))).sum(axis=0), 1.0)
+    np.testing.assert_allclose(np.exp(model._column_scores(model.params_, "x", np.arange(3000))).sum(axis=0), 1.0)
 
 
 def test_a_class_that_shows_only_zeros_is_not_ruled_out_by_a_one():

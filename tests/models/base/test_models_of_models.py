@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.capabilities import reader_of
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BayesError
+from bayeskit.inner_model import reader_of
 from bayeskit.models import ALSO_SAVED, SAVED, from_bytes, to_bytes
 from bayeskit.models.base.estimator import clone
 

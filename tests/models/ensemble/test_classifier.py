@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayeskit as bk
 from bayeskit import kernels, progress
+from bayeskit.data.frames import open_source
 from bayeskit.data.schema import infer
-from bayeskit.data.source import open_source
 from bayeskit.datasets import load_penguins
 from bayeskit.engines import local
 from bayeskit.models import from_bytes, to_bytes

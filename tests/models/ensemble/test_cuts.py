@@ -6,10 +6,10 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.structure import ChainSteps
 from bayeskit.models.ensemble.training_rows import cut_points
+from bayeskit.tally.coded_trees import ColumnCodes
 
 
 def test_cuts_are_drawn_among_all_rows_unless_one_value_has_more_than_half_of_them():

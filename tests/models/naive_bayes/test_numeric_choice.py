@@ -38,8 +38,8 @@ def test_columns_get_a_kind_that_fits_them(model):
 
 def test_no_other_kind_of_a_column_is_better_by_more_than_the_gain():
     nb = bk.NaiveBayes(numeric="auto")
-    source = nb.with_labels(nb._labelled(TABLE, LABELS, None))
-    schema = nb.inferred_schema(source)
+    source = nb._with_labels(nb._labelled(TABLE, LABELS, None))
+    schema = nb._inferred_schema(source)
     kinds = best_kinds(nb, schema, source, list(TABLE), tempered=False)
 
     def worth(chosen):
@@ -69,7 +69,7 @@ def test_a_copy_of_a_column_is_made_silent_where_it_does_harm():
 def test_the_settings_stay_and_the_choice_is_held(model, tmp_path):
     assert model.numeric == "auto"
     assert model.leave_one_out(TABLE, LABELS).held[0] == "kinds of numbers"
-    assert not model.is_its_counts()
+    assert not model._is_its_counts()
     model.save(tmp_path / "auto.bayes")
     again = bk.load(tmp_path / "auto.bayes")
     assert again.numeric_ == model.numeric_

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 import bayeskit as bk
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_docstrings
 
 ROLES = {"body": "text"}
@@ -54,8 +54,8 @@ def test_leave_one_out_is_refitting_without_the_row(mail, smoothing):
     X, y = mail
     settings = {"roles": ROLES, "smoothing": smoothing}
     model = bk.NaiveBayes(**settings).fit(X, y)
-    block = next(iter(model.encoder().blocks(open_source(X, y))))
-    scores = model.left_out().scores(block)
+    block = next(iter(model._encoder().blocks(open_source(X, y))))
+    scores = model._left_out().scores(block)
     for i in range(0, X.num_rows, 3):
         rest = np.delete(np.arange(X.num_rows), i)
         refitted = bk.NaiveBayes(**settings).fit(X.take(rest), y[rest])
@@ -65,8 +65,8 @@ def test_leave_one_out_is_refitting_without_the_row(mail, smoothing):
 def test_a_row_that_takes_its_class_along_is_scored_by_the_others():
     X, y = {"body": ["sun rain", "sun", "hail sun", "rain"]}, ["a", "a", "b", "a"]
     model = bk.NaiveBayes(roles=ROLES).fit(X, y)
-    block = next(iter(model.encoder().blocks(open_source(X, y))))
-    scores = model.left_out().scores(block)
+    block = next(iter(model._encoder().blocks(open_source(X, y))))
+    scores = model._left_out().scores(block)
     with pytest.warns(bk.BayesWarning, match="one class"):
         refitted = bk.NaiveBayes(roles=ROLES).fit({"body": ["sun rain", "sun", "rain"]}, ["a", "a", "a"])
     assert scores[2, 0] == pytest.approx(refitted.predict_joint_log_proba({"body": ["hail sun"]})[0, 0])

@@ -130,7 +130,7 @@ def test_a_file_keeps_how_many_were_drawn():
     model = drawn()
     again = from_bytes(to_bytes(model))
     assert again.linear_.n_drawn == model.linear_.n_drawn
-    state = model.held_state()
+    state = model._held_state()
     for number in ("many", -1, True, 2.5):
         state.header["drawn"] = number
         with pytest.raises(BadFile, match="is no number of documents"):

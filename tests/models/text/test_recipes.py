@@ -112,7 +112,7 @@ CONDITIONAL = {
         ["document_log_likelihood", "score_samples", "sample", "work", "predict_column_log_proba"],
         "not the probability of a document",
     ),
-    "has_leave_one_out": (["left_out", "leave_one_out", "leave_one_out_scores"], "no closed form"),
+    "has_leave_one_out": (["_left_out", "leave_one_out", "leave_one_out_scores"], "no closed form"),
     "can_update": (
         ["partial_fit", "learn_source", "forget", "forget_source", "merge", "fit_tally"],
         "not a function of counts",
@@ -164,17 +164,17 @@ def test_counts_alone_do_not_tell_what_a_recipe_fits_on_documents(name):
 
 @pytest.mark.parametrize(
     "ask",
-    ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "left_out"],
+    ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "_left_out"],
 )
 def test_a_model_that_has_learnt_nothing_says_so(ask):
-    given = () if ask in ("sample", "left_out") else (NEW,)
+    given = () if ask in ("sample", "_left_out") else (NEW,)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(bk.TextClassifier("multinomial"), ask)(*given)
 
 
 def test_a_model_of_some_words_is_made_from_the_same_counts():
     model = bk.TextClassifier("multinomial").fit(TEXTS, LABELS)
-    few = model.with_words([word in ("sun", "rain") for word in model.words_])
+    few = model._with_words([word in ("sun", "rain") for word in model.words_])
     peer = bk.TextClassifier("multinomial").fit(["sun sun", "sun", "rain", "rain", "sun"], LABELS)
     np.testing.assert_allclose(few.predict_proba(NEW), peer.predict_proba(NEW), rtol=1e-12)
     assert len(model.words_) == 5

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.data.source import open_source
+from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.exponents import best_exponents
 
@@ -22,24 +22,24 @@ X, Y = BIRDS.drop(columns="species"), BIRDS["species"]
 
 def test_left_out_terms_equal_refitting_without_the_row_column_by_column():
     model = bk.NaiveBayes(n_threads=1).fit(X, Y)
-    blocks = list(model.encoder().blocks(open_source(X, Y)))
-    terms = model.left_out().terms(blocks[0])
-    assert model.left_out().term_names == ["species", "island", "sex", *model.params_.used[2:]]
+    blocks = list(model._encoder().blocks(open_source(X, Y)))
+    terms = model._left_out().terms(blocks[0])
+    assert model._left_out().term_names == ["species", "island", "sex", *model.params_.used[2:]]
     some = np.arange(0, len(X), 29)
     for i in some:
         rest = bk.NaiveBayes(n_threads=1).fit(X.drop(index=X.index[i]), Y.drop(index=X.index[i]))
-        for j, name in enumerate(model.left_out().term_names[1:], 1):
+        for j, name in enumerate(model._left_out().term_names[1:], 1):
             alone = rest.restrict([name])
             own = alone.predict_joint_log_proba(X.iloc[[i]])[0] - alone.params_.log_prior
             np.testing.assert_allclose(terms[i, :, j], own, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(terms.sum(axis=2), model.left_out().scores(blocks[0]), rtol=1e-9)
+    np.testing.assert_allclose(terms.sum(axis=2), model._left_out().scores(blocks[0]), rtol=1e-9)
 
 
 def test_left_out_terms_sum_to_the_scores_under_weights_too():
     weights = np.random.default_rng(0).choice([0.25, 0.5, 1.0, 3.0], len(X))
     model = bk.NaiveBayes(variance="class").fit(X, Y, sample_weight=weights)
-    block = next(iter(model.encoder().blocks(open_source(X, Y, weights))))
-    np.testing.assert_allclose(model.left_out().terms(block).sum(axis=2), model.left_out().scores(block), rtol=1e-9)
+    block = next(iter(model._encoder().blocks(open_source(X, Y, weights))))
+    np.testing.assert_allclose(model._left_out().terms(block).sum(axis=2), model._left_out().scores(block), rtol=1e-9)
 
 
 def test_the_exponents_minimise_the_penalised_conditional_loss():

@@ -50,7 +50,7 @@ def test_weights_files_and_rows_without_a_label_are_taken(tmp_path):
     np.testing.assert_allclose(weighed.predict_proba(X), expected)
     with pytest.warns(bk.BayesWarning):
         dropped = bk.Encoded(unlabelled="drop").fit(X, [*Y[:39], None])
-    assert dropped.drops_unlabelled
+    assert dropped._drops_unlabelled
 
 
 def test_what_has_no_probabilities_has_none_here():

@@ -99,7 +99,7 @@ def lines(record: Record) -> list[str]:
 
 def _show_values(page: Page, record: Record) -> None:
     """The values of a distribution as a table."""
-    from bayeskit.data.sheet import Figure
+    from bayeskit.tables.sheet import Figure
 
     values = record["distribution"]
     listed = values[:SHOWN] if len(values) > SHOWN + 3 else values

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bayeskit.capabilities import Forgets, Learns, can
 from bayeskit.cli.options import Reading
 from bayeskit.errors import BayesError, with_article
 from bayeskit.storage.files import LOCK_TIMEOUT
 
-DOING: dict[str, tuple[str, str, type]] = {
-    "learn": ("learning", "+", Learns),
-    "forget": ("forgetting", "−", Forgets),
+DOING = {
+    "learn": ("learning", "+", "learn_source"),
+    "forget": ("forgetting", "−", "forget_source"),
 }
 
 
@@ -38,7 +37,7 @@ def change(
 
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)
-    doing, sign, ability = DOING[action]
+    doing, sign, method = DOING[action]
     with rewriting(path, output, wait) as model:
         refuse_no_classes(model, path)
         check_writable(where, is_model=True)
@@ -47,7 +46,7 @@ def change(
             before = how_many(model)
             _move_sequences(model, path, action, data, reading)
             after = how_many(model)
-        if not of_sequences and not can(model, ability):
+        if not of_sequences and not hasattr(model, method):
             of_texts = texts.is_text(model)
             recipe = getattr(model, "recipe", None)
             who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"

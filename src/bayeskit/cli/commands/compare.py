@@ -139,7 +139,7 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
 
 def _show(page: Any, comparison: Any, measure: str) -> None:
     from bayeskit.cli.console import short
-    from bayeskit.data.sheet import Figure
+    from bayeskit.tables.sheet import Figure
 
     several = len(comparison.datasets) > 1
     over = (

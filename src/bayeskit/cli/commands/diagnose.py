@@ -32,12 +32,12 @@ def command(
     Examples:
       bayes diagnose birds.bayes birds.csv --plot pairs.svg
     """
-    from bayeskit.capabilities import reader_of
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import open_data
     from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
     from bayeskit.errors import BayesError, with_article
+    from bayeskit.inner_model import reader_of
 
     page = Page(json)
     check_plot(plot, (model, *data))
@@ -83,7 +83,7 @@ def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Rea
 
 def _show(page: Any, diagnosis: Any, name: str) -> None:
     from bayeskit.cli.console import short
-    from bayeskit.data.sheet import Figure
+    from bayeskit.tables.sheet import Figure
 
     page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
     page.line()

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import DropsUnlabelled, HasProbabilities, LeavesOut, can, reader_of
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Weight, grouped, typed
 from bayeskit.cli.plots import Plot, check_plot, joined
 from bayeskit.cli.plots import plot as draw
+from bayeskit.inner_model import reader_of
 
 
 @grouped
@@ -64,7 +64,7 @@ def command(
         records = [summary.evaluation_record(evaluation) for evaluation in scores]
         page.json({"model": model, "data": files.name, "target": sequence_target(fitted), "evaluations": records})
         return
-    if drop_unlabelled and can(fitted, DropsUnlabelled):
+    if drop_unlabelled and hasattr(fitted, "_with_labels"):
         fitted.unlabelled = "drop"
     target = target_of(fitted)
     of_texts = texts.is_text(fitted)
@@ -79,11 +79,11 @@ def command(
         evaluations = []
         if evaluate_held_out:
             evaluations.append(_held_out(fitted, rows))
-        elif folds is None or can(fitted, LeavesOut):  # without it, folds are all there is
+        elif folds is None or hasattr(fitted, "leave_one_out"):  # without it, folds are all there is
             evaluations.append(_left_out(fitted, rows, target))
         if folds is not None:
             evaluations.append(_folded(fitted, rows, target, folds))
-    with_trust = can(fitted, HasProbabilities)
+    with_trust = hasattr(fitted, "predict_proba")
     trust = partial(_show_calibration, page, fitted, data, target, reading, weight) if with_trust else None
     _show(page, fitted, evaluations, source, "documents" if of_texts else "rows", trust)
     draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in evaluations]))
@@ -128,7 +128,7 @@ def _picture(evaluation: Any) -> Any:
 def _left_out(model: Any, source: Any, target: str) -> Any:
     from bayeskit.errors import BayesError, NotLearnt, with_article
 
-    if not can(model, LeavesOut):
+    if not hasattr(model, "leave_one_out"):
         raise BayesError(
             f"{with_article(type(model).__name__)} has no leave-one-out in closed form: use --folds 10, "
             "or --held-out if the rows are new to the model"
@@ -171,7 +171,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
             names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
             needed = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.needed}
             narrowed[name] = needed or None
-    values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
+    values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
     model = clone(model).set_params(**narrowed)
     return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds, batch.weights)

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasStructure, can, reader_of
 from bayeskit.cli.options import Json, Model
 from bayeskit.cli.plots import Plot, check_plot
 from bayeskit.cli.plots import plot as draw
 from bayeskit.errors import BayesError, with_article
+from bayeskit.inner_model import reader_of
 
 LINES = 60  # of a tree; --json has them all
 MOST_VALUES = 6  # of a variable
@@ -86,7 +86,7 @@ def command(
         if of_classes:
             page.line()
             summary.show_classes(page, tally)
-    described = fitted.describe_structure() if can(fitted, HasStructure) else None
+    described = fitted.describe_structure() if hasattr(fitted, "describe_structure") else None
     if described is not None:
         _show_structure(page, described)
     whole = f"{with_article(type(fitted).__name__)} as a whole"

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import Merges, can
 from bayeskit.cli.options import Json
 
 
@@ -37,7 +36,7 @@ def command(
     page = Page(json, sys.stderr if output == "-" else None)
     with changing(models, output):
         both, counts = load_classifier(models[0]), []
-        if not can(both, Merges):
+        if not hasattr(both, "merge"):
             raise BayesError(
                 f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
             )

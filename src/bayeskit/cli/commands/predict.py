@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasProbabilities, LeavesColumnsOut, can
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
@@ -65,7 +64,7 @@ def command(
     from bayeskit.cli.saved_models import refuse_no_classes
     from bayeskit.cli.wording import plural
     from bayeskit.data.encoder import EncodedRows
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.streams import Unreadable
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
@@ -82,7 +81,7 @@ def command(
         raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")
     if not of_numbers:
         refuse_no_classes(fitted, model)
-    if not of_numbers and not can(fitted, HasProbabilities) and (proba or costs or reject is not None):
+    if not of_numbers and not hasattr(fitted, "predict_proba") and (proba or costs or reject is not None):
         option = "--proba" if proba else "--costs and --reject"
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
     decides = costs is not None or reject is not None or hasattr(fitted, "costs_")
@@ -97,7 +96,7 @@ def command(
         for batch in watching.batches():
             asked, beside = of_batch(batch)
             if drift is not None:
-                (block,) = fitted.encoder().blocks(asked)
+                (block,) = fitted._encoder().blocks(asked)
                 drift.add(block)
                 asked = EncodedRows(asked, block)
             write(_answers(fitted, asked, beside, proba, decide))
@@ -119,7 +118,7 @@ def _drift_from(model: Any) -> Drift | None:
 
     if is_text(model) or not hasattr(model, "tally_"):
         return None
-    return Drift(model.tally_, model.encoder().vocabularies)
+    return Drift(model.tally_, model._encoder().vocabularies)
 
 
 def _is_read_at_once(output: str) -> bool:
@@ -190,8 +189,8 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
         check_kept(source.name, keep, source.head)
     else:
         source = source.expecting(reads.schema_.needed)
-    values = {name: vocabulary.values for name, vocabulary in reads.encoder().vocabularies.items()}
-    source = reads.with_all_columns(source) if can(reads, LeavesColumnsOut) else source
+    values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}
+    source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source
     with naming_the_file(source):
         used: Any = for_schema(source, reads.schema_, values, ())
     asked = dict(used.asked)
@@ -208,14 +207,14 @@ def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide:
     import numpy as np
     import pyarrow as pa
 
+    from bayeskit.arrow_arrays import arrow_array
     from bayeskit.cli.saved_models import target_of
-    from bayeskit.data.arrow_arrays import arrow_array
 
     probabilities: Any = None
     with warnings.catch_warnings():
         labels = model.predict(rows)
         warnings.simplefilter("ignore")  # what there was to say is said
-        if can(model, HasProbabilities):
+        if hasattr(model, "predict_proba"):
             probabilities = model.predict_proba(rows)
     target = target_of(model) if hasattr(model, "classes_") else "prediction"
     columns = {target: arrow_array(labels)} if decide is None else decide(probabilities)

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
 from bayeskit.cli.plots import Plot, check_plot
 from bayeskit.cli.plots import plot as draw
@@ -49,13 +48,13 @@ def command(
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import load_classifier
     from bayeskit.cli.wording import plural
-    from bayeskit.data.files.unreadable import Unreadable
+    from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, *data))
     check_plot(plot, (model, *data, output))
     fitted = load_classifier(model)
-    if not can(fitted, HasProbabilities):
+    if not hasattr(fitted, "predict_proba"):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     unreadable = Unreadable()
     source, of_batch = open_for(fitted, data, rows, reading, unreadable)

@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
-from bayeskit.data.files import streams
-from bayeskit.data.files.encodings import checked, transcoding
-from bayeskit.data.files.file_source import FileSource, Progress
+from bayeskit.data.io import streams
+from bayeskit.data.io.files import FileSource, Progress
+from bayeskit.data.io.streams import checked, transcoding
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
 from bayeskit.errors import BadFile, BayesError

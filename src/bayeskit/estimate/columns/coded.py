@@ -12,7 +12,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate import cuts as cut_points
@@ -22,6 +21,7 @@ from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -79,7 +79,7 @@ class CodedColumns(Columns):
         tables = {}
         for name in names:
             family, role = tally.families[name], tally.schema.columns[name]
-            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             unseen = "ignore" if isinstance(role, Numeric) else settings.unseen  # no interval is unseen
             table = value_table(family, smoothing, tally.class_counts, settings.missing, unseen)
             tables[name] = Histogram.of(table, role.cuts or ()) if isinstance(role, Numeric) else table
@@ -165,7 +165,7 @@ class CodedColumns(Columns):
         for name in self.used:
             role = tally.schema.columns[name]
             declared = not isinstance(role, Categorical) or role.domain is not None
-            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             columns[name] = LeftOutValue(self.tables[name], tally.families[name].counts, smoothing, declared)
         return LeftOutCodes(columns)
 

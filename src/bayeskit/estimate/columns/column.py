@@ -11,11 +11,11 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import LARGEST
 from bayeskit.data.schema import Schema
-from bayeskit.data.table import Table
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.formulas import Given, WrittenFactor
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
@@ -57,7 +57,7 @@ class Settings(Protocol):
     max_values: int
     variance_floor: Any
 
-    def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
+    def _setting_for(self, setting: str, name: str, schema: Schema) -> Any:
         """A setting that columns may have for themselves."""
         ...
 
@@ -96,7 +96,7 @@ class LeftOutColumns(Protocol):
 
 
 class Columns(Protocol):
-    """All columns of one kind. The methods up to :meth:`left_out` are each kind's own; those after it have a default.
+    """All columns of one kind. The methods up to :meth:`_left_out` are each kind's own; those after it have a default.
 
     A column that is not used says nothing, and is left out for all classes.
     """

@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
 from bayeskit.errors import UnknownValue
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Odd, Row, Settings, by_class, number
 from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
@@ -22,6 +21,7 @@ from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.leave_one_out import ClosedGaussian, LeftOutGaussians, Without, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters, shared_variance
+from bayeskit.tables.table import Table
 from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
@@ -42,7 +42,7 @@ class GaussianColumns(Columns):
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """Each variance rule over the columns that follow it."""
-        rules = tuple(settings.setting_for("variance", name, tally.schema) for name in names)
+        rules = tuple(settings._setting_for("variance", name, tally.schema) for name in names)
         shape = (len(tally.classes), len(rules))
         normal = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
         floor, moments = as_variance_floor(settings.variance_floor), tally.moments_of(names)

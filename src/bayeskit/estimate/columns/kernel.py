@@ -12,11 +12,11 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.numbers import raise_unusable
-from bayeskit.data.table import Table
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.kernel_density import Bells, KernelDensity, kernel_density
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor
+from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE

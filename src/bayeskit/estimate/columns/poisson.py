@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
-from bayeskit.data.table import Table
 from bayeskit.errors import UnknownValue
 from bayeskit.estimate.columns.column import Odd, Row, Settings, by_class, number
 from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
+from bayeskit.tables.table import Table
 from bayeskit.tally.moments import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.table import Table
 from bayeskit.estimate.columns.column import Settings, by_class
 from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 

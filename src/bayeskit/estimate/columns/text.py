@@ -11,7 +11,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
@@ -19,6 +18,7 @@ from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, S
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
 from bayeskit.estimate.words.weights import WordWeights, bag_factors, multinomial_of, pseudo_counts, sample_bags
+from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints
@@ -66,7 +66,7 @@ class TextColumns(Columns):
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """P(word | class) under the smoothing of each column."""
         words = {name: tally.words[name] for name in names}
-        smoothing = {name: settings.setting_for("smoothing", name, tally.schema) for name in names}
+        smoothing = {name: settings._setting_for("smoothing", name, tally.schema) for name in names}
         return cls(tuple(names), {n: text_table(words[n], smoothing[n]) for n in names}, words)
 
     @property

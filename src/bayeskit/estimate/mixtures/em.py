@@ -76,7 +76,7 @@ class Cells:
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         pseudo, column_of = [], []
         for j, (name, family) in enumerate(tally.families.items()):
-            smoothing = as_smoothing(settings.setting_for("smoothing", name, tally.schema))
+            smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             first = 0 if settings.missing == "value" and bool(family.missing.any()) else 1
             values = (None, *family.values)[first:]
             added = smoothing.pseudo_counts(values, family.counts[:, first:]) if values else np.zeros(0)

@@ -17,22 +17,11 @@ from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
+from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.numbers import raise_unusable
-from bayeskit.data.probability_table import ProbabilityTable
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.sheet import escaped, left_out
-from bayeskit.data.source import (
-    Responsibilities,
-    Source,
-    engine_of,
-    for_schema,
-    is_source,
-    lies_elsewhere,
-    naming_the_file,
-    open_source,
-)
-from bayeskit.data.table import Table
+from bayeskit.data.source import Responsibilities, Source, engine_of, for_schema, is_source, naming_the_file
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
@@ -42,7 +31,7 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
 from bayeskit.explain.regions import DecisionRegions, decision_regions
-from bayeskit.models.base.available import available_where, having
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.column_advice import advise
 from bayeskit.models.base.estimator import check_is_fitted
 from bayeskit.models.base.labels import TakesLabels
@@ -51,6 +40,8 @@ from bayeskit.models.base.single_row import record_scores
 from bayeskit.models.base.storage import Stored
 from bayeskit.models.base.ties import best_class, first_best, tie_seed
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tables.sheet import escaped, left_out
+from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
@@ -58,6 +49,7 @@ from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
+NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
 COLUMNS = 20  # whose tables a notebook shows
 
 
@@ -91,18 +83,17 @@ class Classifier(Stored, TakesLabels):
     params_: Any
     classes_: Array
 
-    rows_are: ClassVar[str] = "rows"
+    _rows_are: ClassVar[str] = "rows"
     """What a row is to a person."""
 
-    absent: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("to_sql", "to_onnx", "to_json"), "what it says of a row is no sum over columns that could be carried elsewhere"
-    )
-    """Methods of other models that this one has not, and why: what an AttributeError then says."""
+    to_sql: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
+    to_onnx: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
+    to_json: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
 
     if TYPE_CHECKING:
 
         def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
-        def column_table(self, column: str) -> Table: ...
+        def _column_table(self, column: str) -> Table: ...
 
     def log_joint(self, params: Any, block: Block) -> Floats:
         """Return ln P(x, class) of the rows of a block, shape (n_rows, n_classes)."""
@@ -110,24 +101,24 @@ class Classifier(Stored, TakesLabels):
 
     # -- what a model may add ------------------------------------------------------------------------
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """The schema with what must be learnt before counting, such as cut points."""
         return schema
 
-    def decided(self, schema: Schema) -> Iterable[str]:
+    def _decided(self, schema: Schema) -> Iterable[str]:
         """Columns that a setting says enough of: no other role is advised."""
         return ()
 
-    def is_its_counts(self) -> bool:
+    def _is_its_counts(self) -> bool:
         """Whether more rows make it the model that a fit on all of them gives."""
         return False
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
-        self.check_unlabelled()
+        self._check_unlabelled()
         thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
@@ -140,7 +131,7 @@ class Classifier(Stored, TakesLabels):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
-        self.check_settings()
+        self._check_settings()
         return self.fit_source(self._labelled(X, y, sample_weight))
 
     def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
@@ -157,7 +148,7 @@ class Classifier(Stored, TakesLabels):
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None and not is_source(X):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self.with_labels(open_on(None, X, y, sample_weight))
+        return self._with_labels(open_on(None, X, y, sample_weight))
 
     def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
@@ -167,9 +158,9 @@ class Classifier(Stored, TakesLabels):
                     f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
                 )
             target = self.schema_.target.name
-        return self.with_labels(open_on(engine, source, target))
+        return self._with_labels(open_on(engine, source, target))
 
-    def inferred_schema(self, source: Source) -> Schema:
+    def _inferred_schema(self, source: Source) -> Schema:
         """The schema that was given, or the one of the source's columns: what must be learnt from rows is not in it."""
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
@@ -177,12 +168,12 @@ class Classifier(Stored, TakesLabels):
             return self.schema
         target = Target(source.target or "class")
         schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-        advise(source, schema, self.roles, self.decided(schema), self.has_told)
+        advise(source, schema, self.roles, self._decided(schema), self._has_told)
         return schema
 
     def _schema_for(self, source: Source) -> Schema:
-        schema = self.inferred_schema(source)
-        return self.complete_schema(schema, for_schema(source, schema, {}, ()))
+        schema = self._inferred_schema(source)
+        return self._complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
         """What a plan asks for, counted by the engine that owns the source, else on this machine."""
@@ -198,7 +189,7 @@ class Classifier(Stored, TakesLabels):
         count = None if engine_of(source) is None else partial(self._collect, source)
         return learn_cuts(schema, source, wanted, self._threads(), seed_of(self.random_state), count)
 
-    def count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
+    def _count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
         """The tally of blocks that are read already, for models that count the same rows many times."""
         return local.count_blocks(blocks, encoder, plan, self.memory_limit)
 
@@ -209,17 +200,17 @@ class Classifier(Stored, TakesLabels):
 
         Of a Spark or Dask frame: the frame with a column ``p_…`` for each class.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return cast(Floats, self._scored_there(X, "predict_proba"))
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
-            proba, evidence = logspace.normalise(self.tempered(scores))
+            proba, evidence = logspace.normalise(self._tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
         self._check_is_fitted()
         parts, impossible, whole = [], Impossible(self.undecidable), _room_for(X, len(self.classes_))
         for block, scores in self._score(X):
             out = None if whole is None else whole[block.start : block.start + block.n_rows]
-            proba, evidence = logspace.normalise(self.tempered(scores), self._threads(), out)
+            proba, evidence = logspace.normalise(self._tempered(scores), self._threads(), out)
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
@@ -229,7 +220,7 @@ class Classifier(Stored, TakesLabels):
         """ln P(class | x) of each row (rows, classes)."""
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalise(self.tempered(scores))
+            log_proba, evidence = logspace.log_normalise(self._tempered(scores))
             impossible.settle(
                 log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
             )
@@ -242,7 +233,7 @@ class Classifier(Stored, TakesLabels):
 
         Of a Spark or Dask frame: the frame with the column ``predicted``.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return cast(Array, self._scored_there(X, "predict"))
         one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
         if one is not None and one.max() > -np.inf:
@@ -259,40 +250,40 @@ class Classifier(Stored, TakesLabels):
         from bayeskit.models.base.cluster_scores import scored_there
 
         self._check_is_fitted()
-        self.check_settings()
+        self._check_settings()
         return scored_there(self, frame, what, **settings)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on rows ``X`` with classes ``y``."""
         X = in_order(X)
         source = self._labelled(X, y, sample_weight)
-        labels, weights = self.label_codes(source, None)
+        labels, weights = self._label_codes(source, None)
         right = (
-            self.predict(source if self.drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
+            self.predict(source if self._drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
         )
         right &= labels < len(self.classes_)
         if weights is not None and not weights.any():
             raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
-    def choose(self, scores: Floats, block: Block) -> Ints:
+    def _choose(self, scores: Floats, block: Block) -> Ints:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
 
-    @available_where(having("log_terms"), "it does not say what each column adds to a score")
+    @available_if("_log_terms", "it does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
         """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
 
         The predicted class is compared with the runner-up, or with the class ``against``. Of a Spark or Dask frame: the
         frame with the columns ``predicted``, ``against``, ``evidence_prior`` and one for each column of the model.
         """
-        if lies_elsewhere(X):
+        if is_cluster_frame(X):
             return self._scored_there(X, "explain", against=against)
         self._check_is_fitted()
-        self.check_settings()
-        return explain_rows(self, self.with_all_columns(open_source(X)), against)
+        self._check_settings()
+        return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
-    @available_where(having("log_terms"), "it reads no columns of numbers, which make a plane")
+    @available_if("_log_terms", "it reads no columns of numbers, which make a plane")
     def regions(self, a: str | int, b: str | int, X: Any, y: Any = None) -> DecisionRegions:
         """Which class is decided where, in the plane of two numeric columns, all other cells missing.
 
@@ -310,7 +301,7 @@ class Classifier(Stored, TakesLabels):
             columns = {self._class_header(): labels, "count": counts, name: prior}
             target, shares = self.schema_.target.name, np.array([prior])
             return ProbabilityTable(columns, variable=target, values=labels, given="", contexts=[""], shares=shares)
-        return self.column_table(self.schema_.find(column))
+        return self._column_table(self.schema_.find(column))
 
     def _class_header(self) -> str:
         """The target's name above a column of classes, told apart from the names beside it."""
@@ -319,23 +310,23 @@ class Classifier(Stored, TakesLabels):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def encoder(self) -> Encoder:
+    def _encoder(self) -> Encoder:
         """Reads rows in the codes of this model's tables and classes."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
         words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
         return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
-    def with_all_columns(self, source: Source) -> Source:
+    def _with_all_columns(self, source: Source) -> Source:
         """The source to be scored: columns that it lacks are missing in every row."""
         with naming_the_file(source):
             return completed(source, self.schema_, self.params_.vocabularies)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
-        self.check_settings()
-        source = self.with_all_columns(open_source(X))
+        self._check_settings()
+        source = self._with_all_columns(open_source(X))
         empty = True
-        for block in self.encoder().blocks(source):
+        for block in self._encoder().blocks(source):
             empty = False
             with naming_the_file(source):
                 scores = self.log_joint(self.params_, block)
@@ -346,17 +337,17 @@ class Classifier(Stored, TakesLabels):
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Log scores as they become probabilities."""
         return scores if self.temperature == 1 else scores / self.temperature
 
-    def label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
+    def _label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
         """(class codes, C for an unknown class; weights)"""
         self._check_is_fitted()
         source = self._labelled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
-        columns = self.with_all_columns(source)
+        columns = self._with_all_columns(source)
         for batch in for_schema(columns, self.schema_, {}, self.tally_.classes).batches():
             if isinstance(batch.labels, Responsibilities):
                 raise BayesError("one label a row is needed here")

@@ -15,7 +15,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearnt
 from bayeskit.estimate.columns.column import never
@@ -28,6 +27,7 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.settings import held_choices, one_of, seed_of
 from bayeskit.models.base.tuning import best_temperature
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats
@@ -40,28 +40,28 @@ class CodedClassifier(TallyClassifier):
     prior: Any = "empirical"
     cuts: Any = "mdl"
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         one_of("unseen", self.unseen, ("ignore", "error"))
         as_smoothing(self.smoothing)
         for spec in self.cuts.values() if isinstance(self.cuts, Mapping) else [self.cuts]:
             check_cuts(spec)
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Cut points for all numbers, as given or learnt as the setting says."""
         given_cuts = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
         chosen = {name: given_cuts.get(name, default) for name in schema.measured()}
         return self._learnt_cuts(schema, source, chosen)
 
-    def held_while_left_out(self) -> tuple[str, ...]:
+    def _held_while_left_out(self) -> tuple[str, ...]:
         return (*self._held_structure(), *held_choices(self.smoothing, self.cuts, self.schema_))
 
     def _held_structure(self) -> tuple[str, ...]:
         """What a model learns besides cuts and smoothing."""
         return ()
 
-    def log_prior(self, tally: Tally) -> Floats:
+    def _log_prior(self, tally: Tally) -> Floats:
         """ln P(class)."""
         return logspace.log(class_prior(self.prior, tally.classes, tally.class_counts))
 
@@ -83,14 +83,14 @@ class CodedClassifier(TallyClassifier):
             raise BayesError(f"sample({n!r}): give a whole number of rows")
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
-        slots = self.draw(labels, rng)
+        slots = self._draw(labels, rng)
         columns = {}
         for name in self.schema_.used:
             values = self.tally_.families[name].values if name in slots else ()
             columns[name] = cells_of(values, self.schema_.columns[name], slots.get(name, labels), rng)
         return Table(columns), self.classes_[labels]
 
-    def log_terms(self, params: Any, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: Any, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores when it joins those before it, in schema order (rows, classes)."""
         known: dict[str, Any] = dict.fromkeys(block.codes, np.zeros(block.n_rows, dtype=np.uint8))
 
@@ -100,7 +100,7 @@ class CodedClassifier(TallyClassifier):
 
         return telescoped(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
-    def draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Slots of each column that takes part, for rows of these classes."""
         raise TypeError(f"{type(self).__name__} cannot be sampled")
 

@@ -84,7 +84,7 @@ def advise_spikes(model: Any, source: Source) -> None:
         Remedy("roles", {spike: role for spike, _ in spikes}),
         culprit=name,
     )
-    if not model.has_told(str(warning)):
+    if not model._has_told(str(warning)):
         warnings.warn(warning, stacklevel=5)
 
 

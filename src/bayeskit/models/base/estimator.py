@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from bayeskit.data.sheet import Sheet
 from bayeskit.errors import BayesError
 from bayeskit.explain.overview import overview
-from bayeskit.models.base.available import Conditional, absent, is_offered
+from bayeskit.models.base.available import Conditional
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.sheet import Sheet
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown
@@ -122,7 +122,7 @@ class Estimator:
         for owner in type(self).__mro__:
             if name in vars(owner):  # it is there, and has refused: let it say why
                 return vars(owner)[name].__get__(self, type(self))
-        raise absent(self, name)
+        raise AttributeError(_UnknownName(self, name))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:  # the name by which scikit-learn's tools ask
@@ -158,7 +158,7 @@ class Estimator:
             getattr(self, name).set_params(**inner_params)
         return self
 
-    def changed_settings(self) -> list[str]:
+    def _changed_settings(self) -> list[str]:
         """The settings that are not the defaults, as ``name=value``."""
         defaults = _defaults(type(self))
         values = {name: repr(value) for name, value in self.get_params(deep=False).items()}
@@ -166,7 +166,7 @@ class Estimator:
 
     def __repr__(self) -> str:
         """The settings that are not the defaults."""
-        return _wrapped(type(self).__name__, self.changed_settings())
+        return _wrapped(type(self).__name__, self._changed_settings())
 
     def __str__(self) -> str:
         """What a fitted model has learnt, in short; before that the settings."""
@@ -178,13 +178,17 @@ class Estimator:
         return overview(self) if fitted is not None and fitted() else Sheet(type(self).__name__)
 
     def __dir__(self) -> list[str]:
-        """What a person may use: what this model cannot honour is not there, nor what other files ask of it."""
-        return [name for name in super().__dir__() if is_offered(self, name, _defaults(type(self)))]
+        """Return the names of members that this model, in its settings, has."""
+        return [name for name in super().__dir__() if not self._is_unavailable(name)]
+
+    def _is_unavailable(self, name: str) -> bool:
+        member = next((vars(owner)[name] for owner in type(self).__mro__ if name in vars(owner)), None)
+        return isinstance(member, Conditional) and not hasattr(self, name)
 
     def __sklearn_clone__(self) -> Self:
         return clone(self)
 
-    def has_told(self, text: str) -> bool:
+    def _has_told(self, text: str) -> bool:
         """Whether a clone of the same model has said this: folds of one table suggest the same, and once is enough."""
         sentences: set[str] | None = vars(self).get("_advice")
         if sentences is None:
@@ -223,6 +227,20 @@ class Estimator:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+class _UnknownName:
+    """The message of an unknown attribute, made when it is read: ``hasattr`` asks often and reads nothing."""
+
+    def __init__(self, model: Any, name: str) -> None:
+        self.model, self.name = model, name
+
+    def __str__(self) -> str:
+        names = () if self.name.startswith("_") else (name for name in dir(self.model) if not name.startswith("_"))
+        hint = did_you_mean(self.name, names)
+        return f"{type(self.model).__name__!r} object has no attribute {self.name!r}{hint}"
+
+    __repr__ = __str__
 
 
 for _method in METADATA:

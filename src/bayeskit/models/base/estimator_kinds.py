@@ -21,7 +21,7 @@ class PredictsClasses(Estimator):
     predict: Any
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether rows without a label are left out in learning and scoring."""
         return False
 
@@ -29,7 +29,7 @@ class PredictsClasses(Estimator):
         """Accuracy on rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         from sklearn.metrics import accuracy_score
 
-        X, y, weights = _scored(X, y, sample_weight, self.drops_unlabelled)
+        X, y, weights = _scored(X, y, sample_weight, self._drops_unlabelled)
         return float(accuracy_score(y, self.predict(X), sample_weight=weights))
 
     def __sklearn_tags__(self) -> Any:

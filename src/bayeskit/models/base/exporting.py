@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 
 
 class Exported:
-    """Writes itself as a query, as an ONNX file and as plain numbers. A model gives :meth:`scoring_form`.
+    """Writes itself as a query, as an ONNX file and as plain numbers. A model gives :meth:`_scoring_form`.
 
     It stands before the base of a model, which says why others have none of it.
     """
 
-    absent: ClassVar[Mapping[str, str]] = {}
-
     if TYPE_CHECKING:
 
-        def scoring_form(self) -> ScoringForm: ...
+        def _scoring_form(self) -> ScoringForm: ...
 
     def to_sql(
         self,
@@ -59,7 +57,7 @@ class Exported:
         from bayeskit.export.sql import scoring_query
         from bayeskit.export.sql_terms import word_tables
 
-        form = self.scoring_form()
+        form = self._scoring_form()
         return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
 
     def to_onnx(self, path: str | Path | None = None) -> bytes:
@@ -69,13 +67,13 @@ class Exported:
         """
         from bayeskit.export.onnx import onnx_model
 
-        return onnx_model(self.scoring_form(), path)
+        return onnx_model(self._scoring_form(), path)
 
     def to_json(self, path: str | Path | None = None) -> dict[str, Any]:
         """The numbers of the model as plain data, in the form of docs/export.md; written to ``path`` if given."""
         from bayeskit.export.json import json_model
 
-        return json_model(self.scoring_form(), path)
+        return json_model(self._scoring_form(), path)
 
 
 def refuse_random_ties(model: Any) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
-from bayeskit.capabilities import LeavesOut, can
 from bayeskit.errors import BayesWarning
 from bayeskit.evaluate.cross_validation import fit_on, labelled_table, posterior_over, stratified_folds
 from bayeskit.evaluate.leave_one_out import is_last_of_class
@@ -36,18 +35,18 @@ def honest_scores(
     model: Any, X: Any, y: Any, sample_weight: Any, folds: int | None, max_rows: int, random_state: Any
 ) -> HonestScores:
     """Of at most about ``max_rows`` of the rows that a fitted model has learnt; ``folds`` asks for them where given."""
-    if folds is None and can(model, LeavesOut):
+    if folds is None and hasattr(model, "leave_one_out"):
         return _left_out(model, X, y, sample_weight, max_rows, random_state)
     return _folded(model, X, y, sample_weight, folds or 5, random_state)
 
 
 def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, random_state: Any) -> HonestScores:
-    left_out, counts = model.left_out(), model.tally_.class_counts.astype(np.float64)
+    left_out, counts = model._left_out(), model.tally_.class_counts.astype(np.float64)
     share = max_rows / max(float(counts.sum()), 1.0)
     rng = np.random.default_rng(seed_of(random_state)) if share < 1 else None
     scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
     is_weighed = False
-    for block in model.blocks_learnt(X, y, sample_weight):
+    for block in model._blocks_learnt(X, y, sample_weight):
         asked = np.ones(block.n_rows, dtype=bool) if rng is None else rng.random(block.n_rows) < share
         if block.weights is not None:
             asked &= block.weights > 0
@@ -56,7 +55,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
             continue
         part_labels = np.asarray(part.labels, dtype=np.intp)
         unit = None if part.weights is None else np.minimum(part.weights, 1.0)
-        of_part = model.tempered(left_out.scores(part))
+        of_part = model._tempered(left_out.scores(part))
         of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
         alone = is_last_of_class(counts, part_labels, unit)
         stays: Any = slice(None) if alone is None else ~alone
@@ -69,7 +68,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
-    given = labelled_table(X, y, sample_weight, getattr(model, "drops_unlabelled", False))
+    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
     classes = tuple(np.asarray(model.classes_).tolist())
     places = np.array([classes.index(label) for label in given.classes], dtype=np.intp)
     folds = min(folds, given.n_rows)

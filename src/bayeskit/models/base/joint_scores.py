@@ -10,8 +10,8 @@ from bayeskit import logspace
 from bayeskit.data.reader import in_order
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import written_prior
-from bayeskit.explain.work import Work, work_of
-from bayeskit.models.base.available import available_where, having
+from bayeskit.explain.work import Work, build_work
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier, stacked
 from bayeskit.typing import Floats
 
@@ -35,7 +35,7 @@ class KnowsJoint(Classifier):
         parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    @available_where(having("written_factors"), "it is no product of one factor for each column")
+    @available_if("_written_factors", "it is no product of one factor for each column")
     def work(self, row: Any) -> Work:
         """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
 
@@ -46,17 +46,17 @@ class KnowsJoint(Classifier):
             n = sum(block.n_rows for block, _ in blocks)
             raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
         block, scores = blocks[0]
-        factors = self.written_factors(block)
+        factors = self._written_factors(block)
         prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
         spoken = {factor.column for factor in factors}
-        silent = [name for name in self.schema_.used if name not in spoken] if self.rows_are == "rows" else []
-        return work_of(self, block, scores, prior, factors, silent)
+        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
+        return build_work(self, block, scores, prior, factors, silent)
 
     def _prior_setting(self) -> Any:
         """The class prior as it was asked for."""
         return self.prior
 
-    @available_where(having("written_factors"), "it is no product of one factor for each column")
+    @available_if("_written_factors", "it is no product of one factor for each column")
     def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
 
@@ -64,7 +64,7 @@ class KnowsJoint(Classifier):
         """
         parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
         for block, _ in self._score(X):
-            for name, term in self.log_terms(self.params_, block).items():
+            for name, term in self._log_terms(self.params_, block).items():
                 parts[name].append(term)
         return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
 
@@ -72,10 +72,10 @@ class KnowsJoint(Classifier):
         """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
         X = in_order(X)
         source = self._labelled(X, y, sample_weight)
-        labels, weights = self.label_codes(source, None)
-        rows = source if self.drops_unlabelled else X
+        labels, weights = self._label_codes(source, None)
+        rows = source if self._drops_unlabelled else X
         scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
-        joint, tempered = scores[np.arange(len(labels)), labels], self.tempered(scores)
+        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
         conditional = logspace.log_posterior_of(tempered, labels)
         conditional[np.isneginf(joint)] = -np.inf
         keep = slice(None) if weights is None else weights > 0

@@ -18,14 +18,14 @@ class TakesLabels(PredictsClasses):
     unlabelled: str = "error"
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether rows without a label are left out."""
         return self.unlabelled == "drop"
 
-    def check_unlabelled(self) -> None:
+    def _check_unlabelled(self) -> None:
         """Refuse a setting that means nothing."""
         one_of("unlabelled", self.unlabelled, ("error", "drop"))
 
-    def with_labels(self, source: Source) -> Source:
+    def _with_labels(self, source: Source) -> Source:
         """The rows of a source that are learnt from, or scored."""
-        return LabelledRows(source) if self.drops_unlabelled and not isinstance(source, LabelledRows) else source
+        return LabelledRows(source) if self._drops_unlabelled and not isinstance(source, LabelledRows) else source

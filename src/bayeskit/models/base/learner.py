@@ -35,13 +35,13 @@ class Learner(Classifier):
         """Return the statistics to count of columns with these roles."""
         raise NotImplementedError
 
-    def learn_plan(self, schema: Schema, source: Source) -> Plan:
+    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
         """What to count where that must be learnt from the rows first, such as which columns go together."""
         return self.plan(schema)
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
         """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
-        self.check_settings()
+        self._check_settings()
         source = self._labelled_source(source, target, engine)
         with in_one_state(source):
             with naming_the_file(source):
@@ -70,7 +70,7 @@ class Learner(Classifier):
 
         ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
         """
-        self.check_settings()
+        self._check_settings()
         source = self._labelled(X, y, sample_weight)
         if self._is_fitted():
             return self._with_more(self._count_more(source))
@@ -118,7 +118,7 @@ class Learner(Classifier):
 
     def _count_new(self, source: Source, schema: Schema) -> Tally:
         """The tally of the first labelled rows."""
-        return self._collect(source, schema, self.learn_plan(schema, source))
+        return self._collect(source, schema, self._learn_plan(schema, source))
 
     def _count_more(self, source: Source) -> Tally:
         """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""

@@ -57,11 +57,11 @@ class _Ready:
     """What scores the records of one model as long as its settings stay as they are."""
 
     def __init__(self, model: Any) -> None:
-        model.check_settings()
+        model._check_settings()
         self.names = list(model.get_params(deep=False))
         self.settings = self._settings(model)
         self.may_change = any(isinstance(setting, (Mapping, list)) for setting in self.settings)
-        self.row: OneRow | None = model.one_row()
+        self.row: OneRow | None = model._one_row()
 
     def _settings(self, model: Any) -> list[Any]:
         return list(map(vars(model).get, self.names))
@@ -69,14 +69,14 @@ class _Ready:
     def holds(self, model: Any) -> bool:
         """Whether all settings are still the same objects; those that can change inside are checked again."""
         if self.may_change:
-            model.check_settings()
+            model._check_settings()
         return all(map(is_, self._settings(model), self.settings))
 
 
 def record_scores(model: Any, record: dict[Any, Any]) -> Floats | None:
     """ln P(x, class) of a plain record (1, classes); None where a table must be built for it."""
     params = vars(model).get("params_")
-    if params is None or not hasattr(type(model), "one_row"):
+    if params is None or not hasattr(type(model), "_one_row"):
         return None
     ready = vars(params).get("_ready")
     if ready is None or not ready.holds(model):

@@ -20,10 +20,10 @@ class Stored(Estimator):
     """Writes itself to a ``.bayes`` file. A model that holds more than its tally overrides the other methods."""
 
     _check_is_fitted: Any
-    restore: Any
+    _restore: Any
     """``restore(tally, state)`` becomes the fitted model that was saved."""
     tally_: Tally
-    unsaved: ClassVar[tuple[str, ...]] = ()
+    _unsaved: ClassVar[tuple[str, ...]] = ()
     """Settings that no file holds, since what was learnt stands in their place."""
 
     def save(self, path: str | Path) -> None:
@@ -34,34 +34,34 @@ class Stored(Estimator):
         self._check_is_fitted()
         write_model(path, to_bytes(self))
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """What a file holds of the fitted model."""
-        return Saved(type(self).__name__, self.written_settings(), self.tally_to_save(), self.held_state())
+        return Saved(type(self).__name__, self._written_settings(), self._tally_to_save(), self._held_state())
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """The fitted model of what a file holds."""
-        made: Self = cls.with_settings(saved.settings).restore(saved.counted(), saved.state)
+        made: Self = cls._with_settings(saved.settings)._restore(saved.counted(), saved.state)
         return made
 
-    def settings_to_save(self) -> dict[str, Any]:
+    def _settings_to_save(self) -> dict[str, Any]:
         """The settings under which tally and held state alone make this model again."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in self.unsaved}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in self._unsaved}
 
-    def tally_to_save(self) -> Tally:
+    def _tally_to_save(self) -> Tally:
         """The counts that the model is made of."""
         return self.tally_
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """What a file must hold beside settings and tally; None where these are all."""
         return None
 
-    def written_settings(self) -> dict[str, Any]:
+    def _written_settings(self) -> dict[str, Any]:
         """The settings as a file has them: models among them by name and settings."""
-        return {name: _as_template(value, type(self)) for name, value in self.settings_to_save().items()}
+        return {name: _as_template(value, type(self)) for name, value in self._settings_to_save().items()}
 
     @classmethod
-    def with_settings(cls, settings: Mapping[str, Any]) -> Self:
+    def _with_settings(cls, settings: Mapping[str, Any]) -> Self:
         """The unfitted model of settings from a file."""
         model = cls()
         if unknown := settings.keys() - model.get_params(deep=False).keys():
@@ -72,35 +72,35 @@ class Stored(Estimator):
 class Composite(Stored):
     """A model that is made of fitted models: its file holds theirs, each with its own settings and counts."""
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The fitted models by name."""
         raise NotImplementedError
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Become the fitted model that was saved."""
         raise NotImplementedError
 
-    def reads_by(self) -> Any:
+    def _reads_by(self) -> Any:
         """The fitted model by which rows are read; None where they are a matrix without names."""
-        return next(iter(self.fitted_parts().values()), None)
+        return next(iter(self._fitted_parts().values()), None)
 
-    def to_saved(self) -> Saved:
+    def _to_saved(self) -> Saved:
         """What a file holds of the fitted model; one that is made of a model that cannot be saved is refused."""
         name = type(self).__name__
-        parts = {part: saved_of(model, name) for part, model in self.fitted_parts().items()}
-        return Saved(name, self.written_settings(), None, self.held_state() or State({}, []), parts)
+        parts = {part: saved_of(model, name) for part, model in self._fitted_parts().items()}
+        return Saved(name, self._written_settings(), None, self._held_state() or State({}, []), parts)
 
     @classmethod
-    def of_saved(cls, saved: Saved) -> Self:
+    def _of_saved(cls, saved: Saved) -> Self:
         """The fitted model of what a file holds: its parts first."""
-        state = saved.wrapped(*cls.part_names(saved))
+        state = saved.wrapped(*cls._part_names(saved))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # what there was to say of a part was said when it was fitted
             parts = {name: model_of(part) for name, part in saved.parts.items()}
-        return cls.with_settings(saved.settings).restore_parts(parts, state)
+        return cls._with_settings(saved.settings)._restore_parts(parts, state)
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The models that must be there."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ def _as_template(value: Any, within: type) -> Any:
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     refuse_unsaved(type(value), within.__name__)
-    return Template(type(value).__name__, value.written_settings())
+    return Template(type(value).__name__, value._written_settings())
 
 
 def _from_template(value: Any) -> Any:
@@ -124,7 +124,7 @@ def _from_template(value: Any) -> Any:
     kind = saved_class(value.model)
     if kind is None or not issubclass(kind, Stored):
         raise BadFile(f"a setting is the model {value.model!r}, which this bayeskit does not know: upgrade")
-    return kind.with_settings(value.settings)
+    return kind._with_settings(value.settings)
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
-from bayeskit.explain.informative import Telling, telling
+from bayeskit.explain.informative import ColumnImportance, column_importance
 from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.models.base.available import available_where, having
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.column_advice import advise_spikes, tell_lost, tell_one_class
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.joint_scores import KnowsJoint
@@ -34,12 +34,12 @@ class TallyClassifier(Learner, KnowsJoint):
     tally) and ``log_joint(params, block)`` (what to say of a block of rows).
     """
 
-    column_wise: ClassVar[bool] = True
+    _column_wise: ClassVar[bool] = True
     """Whether columns can be left out of what was counted, and the rest is what a fit without them counts."""
 
     if TYPE_CHECKING:
 
-        def left_out(self) -> Any: ...
+        def _left_out(self) -> Any: ...
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ class TallyClassifier(Learner, KnowsJoint):
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone: from a table of counts, another model's tally, a sum of tallies."""
-        self.check_settings()
+        self._check_settings()
         refuse_no_counts(tally)
         params = self.estimate(tally)  # may refuse; the model is still as it was
         self._become(params, tally, self._classes_of(tally))
@@ -81,11 +81,11 @@ class TallyClassifier(Learner, KnowsJoint):
     def _advise(self, source: Source) -> None:
         advise_spikes(self, source)
 
-    @available_where(lambda model: model.column_wise, "what was learnt may ask for the columns that would be gone")
+    @available_if(lambda model: model._column_wise, "what was learnt may ask for the columns that would be gone")
     def restrict(self, columns: Iterable[str]) -> Self:
         """A new model over these columns alone, from the same tally: nothing is read again."""
         self._check_is_fitted()
-        tally = self.restricted([columns] if isinstance(columns, str) else list(columns))
+        tally = self._restricted([columns] if isinstance(columns, str) else list(columns))
         by_name = {}  # settings by position would mean other columns now
         for setting, value in self.get_params(deep=False).items():
             if setting in BY_COLUMN and isinstance(value, Mapping):
@@ -95,7 +95,7 @@ class TallyClassifier(Learner, KnowsJoint):
                 }
         return self._with_tally(tally, **by_name)
 
-    def restricted(self, columns: list[str]) -> Tally:
+    def _restricted(self, columns: list[str]) -> Tally:
         """What was counted of these columns alone."""
         return self.tally_.restrict(columns)
 
@@ -104,7 +104,7 @@ class TallyClassifier(Learner, KnowsJoint):
         self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Become the fitted model that was saved."""
         if state is not None:
             raise BadFile(f"{with_article(type(self).__name__)} holds nothing beside its counts")
@@ -112,43 +112,43 @@ class TallyClassifier(Learner, KnowsJoint):
 
     # -- saying --------------------------------------------------------------------------------------
 
-    @available_where(having("left_out"), "its scores without a row have no closed form: use bayeskit.cross_validate")
+    @available_if("_left_out", "its scores without a row have no closed form: use bayeskit.cross_validate")
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
         """Scores of the rows that were learnt, each predicted by the model made without it, in closed form.
 
         ``X``, ``y`` and ``sample_weight`` are those of the fit. Costs about one ``predict_proba``.
         """
         self._check_is_fitted()
-        self.check_settings()
-        blocks = self.blocks_learnt(X, y, sample_weight)
-        choose = self.choose if self.ties == "random" else None
-        settings = (choose, self.undecidable, self.temperature, self._threads(), self.held_while_left_out())
-        return leave_one_out(self.left_out(), blocks, self.tally_, *settings)
+        self._check_settings()
+        blocks = self._blocks_learnt(X, y, sample_weight)
+        choose = self._choose if self.ties == "random" else None
+        settings = (choose, self.undecidable, self.temperature, self._threads(), self._held_while_left_out())
+        return leave_one_out(self._left_out(), blocks, self.tally_, *settings)
 
-    def is_its_counts(self) -> bool:
+    def _is_its_counts(self) -> bool:
         """Whether more rows make it the model that a fit on all of them gives: no cuts nor structure are held."""
         self._check_is_fitted()
         held = any(
             isinstance(role, Numeric) and (role.cuts, role.kind) != (None, None)
             for role in self.schema_.columns.values()
         )
-        return not held and not self.tally_.values and type(self).learn_plan is Learner.learn_plan
+        return not held and not self.tally_.values and type(self)._learn_plan is Learner._learn_plan
 
-    def blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
+    def _blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
         """The rows of the fit in the codes of the model, to be left out one by one."""
-        return self.encoder().blocks(self._labelled(X, y, sample_weight))
+        return self._encoder().blocks(self._labelled(X, y, sample_weight))
 
-    def held_while_left_out(self) -> tuple[str, ...]:
+    def _held_while_left_out(self) -> tuple[str, ...]:
         """What was chosen with all rows, and stays while each is left out."""
         return ()
 
-    @available_where(having("column_scores"), TOGETHER)
-    def telling(self) -> Telling:
+    @available_if("_column_scores", TOGETHER)
+    def column_importance(self) -> ColumnImportance:
         """The columns and values that tell most of the class, in bits."""
         self._check_is_fitted()
-        return telling(self)
+        return column_importance(self)
 
-    @available_where(having("column_scores"), TOGETHER)
+    @available_if("_column_scores", TOGETHER)
     def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
         """The model on paper: points for each value, and what their total says of one class against another.
 
@@ -159,7 +159,7 @@ class TallyClassifier(Learner, KnowsJoint):
         self._check_is_fitted()
         return nomogram(self, predicted, against, X, row)
 
-    @available_where(having("column_scores"), TOGETHER)
+    @available_if("_column_scores", TOGETHER)
     def densities(self, column: str | int, X: Any = None, y: Any = None) -> ClassDensities:
         """The density of a measured column in each class, the regions that it decides alone, and P(mistake) there.
 

@@ -35,7 +35,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
     """
 
-    start = model.left_out()
+    start = model._left_out()
     blocks = [(block, start.unsmoothed(block)) for block in weighty_blocks(model, source)]
 
     def loss(log_alpha: float) -> float:
@@ -59,7 +59,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
 
 def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
     """The terms of the rows that the model has learnt, each without itself; parts of a date are one column."""
-    left_out, schema = model.left_out(), model.schema_
+    left_out, schema = model._left_out(), model.schema_
     n_rows = sum(batch.n_rows for batch in source.batches())
     per_row = 8 * len(model.classes_) * (len(schema.used) + 2)
     chosen = np.ones(n_rows, dtype=bool)
@@ -68,7 +68,7 @@ def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
         chosen[order[int(MEMORY // per_row) :]] = False
     priors, labels, weights, start = [], [], [], 0
     terms: dict[str, list[Floats]] = {}
-    for block in model.encoder().blocks(source):
+    for block in model._encoder().blocks(source):
         here = chosen[start : start + block.n_rows]
         start += block.n_rows
         rows = block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0)))
@@ -88,15 +88,15 @@ def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
 
 def weighty_blocks(model: LeavesOut, source: Source) -> Iterator[Block]:
     """The rows in the model's codes, without those of weight zero, which it has not learnt."""
-    for block in model.encoder().blocks(source):
+    for block in model._encoder().blocks(source):
         yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
 
 
 class LeavesOut(Protocol):
     """A model that scores its own rows, each without itself."""
 
-    def left_out(self) -> Any: ...
-    def encoder(self) -> Encoder: ...
+    def _left_out(self) -> Any: ...
+    def _encoder(self) -> Encoder: ...
 
 
 def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> float:
@@ -104,7 +104,7 @@ def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> 
 
     ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
     """
-    left_out = model.left_out()
+    left_out = model._left_out()
     scores, labels, weights = [], [], []
     for block in weighty_blocks(model, source):
         block_scores = left_out.scores(block)

@@ -13,7 +13,7 @@ not justify more certainty.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -22,13 +22,11 @@ import numpy as np
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
-from bayeskit.data.sheet import Sheet, SheetText
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.learner import Learner, remarked
 from bayeskit.models.base.settings import seed_of
@@ -51,6 +49,8 @@ from bayeskit.models.ensemble.trees import number_of_trees
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Sheet, SheetText
+from bayeskit.tables.table import Table
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, Rows
@@ -65,7 +65,7 @@ MEMBERS, CHAINS = 8, 16
 MANY_ROWS = 100_000
 # The largest number of classes: labels fit in 16 bits.
 MOST_CLASSES = 65_535
-where_rows_are_kept = available_where(
+where_rows_are_kept = available_if(
     lambda model: model.keep_rows,
     "with keep_rows=False, its rows are gone, and nothing can be added to them. Fit again",
 )
@@ -157,18 +157,23 @@ class BayesClassifier(Learner):
     structure: Structure | None = None
     unlabelled: str = "error"
 
-    absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("fit_tally", "restrict", "with_prior"), "it is made of rows and of what was learnt from them"),
-        **dict.fromkeys(("predict_joint_log_proba", "score_samples", "log_likelihood"), "it knows P(class | x) alone"),
-        **dict.fromkeys(("telling", "nomogram"), TOGETHER),
-        "sample": "it knows P(class | x) alone",
-        "leave_one_out": "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
-        "the fit with these held, and bayeskit.cross_validate those to rely on",
-    }
-    unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
+    fit_tally = unavailable("it is made of rows and of what was learnt from them")
+    restrict = unavailable("it is made of rows and of what was learnt from them")
+    with_prior = unavailable("it is made of rows and of what was learnt from them")
+    predict_joint_log_proba = unavailable("it knows P(class | x) alone")
+    score_samples = unavailable("it knows P(class | x) alone")
+    log_likelihood = unavailable("it knows P(class | x) alone")
+    column_importance = unavailable(TOGETHER)
+    nomogram = unavailable(TOGETHER)
+    sample = unavailable("it knows P(class | x) alone")
+    leave_one_out = unavailable(
+        "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
+        "the fit with these held, and bayeskit.cross_validate those to rely on"
+    )
+    _unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         for name, least in (("n_members", 1), ("n_chains", 0), ("n_trees", 0)):
             value = getattr(self, name)
             if value is None:
@@ -268,7 +273,7 @@ class BayesClassifier(Learner):
     def _move(self, tally: Tally) -> Self:
         """Count other rows in the contexts of the same structure."""
         self._figures.compute()
-        return self.recount(tally, self.structure_)
+        return self._recount(tally, self.structure_)
 
     def _merged(self, other: Any) -> Self:
         tally = self.tally_ + other.tally_
@@ -279,7 +284,7 @@ class BayesClassifier(Learner):
             )
         made = clone(self)
         vars(made)["_figures"] = self._figures.compute()
-        return made.recount(tally, self.structure_)
+        return made._recount(tally, self.structure_)
 
     @staticmethod
     def _in_order(rows: TrainingRows, structure: Structure) -> TrainingRows:
@@ -296,7 +301,7 @@ class BayesClassifier(Learner):
         codes = {name: rows.codes[name] for name in structure.columns}
         return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
 
-    def recount(self, tally: Tally, structure: Structure) -> Self:
+    def _recount(self, tally: Tally, structure: Structure) -> Self:
         """Count the rows of a tally in the contexts of a given structure."""
         rows = training_rows(tally)
         self._extent(TableSize.of_rows(rows), structure)
@@ -308,7 +313,7 @@ class BayesClassifier(Learner):
         self.structure_ = params.structure
         return self._become(params, tally, tally.classes)
 
-    def check_size(self, tally: Tally) -> None:
+    def _check_size(self, tally: Tally) -> None:
         """Refuse a table that is too large, given its counts."""
         self._extent(TableSize.of_counts(tally), self.structure)
 
@@ -345,15 +350,15 @@ class BayesClassifier(Learner):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """Return structure and scores for a file."""
         return State(*to_parts(self.structure_, self.left_out_, self.importance_, self.keep_rows))
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore a model from a file; its rows are counted again."""
         if state is None:
             raise BadFile("a BayesClassifier holds a structure beside its counts, and there is none")
-        self.check_settings()
+        self._check_settings()
         structure, left_out, importance = from_parts(tally, state.header, state.arrays)
         self._figures = FitTables(left_out, importance)
         leaves = tally.statistics.get(Leaves.kind)
@@ -363,7 +368,7 @@ class BayesClassifier(Learner):
             params = from_leaves(leaves, tally.class_counts, tally.classes, structure, self._threads())
             return self._settle(tally, params)
         self._extent(TableSize.of_rows(training_rows(tally)), structure, memory_of_the_machine())
-        return self.recount(tally, structure)
+        return self._recount(tally, structure)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -382,7 +387,7 @@ class BayesClassifier(Learner):
         """Compute ln P(class | x) of each row (rows, classes), capped."""
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
-    def log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
         """Compute the change of ln P(class | x) as each column is added in schema order (rows, classes)."""
         told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
@@ -427,7 +432,7 @@ class BayesClassifier(Learner):
         light = "" if held.cuts else " (without members and chains)"
         return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """Tabulate the exponent of a column."""
         names = list(self.params_.codes)
         if column not in names:
@@ -438,7 +443,7 @@ class BayesClassifier(Learner):
 def _naive_left_out(naive: NaiveBayes) -> Floats:
     """Compute left-out ln P(x, class) by naive Bayes (rows, classes)."""
     rows = rows_of(naive.tally_)
-    left_out, scores = naive.left_out(), []
+    left_out, scores = naive._left_out(), []
     for first in range(0, len(rows.labels), BLOCK):
         part = rows.take(slice(first, first + BLOCK))
         codes = {name: cells for name, cells in part.cells.items() if cells.dtype.kind != "f"}

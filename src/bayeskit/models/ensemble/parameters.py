@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayeskit import kernels, logspace
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.structure import Members, Structure
 from bayeskit.models.ensemble.training_rows import TrainingRows, check_range
 from bayeskit.models.ensemble.trees import FOLDS as BOOSTED_FOLDS
 from bayeskit.models.ensemble.trees import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
+from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import LARGEST
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile
 from bayeskit.models.ensemble.linear import CODES, LinearPart
 from bayeskit.models.ensemble.structure import MOST_CUTS, PARENTS, ChainSteps, Codes, ScoreTerms, Structure
 from bayeskit.models.ensemble.trees import BoostedTrees
+from bayeskit.tables.table import Table
 from bayeskit.tally import coded_trees
-from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.estimate.information import pair_information
 from bayeskit.models.ensemble.linear import LinearPart
 from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.models.ensemble.trees import BoostedTrees
-from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 Codes = dict[str, ColumnCodes]

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
-from bayeskit.data.column_codes import ColumnCodes
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
+from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import Part, Rows
 from bayeskit.tally.tally import Tally

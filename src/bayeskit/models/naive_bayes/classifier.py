@@ -21,7 +21,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
-from bayeskit.data.table import Table
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
@@ -48,6 +47,7 @@ from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
 from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.remedy import Remedy, Setting
+from bayeskit.tables.table import Table
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -129,8 +129,8 @@ class NaiveBayes(Exported, TallyClassifier):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
-    def check_settings(self) -> None:
-        super().check_settings()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         one_of("missing", self.missing, ("ignore", "value"))
         if not isinstance(self.max_values, (int, np.integer)) or not LEAST <= self.max_values <= MOST:
             raise BayesError(f"max_values={self.max_values!r}: give a whole number from {LEAST} to {MOST:,}")
@@ -148,35 +148,35 @@ class NaiveBayes(Exported, TallyClassifier):
                 Setting.given("ddof", self.ddof), ": it is 1 (unbiased) or 0 (maximum likelihood)", culprit=self.ddof
             )
 
-    def complete_schema(self, schema: Schema, source: Source) -> Schema:
+    def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelt column is an error
         if automatic := self._automatic(schema):
             schema = with_chosen_kinds(self, schema, source, automatic)
-        wanted = [name for name in schema.measured() if self.setting_for("numeric", name, schema) == "histogram"]
-        chosen = {name: self.setting_for("cuts", name, schema) for name in wanted}
-        return self.with_cuts(schema, source, chosen)
+        wanted = [name for name in schema.measured() if self._setting_for("numeric", name, schema) == "histogram"]
+        chosen = {name: self._setting_for("cuts", name, schema) for name in wanted}
+        return self._with_cuts(schema, source, chosen)
 
     def _automatic(self, schema: Schema) -> list[str]:
         """The columns of numbers whose kind is still to be chosen."""
         open_ = [name for name in schema.measured() if getattr(schema.columns[name], "kind", None) is None]
         return [name for name in open_ if self._given("numeric", name, schema) == "auto"]
 
-    def with_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+    def _with_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
         """The schema with the cut points of columns, as these settings say."""
         return self._learnt_cuts(schema, source, wanted)
 
-    def decided(self, schema: Schema) -> Iterable[str]:
+    def _decided(self, schema: Schema) -> Iterable[str]:
         """Numbers that were called whole ones."""
-        return [n for n in schema.measured() if NUMERIC[self.setting_for("numeric", n, schema)].whole]
+        return [n for n in schema.measured() if NUMERIC[self._setting_for("numeric", n, schema)].whole]
 
     def plan(self, schema: Schema) -> Plan:
         """What is to be counted of columns with these roles."""
         columns: dict[type[Columns], list[str]] = {}
         for name in schema.measured():
-            kind = NUMERIC[self.setting_for("numeric", name, schema)]
+            kind = NUMERIC[self._setting_for("numeric", name, schema)]
             columns.setdefault(kind, []).append(name)
         requests: dict[str, Request] = {}
         for kind, names in columns.items():
@@ -204,7 +204,7 @@ class NaiveBayes(Exported, TallyClassifier):
         """The kind of a column of which a statistic was counted."""
         if statistic == TextColumns.statistic:
             return TextColumns
-        return kind_of(self.setting_for("numeric", name, schema), statistic)
+        return kind_of(self._setting_for("numeric", name, schema), statistic)
 
     def log_joint(self, params: NaiveParameters, block: Block) -> Floats:
         """ln P(x, class) of the rows of a block (rows, classes), under these beliefs."""
@@ -216,7 +216,7 @@ class NaiveBayes(Exported, TallyClassifier):
                 kind.refuse_unseen(block)
         return scores
 
-    def one_row(self) -> OneRow | None:
+    def _one_row(self) -> OneRow | None:
         """Scores records one at a time, to the same bits as :meth:`log_joint`; not where parts of dates are read."""
         if self.schema_.needed != self.schema_.used:
             return None
@@ -224,20 +224,20 @@ class NaiveBayes(Exported, TallyClassifier):
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
         return OneRow.of(self.params_.log_prior, cells)
 
-    def column_scores(self, params: NaiveParameters, name: str, cells: Array) -> Floats:
+    def _column_scores(self, params: NaiveParameters, name: str, cells: Array) -> Floats:
         """ln P(cell | class) of the codes or numbers of one column (cells, classes); zero where it says nothing."""
         return params.by_column[name].scores(name, cells)
 
-    def column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
+    def _column_points(self, params: NaiveParameters, name: str, n: int) -> Floats:
         """Numbers of a measured column that are equally probable in each class (classes, n)."""
         return params.by_column[name].points(name, n)
 
-    def log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Floats]:
+    def _log_terms(self, params: NaiveParameters, block: Block) -> dict[str, Floats]:
         """What each column adds to the scores of a block (rows, classes), in schema order."""
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
 
-    def written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _written_factors(self, block: Block) -> list[WrittenFactor]:
         """P(cell | class) of each column of the first row, as it comes about."""
         of = self.params_.by_column
         return [factor for name in self.schema_.used for factor in of[name].written(name, block, self.tally_)]
@@ -263,9 +263,9 @@ class NaiveBayes(Exported, TallyClassifier):
 
     def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Make the kinds of columns that are left to choose settings, as they are best at the best temperature."""
-        self.check_settings()
+        self._check_settings()
         source = self._labelled(X, y, sample_weight)
-        schema = self.inferred_schema(source)
+        schema = self._inferred_schema(source)
         source = for_schema(source, schema, {}, ())
         automatic = self._automatic(schema)
         kinds = best_kinds(self, schema, source, automatic, tempered=True) if automatic else {}
@@ -287,7 +287,7 @@ class NaiveBayes(Exported, TallyClassifier):
         """
         one_of("direction", direction, ("forward", "backward"))
         fitted = clone(self)
-        source = fitted.with_labels(self._labelled(X, y, sample_weight))
+        source = fitted._with_labels(self._labelled(X, y, sample_weight))
         judge, schema = judged_terms(fitted.fit_source(source), source), fitted.schema_
         return selection(judge, schema.needed, direction, self.roles)
 
@@ -308,16 +308,16 @@ class NaiveBayes(Exported, TallyClassifier):
 
         return diagnose_columns(self, X, y, sample_weight)
 
-    def left_out(self) -> NaiveLeftOut:
+    def _left_out(self) -> NaiveLeftOut:
         """Scores of learnt rows under the estimates made without them."""
         self._check_is_fitted()
         return NaiveLeftOut(self)
 
-    def held_while_left_out(self) -> tuple[str, ...]:
+    def _held_while_left_out(self) -> tuple[str, ...]:
         chosen = "auto" in _all_settings(self.numeric) and bool(self.numeric_)
         return ("kinds of numbers",) * chosen + held_choices(self.smoothing, self.cuts, self.schema_)
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """The class prior and the term of each column, as plain numbers."""
         self._check_is_fitted()
         refuse_random_ties(self)
@@ -393,14 +393,14 @@ class NaiveBayes(Exported, TallyClassifier):
             )
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
         for name, table in params.tables.items():
-            setting = self.setting_for("smoothing", name, tally.schema)
+            setting = self._setting_for("smoothing", name, tally.schema)
             slots = np.flatnonzero(~np.isnan(table.pseudo))
             values = [(None, *table.values, UNSEEN)[slot] for slot in slots]
             counts = np.concatenate([tally.families[name].counts, np.zeros((len(tally.classes), 1))], axis=1)
             total += log_evidence(counts[:, slots], hyperparameters(as_smoothing(setting), values, setting))
         return total
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """P(value | class) with counts, or what describes the density of each class."""
         params: NaiveParameters = self.params_
         if column not in params.by_column:
@@ -431,7 +431,7 @@ class NaiveBayes(Exported, TallyClassifier):
         columns = {name: params.by_column[name].sample(name, labels, rng) for name in self.schema_.used}
         return Table(columns), self.classes_[labels]
 
-    def setting_for(self, setting: str, name: str, schema: Schema) -> Any:
+    def _setting_for(self, setting: str, name: str, schema: Schema) -> Any:
         """A setting for one column: by its name or position where a mapping was given, else the default.
 
         A kind that was chosen is the one the schema has; where nothing was, numbers are Gaussian.

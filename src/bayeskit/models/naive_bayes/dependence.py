@@ -72,10 +72,10 @@ class _LeftOutTerms:
         counts = fitted.tally_.class_counts.astype(np.float64)
         share = ROWS / float(counts.sum())
         rng = np.random.default_rng(seed_of(model.random_state) or 0)
-        left_out, blocks = fitted.left_out(), []
+        left_out, blocks = fitted._left_out(), []
         priors: list[Floats] = []
         terms: dict[str, list[Floats]] = {}
-        for block in fitted.blocks_learnt(X, y, sample_weight):
+        for block in fitted._blocks_learnt(X, y, sample_weight):
             asked = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
             asked &= True if block.weights is None else block.weights > 0
             labels = np.where(asked, np.asarray(block.labels), 0).astype(np.intp)
@@ -151,8 +151,8 @@ class _LeftOutTerms:
                 columns = {"a": _cells(codes[a]), "b": _cells(codes[b])}
             data = columns, self.labels, self.weights
             model.fit(*data)
-            left_out = model.left_out()
-            scores = np.concatenate([left_out.scores(block) for block in model.blocks_learnt(*data)])
+            left_out = model._left_out()
+            scores = np.concatenate([left_out.scores(block) for block in model._blocks_learnt(*data)])
         places = np.asarray(model.classes_, dtype=np.intp)
         term = np.full((len(self.labels), len(self.classes)), -np.inf)
         term[:, places] = scores

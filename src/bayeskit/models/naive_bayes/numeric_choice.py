@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.frames import open_source
 from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_sample
 from bayeskit.data.schema import Numeric, Schema
-from bayeskit.data.source import Responsibilities, Source, engine_of, open_source
+from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.models.base.estimator import clone
@@ -70,7 +71,7 @@ def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: 
     kinds = best_kinds(model, schema, source, names, tempered=False)
     schema = schema.replace({name: Numeric(kind=kind.numeric) for name, kind in kinds.items() if kind.cuts is None})
     cut = {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
-    return model.with_cuts(schema, source, cut) if cut else schema
+    return model._with_cuts(schema, source, cut) if cut else schema
 
 
 def best_kinds(
@@ -178,7 +179,7 @@ def _fixed(
     """(ln P(class), classes, weights, sum of the terms of columns whose kind is not asked for)."""
     fitted = _fitted(model, schema, rows, names, **({} if speak else {"numeric": "gaussian"}))
     prior, terms = _left_out(fitted, rows)
-    blocks = list(fitted.encoder().blocks(rows))
+    blocks = list(fitted._encoder().blocks(rows))
     labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
     weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
     return prior, labels, weights, sum(terms.values(), np.zeros_like(prior)) if speak else np.zeros_like(prior)
@@ -197,8 +198,8 @@ def _fitted(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str
 
 def _left_out(fitted: NaiveBayes, rows: Source) -> tuple[Floats, dict[str, Floats]]:
     """(ln P(class), the term of each column), each row without itself."""
-    left_out = fitted.left_out()
-    parts = [left_out.column_terms(block) for block in fitted.encoder().blocks(rows)]
+    left_out = fitted._left_out()
+    parts = [left_out.column_terms(block) for block in fitted._encoder().blocks(rows)]
     terms = {name: np.concatenate([columns[name] for _, columns in parts]) for name in parts[0][1]}
     prior = np.concatenate([prior for prior, _ in parts])
     return _finite(prior), {name: _finite(term) for name, term in terms.items()}

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.data.schema import Text
-from bayeskit.data.table import Table
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
@@ -46,6 +45,7 @@ from bayeskit.models.text.documents import (
 from bayeskit.models.text.recipe import Recipe, TextParameters, TrainingSource, check_weight, check_weights
 from bayeskit.models.text.weighted_evidence import EvidenceParameters, WeightedEvidence, candidate_table
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints, Singles

@@ -13,13 +13,10 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.files.file_source import FileSource
+from bayeskit.data.io.files import FileSource
 from bayeskit.data.missing_labels import LabelledRows
-from bayeskit.data.probability_table import table_by_class
 from bayeskit.data.schema import Schema, Target, Text
-from bayeskit.data.sheet import Records
 from bayeskit.data.source import Source, in_one_state, is_source
-from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearnt, TooLarge, format_setting
@@ -30,7 +27,7 @@ from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone
 from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
@@ -58,6 +55,8 @@ from bayeskit.models.text.nbsvm import NaiveBayesSVM
 from bayeskit.models.text.recipe import GenerativeRecipe, LeftOutBatch, Recipe, TextParameters, TrainingSource
 from bayeskit.models.text.weighted_evidence import WeightedEvidence
 from bayeskit.storage.model_file import State
+from bayeskit.tables.sheet import Records
+from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -96,17 +95,17 @@ def _recipe_has(flag: str) -> Callable[[Any], bool]:
     return check
 
 
-if_generative = available_where(
+if_generative = available_if(
     _recipe_has("is_generative"), "the scores of this recipe are not the probability of a document"
 )
-if_left_out = available_where(
+if_left_out = available_if(
     _recipe_has("has_leave_one_out"),
     "the scores of this recipe without a document have no closed form: use bayeskit.cross_validate",
 )
-if_linear = available_where(
+if_linear = available_if(
     _recipe_has("is_linear"), "with this recipe the weight of a word depends on the other words of its document"
 )
-if_updates = available_where(
+if_updates = available_if(
     _recipe_has("can_update"), "this recipe is not a function of counts: fit it again on all documents"
 )
 
@@ -217,11 +216,11 @@ class TextClassifier(Exported, TallyClassifier):
     characters: Any = None
     memory_limit: Any = 4e9
 
-    rows_are: ClassVar[str] = "documents"
+    _rows_are: ClassVar[str] = "documents"
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse settings that do not fit together."""
-        super().check_settings()
+        super()._check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
         if isinstance(self.characters, str) and not (self.characters == "auto" and self.recipe in ("best", "auto")):
             raise BayesError(
@@ -290,7 +289,7 @@ class TextClassifier(Exported, TallyClassifier):
         -------
         self
         """
-        self.check_settings()
+        self._check_settings()
         source = self._labelled_source(source, target, engine)
         with in_one_state(source):
             training = self._training(source, self._schema_for(source), None)
@@ -331,7 +330,7 @@ class TextClassifier(Exported, TallyClassifier):
         -------
         self
         """
-        self.check_settings()
+        self._check_settings()
         if self._is_fitted() or self._recipe.counts_words:
             return super().partial_fit(X, y, classes, sample_weight)
         return self.fit(X, y, sample_weight)
@@ -371,7 +370,7 @@ class TextClassifier(Exported, TallyClassifier):
         other: Self = clone(self).set_params(**settings)
         return other._fit_recipe(self._recipe, tally)
 
-    def with_words(self, keep: Any) -> Self:
+    def _with_words(self, keep: Any) -> Self:
         """Return a model restricted to some words, from the same counts.
 
         Parameters
@@ -386,7 +385,7 @@ class TextClassifier(Exported, TallyClassifier):
         self._check_is_fitted()
         return self._with_tally(restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
 
-    def is_its_counts(self) -> bool:
+    def _is_its_counts(self) -> bool:
         """Whether adding documents gives the model of one fit on all: nothing is fitted and no word is left out."""
         self._check_is_fitted()
         limited = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
@@ -394,18 +393,18 @@ class TextClassifier(Exported, TallyClassifier):
 
     # -- persistence ---------------------------------------------------------------------------------
 
-    def settings_to_save(self) -> dict[str, Any]:
+    def _settings_to_save(self) -> dict[str, Any]:
         """Return the settings for a file; "auto" is saved as the recipe it chose."""
         chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}
-        return super().settings_to_save() | chosen
+        return super()._settings_to_save() | chosen
 
-    def held_state(self) -> State | None:
+    def _held_state(self) -> State | None:
         """Return the fitted part of the recipe for a file."""
         return self.recipe_.to_state()
 
-    def restore(self, tally: Tally, state: State | None) -> Self:
+    def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore a fitted model from a file."""
-        self.check_settings()
+        self._check_settings()
         if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
             raise BadFile("the counts are not those of documents")
         try:
@@ -526,7 +525,7 @@ class TextClassifier(Exported, TallyClassifier):
         return recipe.sample(self.params_, self.counted_, labels, rng), self.classes_[labels]
 
     @if_left_out
-    def left_out(self) -> TextLeftOut:
+    def _left_out(self) -> TextLeftOut:
         """Return an object that scores training documents without themselves."""
         self._check_is_fitted()
         return TextLeftOut(self.recipe_, self.tally_, self.params_, self._prior_setting())
@@ -547,9 +546,9 @@ class TextClassifier(Exported, TallyClassifier):
         -------
         ndarray of shape (n_documents, n_classes)
         """
-        left_out = self.left_out()
+        left_out = self._left_out()
         source = self._labelled(X, y, sample_weight)
-        return np.concatenate([left_out.scores(block) for block in self.encoder().blocks(source)])
+        return np.concatenate([left_out.scores(block) for block in self._encoder().blocks(source)])
 
     # -- fitted attributes ---------------------------------------------------------------------------
 
@@ -625,7 +624,7 @@ class TextClassifier(Exported, TallyClassifier):
         """Write out the posterior of one document: every word with its counts, and the products."""
         return super().work([row] if isinstance(row, str) else row)
 
-    def written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _written_factors(self, block: Block) -> list[WrittenFactor]:
         """Return the factors of the first document."""
         return cast(GenerativeRecipe, self.recipe_).factors(block.tokens[COLUMN], self.tally_, self.params_)
 
@@ -646,7 +645,7 @@ class TextClassifier(Exported, TallyClassifier):
         self._check_is_fitted()
         return telling_words(self, n)
 
-    def column_table(self, column: str) -> Table:
+    def _column_table(self, column: str) -> Table:
         """Tabulate P(word | class) with counts; for a recipe that is not generative, the most characteristic words.
 
         The counts are occurrences, and for "set_of_words" documents that have the word.
@@ -689,7 +688,7 @@ class TextClassifier(Exported, TallyClassifier):
         """Return the CSR matrix (n_documents, n_words) of the values that the recipe learns from."""
         self._check_is_fitted()
         parts = []
-        for block in self.encoder().blocks(documents_source(X, column=self.column)):
+        for block in self._encoder().blocks(documents_source(X, column=self.column)):
             rows = block.tokens[COLUMN]
             parts.append(values_matrix(rows, self.recipe_.values(rows)))
         from scipy.sparse import vstack
@@ -698,7 +697,7 @@ class TextClassifier(Exported, TallyClassifier):
 
     # -- export --------------------------------------------------------------------------------------
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """Return the weights of words as plain numbers, for SQL, ONNX and web pages."""
         self._check_is_fitted()
         refuse_random_ties(self)
@@ -722,9 +721,9 @@ class TextClassifier(Exported, TallyClassifier):
         """
         self._check_is_fitted()
         base, term = self.params_.words_term(COLUMN)
-        prior, weights = self.tempered(base), self.tempered(term.weights)
+        prior, weights = self._tempered(base), self._tempered(term.weights)
         opened = partial(documents_source, column=self.column)
-        return words_form(self.classes_, self.encoder(), prior, replace(term, weights=weights), opened)
+        return words_form(self.classes_, self._encoder(), prior, replace(term, weights=weights), opened)
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -738,7 +737,7 @@ class TextClassifier(Exported, TallyClassifier):
             return self._labelled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self.with_labels(documents_source(X, y, sample_weight, self.column))
+        return self._with_labels(documents_source(X, y, sample_weight, self.column))
 
     def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
@@ -747,7 +746,7 @@ class TextClassifier(Exported, TallyClassifier):
         rows = super()._labelled_source(source, target)
         plain = rows.source if isinstance(rows, LabelledRows) else rows
         if isinstance(plain, FileSource):
-            rows = self.with_labels(plain := TextColumn.of(plain, self.column))
+            rows = self._with_labels(plain := TextColumn.of(plain, self.column))
         return rows if engine is None else super()._labelled_source(plain, None, engine)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:

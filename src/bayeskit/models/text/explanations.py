@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.data.block import Block
-from bayeskit.data.sheet import Readable, Records, Sheet
-from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
@@ -19,8 +17,10 @@ from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import LEAST_BITS, LEVEL, by_chi_squared, information_gain
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
-from bayeskit.explain.evidence import class_position, compared
+from bayeskit.explain.evidence import class_position, compare_classes
 from bayeskit.models.base.estimator import clone
+from bayeskit.tables.sheet import Readable, Records, Sheet
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def explain_documents(
     rival = None if against is None else class_position(against, labels)
     for block, scores in scored:
         rows = block.tokens[COLUMN]
-        odds = compared(model, scores, block, params.log_prior, rival)
+        odds = compare_classes(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
         document = np.repeat(each, np.diff(rows.indptr))
         contributions, parts = params.contributions(rows), params.contribution_parts(rows)
@@ -186,7 +186,7 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
     for word in dict.fromkeys(word for pair in found[:MEASURED] for word in (pair.first, pair.second)):
         kept = np.ones(len(gain), dtype=bool)
         kept[places[word]] = False
-        alone[word] = fitted.with_words(kept).leave_one_out(X, y, sample_weight)
+        alone[word] = fitted._with_words(kept).leave_one_out(X, y, sample_weight)
     pairs = [
         _word_cost(pair, alone, loss, whole.reliability()) if i < MEASURED else pair for i, pair in enumerate(found)
     ]
@@ -216,7 +216,7 @@ def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -
 
     n_classes, n = len(model.tally_.classes), len(words)
     both, alone, total = np.zeros((n, n, n_classes)), np.zeros((n, n_classes)), np.zeros(n_classes)
-    for block in model.blocks_learnt(X, y, sample_weight):
+    for block in model._blocks_learnt(X, y, sample_weight):
         (rows,) = block.tokens.values()
         shape = (len(rows.lengths), len(rows.words))
         cells = csr_matrix((np.ones(len(rows.ids)), rows.ids, rows.indptr), shape=shape)

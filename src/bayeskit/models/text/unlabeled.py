@@ -90,7 +90,7 @@ class DocumentModel:
 
 def check_learns_unlabeled(model: TextClassifier) -> None:
     """Refuse settings that do not support unlabeled documents."""
-    model.check_settings()
+    model._check_settings()
     recipe = RECIPES[model.recipe]
     if not (recipe.is_generative or recipe.learns_by_weighted_em):
         raise BayesError(
@@ -112,7 +112,7 @@ def fit_documents(
     tell: Any = None,
 ) -> tuple[DocumentModel, list[tuple[int, float, int]]]:
     """Fit by EM; a code of -1 is an unlabeled document."""
-    model.check_settings()
+    model._check_settings()
     tokenizer = model.tokenizer()
     texts = Documents.of(text_column(X, model.column))
     read = LabeledDocuments(texts, codes, None, classes)

@@ -16,7 +16,6 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.schema import Text
-from bayeskit.data.table import Table
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
@@ -36,6 +35,7 @@ from bayeskit.models.text.recipe import (
     check_weights,
 )
 from bayeskit.storage.model_file import State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE

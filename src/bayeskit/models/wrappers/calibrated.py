@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import (
     CERTAIN,
@@ -40,15 +38,15 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import fit_wrapped, log_probabilities
 from bayeskit.explain.evidence import explain_rows, telescoped
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.honest_scores import HonestScores, honest_scores
 from bayeskit.models.base.settings import one_of
 from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
-from bayeskit.remedy import Setting
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats, Ints
 
@@ -59,7 +57,7 @@ _HELD = "its curve was learnt from the rows of the fit. Fit again, or change mod
 
 def _says_terms(calibrated: Any) -> bool:
     inner = vars(calibrated).get("model_", calibrated.model)
-    return inner is None or hasattr(inner, "log_terms")
+    return inner is None or hasattr(inner, "_log_terms")
 
 
 @dataclass(eq=False, repr=False)
@@ -100,10 +98,12 @@ class Calibrated(Composite, PredictsClasses):
     max_rows: int = 5_000
     random_state: Any = 0
 
-    absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("partial_fit", "learn_source", "forget", "forget_source", "merge"), _HELD),
-        "leave_one_out": "its curve has seen every row: use bayeskit.cross_validate",
-    }
+    partial_fit = unavailable(_HELD)
+    learn_source = unavailable(_HELD)
+    forget = unavailable(_HELD)
+    forget_source = unavailable(_HELD)
+    merge = unavailable(_HELD)
+    leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier, then the curves by what it says of rows that are left out."""
@@ -111,7 +111,7 @@ class Calibrated(Composite, PredictsClasses):
         if y is None:
             raise BayesError("Calibrated requires y to be passed, but the target y is None")
         inner = NaiveBayes() if self.model is None else clone(self.model)
-        if not can(inner, HasProbabilities):
+        if not hasattr(inner, "predict_proba"):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
         X = in_order(X)
         fit_wrapped(inner, X, y, sample_weight)
@@ -147,9 +147,9 @@ class Calibrated(Composite, PredictsClasses):
         return self
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether the classifier leaves rows without a label out."""
-        return getattr(self.model, "drops_unlabelled", False)
+        return getattr(self.model, "_drops_unlabelled", False)
 
     # -- saying --------------------------------------------------------------------------------------
 
@@ -173,12 +173,12 @@ class Calibrated(Composite, PredictsClasses):
         impossible = np.isneginf(chosen.max(axis=1))
         return np.where(impossible, np.nan_to_num(p).argmax(axis=1), chosen.argmax(axis=1))
 
-    @available_where(_says_terms, "the classifier does not say what each column adds to a score")
+    @available_if(_says_terms, "the classifier does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
         """Why each row is put in its class: what each column changes in the calibrated log odds as it joins those
         before it, which sums to them. The predicted class is compared with the runner-up, or with ``against``."""
         check_is_fitted(self)
-        return explain_rows(CalibratedEvidence(self), self.model_.with_all_columns(open_source(X)), against)
+        return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
 
     def _log_scores(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -224,25 +224,25 @@ class Calibrated(Composite, PredictsClasses):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The fitted classifier."""
         return {"model": self.model_}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The classifier."""
         return ("model",)
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The numbers of the curves, and how many rows they were learnt from."""
         numbers = np.array([self.temperature_, self.n_calibrated_])
         return State({"by": self.method_}, [numbers, *(curve.numbers for curve in self.maps_)])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         self._check_settings()
         inner = parts["model"]
-        if not can(inner, HasProbabilities) or not hasattr(inner, "classes_"):
+        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
             raise BadFile(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
         n_curves = len(state.arrays) - 1
         n_classes = len(inner.classes_)
@@ -268,7 +268,7 @@ class Calibrated(Composite, PredictsClasses):
         if self.folds is not None and (
             isinstance(self.folds, bool) or not isinstance(self.folds, whole) or self.folds < 2
         ):
-            raise BayesError(Setting.given("folds", self.folds), ": give a whole number of at least 2, or None")
+            raise BayesError(f"folds={self.folds!r}: give a whole number of at least 2, or None")
         if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, whole) or self.max_rows < 1:
             raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1")
 
@@ -311,12 +311,12 @@ class CalibratedEvidence:
         tally: Tally = self.inner.tally_
         return tally
 
-    def encoder(self) -> Encoder:
+    def _encoder(self) -> Encoder:
         """The classifier's."""
-        encoder: Encoder = self.inner.encoder()
+        encoder: Encoder = self.inner._encoder()
         return encoder
 
-    def tempered(self, scores: Floats) -> Floats:
+    def _tempered(self, scores: Floats) -> Floats:
         """Scores are calibrated already."""
         return scores
 
@@ -324,19 +324,19 @@ class CalibratedEvidence:
         """ln P(class | x), calibrated (rows, classes); −∞ where a row is impossible under every class."""
         return self._through(self._scores(block))
 
-    def log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
+    def _log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
         """What each column adds to the calibrated scores when it joins those before it."""
         plain = self.inner.params_
         so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
         steps = []
-        for name, term in self.inner.log_terms(plain, block).items():
+        for name, term in self.inner._log_terms(plain, block).items():
             so_far = so_far + term
             steps.append((name, self._through(so_far)))
         if steps:
             steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
         return telescoped(params.log_prior, steps)
 
-    def choose(self, scores: Floats, block: Block) -> Ints:
+    def _choose(self, scores: Floats, block: Block) -> Ints:
         """As :meth:`Calibrated.predict`."""
         return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
 
@@ -345,7 +345,7 @@ class CalibratedEvidence:
 
     def _through(self, scores: Floats) -> Floats:
         """Scores (rows, classes) of the classifier through the curves; rows that are impossible stay so."""
-        log_p, evidence = logspace.log_normalise(self.inner.tempered(scores))
+        log_p, evidence = logspace.log_normalise(self.inner._tempered(scores))
         impossible = np.isneginf(evidence)
         log_p[impossible] = 0.0
         through = np.asarray(logspace.log(self.calibrated.calibrated(log_p)))

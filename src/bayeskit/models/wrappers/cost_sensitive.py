@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.vocabulary import canonical
 from bayeskit.decisions import Costs, Decisions, decide
 from bayeskit.errors import BadFile, BayesError
@@ -49,7 +48,7 @@ class CostSensitive(Composite, PredictsClasses):
         if y is None:
             raise BayesError("CostSensitive requires y to be passed, but the target y is None")
         inner = NaiveBayes() if self.classifier is None else clone(self.classifier)
-        if not can(inner, HasProbabilities):
+        if not hasattr(inner, "predict_proba"):
             raise BayesError(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
         fit_wrapped(inner, X, y, sample_weight)
         return self._become(inner, Costs.of(self.costs, np.asarray(inner.classes_).tolist()))
@@ -64,9 +63,9 @@ class CostSensitive(Composite, PredictsClasses):
         return self
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether the classifier leaves rows without a label out."""
-        return getattr(self.classifier, "drops_unlabelled", False)
+        return getattr(self.classifier, "_drops_unlabelled", False)
 
     def predict_proba(self, X: Any) -> Floats:
         """The classifier's P(class | x): costs change what is decided, not what is believed."""
@@ -89,16 +88,16 @@ class CostSensitive(Composite, PredictsClasses):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The fitted classifier."""
         return {"classifier": self.classifier_}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The classifier."""
         return ("classifier",)
 
-    def settings_to_save(self) -> dict[str, Any]:
+    def _settings_to_save(self) -> dict[str, Any]:
         """The settings; costs that were read from a file are those that the classes have been matched with."""
         costs = self.costs
         if isinstance(costs, Costs):
@@ -107,17 +106,17 @@ class CostSensitive(Composite, PredictsClasses):
                 c: dict(zip(held.decisions, row, strict=True))
                 for c, row in zip(held.classes, held.matrix.tolist(), strict=True)
             }
-        return super().settings_to_save() | {"costs": costs}
+        return super()._settings_to_save() | {"costs": costs}
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The costs, one row a class."""
         return State({"decisions": list(self.costs_.decisions)}, [self.costs_.matrix])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         state.holds(1, "decisions")
         inner = parts["classifier"]
-        if not can(inner, HasProbabilities) or not hasattr(inner, "classes_"):
+        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
             raise BadFile(f"{type(inner).__name__} has no predict_proba: costs need probabilities")
         classes = tuple(np.asarray(inner.classes_).tolist())
         matrix = state.numbers(0, len(classes), len(state.header["decisions"]))

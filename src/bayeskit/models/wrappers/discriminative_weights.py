@@ -19,9 +19,9 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import Source, open_source
-from bayeskit.data.table import Table
+from bayeskit.data.source import Source
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
@@ -33,6 +33,7 @@ from bayeskit.models.base.storage import Composite
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.naive_bayes.parameters import NaiveParameters
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats
 
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
@@ -92,13 +93,13 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
         if y is None:
             raise BayesError("DiscriminativeWeights requires y to be passed, but the target y is None")
-        source = nb.with_labels(open_source(in_order(X), y, sample_weight))
-        return self.fit_over(nb.fit_source(source), source)
+        source = nb._with_labels(open_source(in_order(X), y, sample_weight))
+        return self._fit_over(nb.fit_source(source), source)
 
-    def fit_over(self, nb: NaiveBayes, source: Source) -> Self:
+    def _fit_over(self, nb: NaiveBayes, source: Source) -> Self:
         """Learn the exponents over the tables of a naive Bayes that has learnt these rows."""
         self._check_settings()
-        powers = dict.fromkeys(nb.left_out().term_names, 1.0)
+        powers = dict.fromkeys(nb._left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
             terms, labels, weights = self._terms(nb, source)
             powers = dict(
@@ -118,13 +119,13 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return self
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether the naive Bayes leaves rows without a label out."""
-        return getattr(self.nb, "drops_unlabelled", False)
+        return getattr(self.nb, "_drops_unlabelled", False)
 
     def _terms(self, nb: NaiveBayes, source: Source) -> tuple[Floats, Any, Any]:
         """(terms of the rows to learn from, their classes, their weights), each row without itself."""
-        left_out = nb.left_out()
+        left_out = nb._left_out()
         n_rows = sum(batch.n_rows for batch in source.batches())
         per_row = len(nb.classes_) * len(left_out.term_names)
         limit = min(n_rows, self.max_rows or max(SCORES // per_row, 50 * len(left_out.term_names)))
@@ -132,7 +133,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         if limit < n_rows:
             chosen[np.random.default_rng(self.random_state).permutation(n_rows)[limit:]] = False
         terms, labels, weights = [], [], []
-        for block in nb.encoder().blocks(source):
+        for block in nb._encoder().blocks(source):
             keep = chosen[block.start : block.start + block.n_rows]
             if block.weights is not None:
                 keep = keep & (block.weights > 0)
@@ -169,7 +170,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         They sum to :meth:`predict_joint_log_proba`, and their differences between two classes to the log odds.
         """
         scorer = self._fitted()
-        blocks = [self._block_contributions(scorer, block) for block in scorer.encoder().blocks(open_source(X))]
+        blocks = [self._block_contributions(scorer, block) for block in scorer._encoder().blocks(open_source(X))]
         return np.concatenate(blocks)
 
     def _block_contributions(self, scorer: NaiveBayes, block: Block) -> Floats:
@@ -180,9 +181,9 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
             terms[:, :, j] = params.by_column[name].term(name, block, 1)
         return terms
 
-    def scoring_form(self) -> ScoringForm:
+    def _scoring_form(self) -> ScoringForm:
         """Naive Bayes with its terms to their powers."""
-        return replace(self._fitted().scoring_form(), model=type(self).__name__)
+        return replace(self._fitted()._scoring_form(), model=type(self).__name__)
 
     def table(self) -> Table:
         """The exponents: 1 trusts a column as naive Bayes does, 0 leaves it out."""
@@ -196,27 +197,27 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """Naive Bayes, as it was counted."""
         return {"nb": self.nb_}
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """Naive Bayes."""
         return ("nb",)
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """The exponents, in the order of the terms."""
         return State({}, [np.array(list(self.exponents_.values()))])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         self._check_settings()
         state.holds(1)
         nb = parts["nb"]
         if not isinstance(nb, NaiveBayes):
             raise BadFile(f"exponents are learnt over the tables of a NaiveBayes, not of {type(nb).__name__}")
-        names = nb.left_out().term_names
+        names = nb._left_out().term_names
         return self._become(nb, dict(zip(names, state.numbers(0, len(names)).tolist(), strict=True)))
 
     def _check_is_fitted(self) -> None:

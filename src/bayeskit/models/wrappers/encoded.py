@@ -12,13 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit.capabilities import HasProbabilities, can
 from bayeskit.data.block import Block
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.data.source import Source, open_source
+from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
-from bayeskit.models.base.available import available_where
+from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.base.settings import one_of
@@ -32,7 +32,7 @@ MOST_CATEGORIES = 255  # that scikit-learn's boosting takes of a column
 
 def _says_probabilities(encoded: Any) -> bool:
     model = vars(encoded).get("model_", encoded.model)
-    return model is None or can(model, HasProbabilities)  # a tree has them
+    return model is None or hasattr(model, "predict_proba")  # a tree has them
 
 
 @dataclass(eq=False, repr=False)
@@ -58,7 +58,7 @@ class Encoded(PredictsClasses):
     unlabelled: str = "error"
 
     @property
-    def drops_unlabelled(self) -> bool:
+    def _drops_unlabelled(self) -> bool:
         """Whether rows without a label are left out."""
         return self.unlabelled == "drop"
 
@@ -74,10 +74,10 @@ class Encoded(PredictsClasses):
         else:
             inner = clone(self.model)
         counter = NaiveBayes(roles=self.roles, unlabelled=self.unlabelled)
-        counter.check_settings()
-        source = counter.with_labels(open_source(in_order(X), y, sample_weight))
+        counter._check_settings()
+        source = counter._with_labels(open_source(in_order(X), y, sample_weight))
         counter.fit_source(source)
-        labels, weights = counter.label_codes(source, None)
+        labels, weights = counter._label_codes(source, None)
         self._counter, self._design = counter, Design.of(counter.tally_, "full")
         matrix = self._matrix(source)
         if self.coding == "codes" and "categorical_features" in inner.get_params():
@@ -99,21 +99,21 @@ class Encoded(PredictsClasses):
     def matrix(self, X: Any) -> Floats:
         """The matrix that the classifier sees (rows, features)."""
         self._check_is_fitted()
-        return self._matrix(self._counter.with_all_columns(open_source(X)))
+        return self._matrix(self._counter._with_all_columns(open_source(X)))
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict(matrix))
 
-    @available_where(_says_probabilities, "the classifier has none")
+    @available_if(_says_probabilities, "the classifier has none")
     def predict_proba(self, X: Any) -> Floats:
         """P(class | x) of each row (rows, classes), as the classifier says it."""
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict_proba(matrix))
 
     def _matrix(self, source: Source) -> Floats:
-        blocks = self._counter.encoder().blocks(source)
+        blocks = self._counter._encoder().blocks(source)
         if self.coding == "codes":
             return np.concatenate([self._codes(block) for block in blocks])
         matrix = self._design.dense(blocks)

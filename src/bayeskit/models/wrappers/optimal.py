@@ -18,10 +18,8 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.capabilities import HasProbabilities, LeavesOut, can
+from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_table
-from bayeskit.data.source import open_source
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
@@ -29,6 +27,7 @@ from bayeskit.models.base.estimator import check_is_fitted, clone
 from bayeskit.models.base.estimator_kinds import PredictsClasses
 from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.nearest import did_you_mean
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats
 
@@ -89,7 +88,7 @@ class _Committee(PredictsClasses):
         votes = []
         for member in self.members_:
             positions = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]
-            if can(member, HasProbabilities):
+            if hasattr(member, "predict_proba"):
                 p = np.asarray(member.predict_proba(X))
             else:
                 labels = np.asarray(member.predict(X))
@@ -238,7 +237,7 @@ def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, c
     """(which score, ln P(labels | member))."""
     unable = {
         "evidence": [name for name, m in named.items() if not hasattr(m, "log_marginal_likelihood")],
-        "leave-one-out": [name for name, m in named.items() if not can(m, LeavesOut)],
+        "leave-one-out": [name for name, m in named.items() if not hasattr(m, "leave_one_out")],
         "cross-validation": [],
     }
     if weighting == "auto":
@@ -249,7 +248,6 @@ def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, c
         who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[weighting])
         raise BayesError(
             f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"',
-            culprit=unable[weighting][0],
         )
     members = list(named.values())
     if weighting == "evidence":
@@ -278,21 +276,19 @@ def _check_same_table(members: list[Any]) -> None:
             raise BayesError(
                 f'weights="evidence" compares how members explain the same columns, and {lacking!r} is not in all of '
                 'them: give them the same, or weights="leave-one-out"',
-                culprit=lacking,
             )
         if tallies[0].schema.columns != tally.schema.columns:
             name = next(n for n in ours if tallies[0].schema.columns[n] != tally.schema.columns[n])
             raise BayesError(
                 f'weights="evidence" compares how members explain the same table, and column {name!r} is read in '
                 "different ways: give them one schema=",
-                culprit=name,
             )
 
 
 def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
     """Σ ln P(label | row) by the member without the row; the only row of a class is passed over."""
-    left_out, total = member.left_out(), 0.0
-    for block in member.encoder().blocks(open_source(X, y, weight)):
+    left_out, total = member._left_out(), 0.0
+    for block in member._encoder().blocks(open_source(X, y, weight)):
         scores = left_out.scores(block)
         labels = np.asarray(block.labels, dtype=np.int64)
         log_p = logspace.log_posterior_of(scores, labels)
@@ -308,7 +304,7 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
 
     table = read_table(X, y)
     labels, n = np.array(table.listed_labels().tolist()), table.n_rows
-    if not can(member, HasProbabilities):
+    if not hasattr(member, "predict_proba"):
         raise BayesError("cross-validated likelihood needs members with predict_proba; give weights instead")
     least = int(np.unique(labels, return_counts=True)[1].min())
     folds = check_cv(cv if not isinstance(cv, int) else min(cv, max(least, 2)), labels, classifier=least >= 2)

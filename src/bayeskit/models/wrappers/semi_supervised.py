@@ -18,7 +18,6 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.reader import WholeTable, read_table
 from bayeskit.data.source import Responsibilities
-from bayeskit.data.table import Table
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.words.unlabeled_em import balanced
@@ -30,6 +29,7 @@ from bayeskit.models.naive_bayes.classifier import NaiveBayes
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.unlabeled import DocumentModel, check_learns_unlabeled, fit_documents
 from bayeskit.storage.model_file import Saved, State
+from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONVERGED
 from bayeskit.typing import Array, Floats
 
@@ -262,20 +262,20 @@ class SemiSupervised(Composite, PredictsClasses):
 
     # -- in a file -----------------------------------------------------------------------------------
 
-    def fitted_parts(self) -> dict[str, Any]:
+    def _fitted_parts(self) -> dict[str, Any]:
         """The fitted classifier; weights of words that EM has found are no such model, and are held."""
         return {} if isinstance(self.estimator_, DocumentModel) else {"estimator": self.estimator_}
 
-    def reads_by(self) -> Any:
+    def _reads_by(self) -> Any:
         """The fitted classifier."""
         return self.estimator_
 
     @classmethod
-    def part_names(cls, saved: Saved) -> tuple[str, ...]:
+    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """The classifier, or none."""
         return ("estimator",) if saved.parts else ()
 
-    def held_state(self) -> State:
+    def _held_state(self) -> State:
         """How the fit went, and what EM has found of words."""
         held = self.comparison_
         comparison = None if held is None else [held.alone, held.together, held.folds]
@@ -284,7 +284,7 @@ class SemiSupervised(Composite, PredictsClasses):
         documents = self.estimator_.to_state() if isinstance(self.estimator_, DocumentModel) else State({}, [])
         return State(header | {"documents": documents.header}, [history, *documents.arrays])
 
-    def restore_parts(self, parts: dict[str, Any], state: State) -> Self:
+    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """The model of a file."""
         model = NaiveBayes() if self.classifier is None else self.classifier
         self._check_settings(model)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import LeavesOut, can
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading
 from bayeskit.cli.plots import check_plot, plot
@@ -79,12 +78,12 @@ def fit_documents(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     model = TextClassifier(column=text, **settings)
-    model.check_settings()
+    model._check_settings()
     source = texts.open_labelled(data, text, target, reading)
     with watched(source, "reading") as documents:
         model.fit_source(documents)
     evaluation = None
-    if shared.scores and model.tally_.n_rows > 1 and can(model, LeavesOut):
+    if shared.scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each document out") as documents:
             evaluation = model.leave_one_out(documents, None)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -115,7 +114,7 @@ def fit_documents(
             "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
-            "telling": texts.telling_records(model),
+            "column_importance": texts.telling_records(model),
             "model": output,
             "bytes": written,
         }

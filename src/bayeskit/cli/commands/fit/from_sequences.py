@@ -73,7 +73,7 @@ def fit_sequences(
     else:
         model = _states(options, shared, tables, target)
     model.set_params(sequence=options.sequence, order=options.order)
-    model.check_settings()
+    model._check_settings()
     model.fit(table, target) if target is not None else model.fit(table)
     written = save_model(model, output)
     page.line(f"{source.name}: {plural(len(sequences), 'sequence')} of {plural(sequences.n_rows, 'row')}")

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.capabilities import HasStructure, LeavesOut, SpeaksByColumn, can, reader_of
 from bayeskit.cli.commands.fit.column_options import cuts_of, domains_of
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.plots import check_plot, plot
 from bayeskit.errors import BayesError
+from bayeskit.inner_model import reader_of
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -136,8 +136,8 @@ def fit_table(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.cli.wording import plural, size_of
-    from bayeskit.engines.databases import counted_there
     from bayeskit.engines.processes import Processes
+    from bayeskit.engines.sql import count_in_database
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
@@ -146,7 +146,7 @@ def fit_table(
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
     source = open_data(data, target, reading)
-    source = counted_there(source) if options.push else source
+    source = count_in_database(source) if options.push else source
     source = source if options.weight is None else source.with_weight(options.weight)
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     roles = pairs("--role", options.role)
@@ -166,7 +166,7 @@ def fit_table(
     if engine is not None and options.calibrate is not None:
         raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
     model = _model(kind, settings)
-    if shared.plot is not None and not (can(model, SpeaksByColumn) or can(model, HasStructure)):
+    if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
         raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
     model = _calibrated(model, options.calibrate)
     if kind == "best" and options.calibrate is None:
@@ -177,7 +177,7 @@ def fit_table(
     before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
     tally = reader_of(model).tally_
     evaluation = None
-    if shared.scores and tally.n_rows > 1 and can(before, LeavesOut) and not options.push:
+    if shared.scores and tally.n_rows > 1 and hasattr(before, "leave_one_out") and not options.push:
         with watched(source, "leaving each row out") as rows:
             evaluation = before.leave_one_out(rows, target)
     written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
@@ -204,7 +204,7 @@ def fit_table(
         page.line()
         summary.show_left_out(page, model)
     page.line()
-    if can(model, SpeaksByColumn):
+    if hasattr(model, "column_importance"):
         summary.show_telling(page, model)
         page.line()
     can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
@@ -228,7 +228,7 @@ def fit_table(
             if evaluation is None
             else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
-            "telling": summary.telling_records(model),
+            "column_importance": summary.telling_records(model),
             "advice": advice,
             "model": output,
             "bytes": written,
@@ -253,7 +253,7 @@ def _cut_numbers(numeric: Any, cuts: Any) -> Any:
 
 def _picture(model: Any) -> Any:
     """What tells most of the class, or what joins the columns."""
-    return (model.telling() if can(model, SpeaksByColumn) else model.describe_structure()).chart()
+    return (model.column_importance() if hasattr(model, "column_importance") else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:
@@ -273,7 +273,7 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
             raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=_option(name))
         del settings[name]
     model.set_params(**settings)
-    model.check_settings()
+    model._check_settings()
     return model
 
 
@@ -299,7 +299,7 @@ def _best_takes(tally: Any) -> bool:
     from bayeskit.models.ensemble.classifier import BayesClassifier
 
     try:
-        BayesClassifier().check_size(tally)
+        BayesClassifier()._check_size(tally)
     except BayesError:
         return False
     return not tally.words

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.capabilities import Restricts, can
 from bayeskit.cli.console import Page, short
 from bayeskit.explain.overview import percent
 from bayeskit.tolerance import NO_WORSE
@@ -42,7 +41,7 @@ def culprit(model: Any, source: Any, evaluation: Evaluation) -> Culprit | None:
     Nothing is counted again: the models without a column are made of the same tally.
     """
     columns = model.schema_.used
-    if not can(model, Restricts) or len(columns) < 2:
+    if not hasattr(model, "restrict") or len(columns) < 2:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,9 +63,9 @@ def _loss(model: Any, source: Any) -> float:
 
     from bayeskit import logspace
 
-    block = next(iter(model.encoder().blocks(source)))
+    block = next(iter(model._encoder().blocks(source)))
     labels = np.asarray(block.labels, dtype=np.int64)
-    log_p = logspace.log_normalise(model.tempered(model.left_out().scores(block)))[0][np.arange(len(labels)), labels]
+    log_p = logspace.log_normalise(model._tempered(model._left_out().scores(block)))[0][np.arange(len(labels)), labels]
     return float(-np.nan_to_num(log_p, nan=IMPOSSIBLE, neginf=IMPOSSIBLE).mean())
 
 

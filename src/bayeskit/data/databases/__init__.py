@@ -1,1 +1,0 @@
-"""Rows of a query: from DuckDB, PostgreSQL and SQLite, streamed as Arrow."""

@@ -1,0 +1,1 @@
+"""Read rows from files, pipes and databases."""

@@ -1,0 +1,438 @@
+"""CSV files: rows, types and missing cells."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.io.streams import (
+    PEEK,
+    Place,
+    Unreadable,
+    compression_of,
+    marked,
+    not_in,
+    peek,
+    transcoding,
+    unpacked,
+)
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.remedy import Remedy, Setting
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# Bytes of a row; a longer one is passed on as it is and refused where it is read.
+LONGEST = 1 << 26
+BREAK = b"\xff"  # stands for a line break inside a cell; no UTF-8 has it
+
+Shape = re.Pattern[bytes]
+
+
+def shape_of(delimiter: str, comment: str | None) -> Shape:
+    """What a line break or a comment sign may stand in: quoted cells, and comment lines where there are some."""
+    quoted = rb"(?:^|(?<=" + re.escape(delimiter.encode()) + rb'))"[^"]*(?:""[^"]*)*(?:"|\Z)'
+    if comment is None:
+        return re.compile(rb"(?P<quoted>" + quoted + rb")", re.MULTILINE)
+    line = rb"^" + re.escape(comment.encode()) + rb"[^\r\n]*"
+    return re.compile(rb"(?P<comment>" + line + rb")|(?P<quoted>" + quoted + rb")", re.MULTILINE)
+
+
+def end_of_rows(text: bytes, shape: Shape) -> int:
+    """How much of a text that starts with a row is whole rows."""
+    end = text.rfind(b"\n") + 1
+    if b'"' not in text:
+        return end
+    quoted = [match.span("quoted") for match in shape.finditer(text) if match["quoted"]]
+    for start, stop in reversed(quoted):
+        if stop < end:
+            break
+        if start < end:
+            end = text.rfind(b"\n", 0, start) + 1
+    return end
+
+
+def end_of_first_row(text: bytes, shape: Shape) -> int:
+    r"""How long the first row is, with its line break; 0 where it is not whole.
+
+    >>> end_of_first_row(b'"a\nb",c\n1,2\n', shape_of(",", None)), end_of_first_row(b'a,"b\n', shape_of(",", None))
+    (8, 0)
+    """
+    end = text.find(b"\n") + 1
+    for match in shape.finditer(text):
+        start, stop = match.span()
+        if start >= end:
+            break
+        if end <= stop:
+            end = text.find(b"\n", stop) + 1
+    return end
+
+
+def without_comments(text: bytes, shape: Shape) -> bytes:
+    """Whole rows, with an empty line for each comment."""
+    return shape.sub(lambda match: b"" if match["comment"] else match[0], text)
+
+
+def line_of_row(parts: Iterable[bytes], shape: Shape, row: int) -> int:
+    """The line, from 1, on which the row of that number (from 1, empty lines and comments aside) begins."""
+    line, rest = 1, b""
+    for part in (*parts, b"\n"):
+        text = rest + part
+        end = end_of_rows(text, shape)
+        rest = text[end:]
+        for one in shape.sub(_in_one_line, text[:end]).split(b"\n")[:-1]:
+            row -= bool(one.strip(b"\r"))
+            if row <= 0:
+                return line
+            line += 1 + one.count(BREAK)
+    return line
+
+
+def _in_one_line(match: re.Match[bytes]) -> bytes:
+    return match["quoted"].replace(b"\n", BREAK) if match["quoted"] else b""
+
+
+class CommentsRemoved(io.RawIOBase):
+    """The text that a function reads, without its comments."""
+
+    def __init__(self, read: Callable[[int], Any], shape: Shape) -> None:
+        self._read, self._shape = read, shape
+        self._rest = self._ready = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        while not self._ready and not self._ended:
+            chunk = bytes(self._read(max(len(room), io.DEFAULT_BUFFER_SIZE)))
+            self._ended = not chunk
+            text = self._rest + chunk
+            end = len(text) if self._ended or len(text) > LONGEST else end_of_rows(text, self._shape)
+            self._ready, self._rest = without_comments(text[:end], self._shape), text[end:]
+        count = min(len(room), len(self._ready))
+        room[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+SAMPLE = 1 << 22  # bytes that decide the types
+BLOCK = 1 << 21  # bytes read at a time
+TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
+DELIMITERS = ",\t;|"
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """One file of comma-separated (or tab, semicolon, bar) values.
+
+    Its first line names the columns, unless ``columns`` does or ``header`` is False: then they are c1, c2, …
+    Lines that start with ``comment`` are left out. ``first_line`` is the number of the first line in messages.
+    With ``unreadable``, cells that do not fit the type of their column are missing and counted there.
+    """
+
+    place: Place
+    delimiter: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = MISSING
+    header: bool = True
+    columns: tuple[str, ...] | None = None
+    decimal: str = "."
+    comment: str | None = None
+    first_line: int = 1
+    unreadable: Unreadable | None = None
+
+    def head(self) -> pa.Schema:
+        """Names and types, as the first megabytes show them."""
+        try:
+            schema = self._head(SAMPLE)
+        except _problems() as problem:
+            if "straddling" not in str(problem):
+                raise self._error(problem, 1) from None
+            try:
+                schema = self._head(LONGEST)
+            except _problems() as again:
+                raise self._error(again, 1) from None
+        try:
+            is_text = bool(schema.names) and not any(str(type_) == "binary" for type_ in schema.types)
+        except UnicodeDecodeError:
+            is_text = False
+        if not is_text:  # binary is Arrow's word for what is no UTF-8
+            raise self._badly_encoded()
+        return schema
+
+    def _head(self, size: int) -> pa.Schema:
+        with unpacked(self.place) as (_, stream):
+            return self._open(stream, {}, size, None).schema
+
+    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        import pyarrow as pa
+
+        done, problems = 0, _problems()
+        block = self._block(TEXT_BLOCK if pa.string() in types.values() else BLOCK)
+        try:
+            for batch, read in self._rows(types, block, 0):
+                yield batch, read
+                done += batch.num_rows
+        except problems as problem:
+            if "straddling" not in str(problem) or block >= LONGEST:
+                raise self._error(problem, done + 1) from None
+        else:
+            return
+        try:  # a row is longer than what was read at a time: once more from the start, in larger parts
+            for batch, read in self._rows(types, LONGEST, done):
+                yield batch, read
+                done += batch.num_rows
+        except problems as problem:
+            raise self._error(problem, done + 1) from None
+
+    def lines_of(self, rows: Sequence[int]) -> list[int]:
+        """The lines on which some rows begin, 0 the first."""
+        return [self._line_of(row + 1 + self._has_header) for row in rows]
+
+    def _rows(
+        self, types: Mapping[str, pa.DataType | None], block: int, skipped: int
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """The rows after the first ``skipped`` ones, and the bytes read so far."""
+        parsed, packed = 0, compression_of(self.place) is not None
+        with unpacked(self.place) as (raw, stream):
+            for rows in self._open(stream, self._as_text(types), block, list(types)):
+                batch = self._readable(rows, types)
+                parsed += block
+                skip = min(skipped, batch.num_rows)
+                skipped -= skip
+                if skip < batch.num_rows or not skip:
+                    read = raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
+                    yield (batch.slice(skip) if skip else batch), read
+
+    def _open(
+        self, stream: Any, types: Mapping[str, pa.DataType | None], block: int, columns: list[str] | None,
+        names: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
+        from pyarrow import csv
+
+        naming = {"column_names": self._given_names} if names is None else names
+        text, encoding = self._uncommented(stream)
+        return csv.open_csv(
+            text,
+            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=encoding, **naming),
+            parse_options=csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types={name: type_ for name, type_ in types.items() if type_ is not None},
+                include_columns=columns,
+                null_values=list(self.missing),
+                strings_can_be_null=True,
+                decimal_point=self.decimal,
+            ),
+        )
+
+    def _as_text(self, types: Mapping[str, pa.DataType | None]) -> Mapping[str, pa.DataType | None]:
+        """The types in which Arrow reads: text, where a cell that is nothing else shall not end it all."""
+        if self.unreadable is None:
+            return types
+        import pyarrow as pa
+
+        return {name: pa.string() if _is_parsed(type_) else type_ for name, type_ in types.items()}
+
+    def _readable(self, batch: pa.RecordBatch, types: Mapping[str, pa.DataType | None]) -> pa.RecordBatch:
+        if self.unreadable is None:
+            return batch
+        for i, (name, type_) in enumerate(types.items()):
+            if _is_parsed(type_):
+                column = self.unreadable.texts(name, batch.column(i), type_, self.decimal)
+                batch = batch.set_column(i, name, column)
+        return batch
+
+    def _uncommented(self, stream: Any) -> tuple[Any, str]:
+        """(the text without comment lines, its encoding)"""
+        if self.comment is None:
+            return stream, self._encoding
+        import pyarrow as pa
+
+        rows: Any = CommentsRemoved(self._in_utf8(stream), self._shape)
+        return pa.PythonFile(io.BufferedReader(rows, TEXT_BLOCK), mode="r"), "utf-8"
+
+    def _in_utf8(self, stream: Any) -> Callable[[int], bytes]:
+        encoding = marked(self._first) or self._encoding
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        plain: Callable[[int], bytes] = stream.read
+        return plain if is_utf8 else transcoding(plain, encoding, self.place.name)
+
+    @cached_property
+    def _shape(self) -> Shape:
+        return shape_of(self.separator, self.comment)
+
+    @cached_property
+    def _given_names(self) -> list[str] | None:
+        """The names of the columns, where the first line does not tell them but is a row."""
+        if self.columns is not None or self.header:
+            return None if self.columns is None else list(self.columns)
+        with unpacked(self.place) as (_, stream):
+            unnamed = self._open(stream, {}, SAMPLE, None, {"autogenerate_column_names": True}).schema
+        return [f"c{i}" for i in range(1, len(unnamed.names) + 1)]
+
+    def _block(self, size: int) -> int:
+        """Bytes read at a time: more where not even the header ends soon."""
+        return LONGEST if len(self._first) == PEEK and b"\n" not in self._first else size
+
+    @cached_property
+    def _first(self) -> bytes:
+        try:
+            return peek(self.place)
+        except OSError as problem:
+            raise self._error(problem, 1) from None
+
+    @cached_property
+    def _encoding(self) -> str:
+        if self.encoding is not None:
+            return self.encoding
+        encoding = marked(self._first)
+        return "utf-8" if encoding in (None, "utf-8-sig") else encoding
+
+    @cached_property
+    def separator(self) -> str:
+        """What stands between the cells, where all that was said of the form of the file makes sense."""
+        if self.columns is not None and not all(self.columns):
+            raise BayesError(
+                Setting.given("columns", ",".join(self.columns)), ": give each column a name, such as a,b,c"
+            )
+        if self.decimal not in (".", ","):
+            raise BayesError(Setting.given("decimal", self.decimal), ": a number has a point or a comma in it")
+        if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('"\r\n')):
+            raise BayesError(
+                Setting.given("comment", self.comment), ": give what comment lines start with, such as '#'"
+            )
+        if not self.delimiter:
+            return delimiter_of(self._first.decode(self._encoding, "replace"), self.comment, self.decimal)
+        if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
+            raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+        return self.delimiter
+
+    def _error(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
+        """What Arrow says, with the file, the line and what to do."""
+        text, name = str(problem), self.place.name
+        if match := re.search(r"Column '(.*)' in include_columns does not exist", text):
+            return SchemaMismatch(f"{name} has no column {match[1]!r} (it has: {', '.join(self.names)})")
+        if isinstance(problem, UnicodeError) or "invalid UTF8" in text:
+            return self._badly_encoded()
+        if "Empty CSV" in text:
+            if not self._first.strip():
+                needed = "a header line and rows are" if self._has_header else "a row is"
+                return BadFile(f"{name} is empty: {needed} needed")
+            return BadFile(_header_only(name) if self._has_header else f"{name} has no rows: there is nothing to read")
+        if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text):
+            row, wanted, got = match.groups()
+            cells = "1 cell" if got == "1" else f"{got} cells"
+            where = f"{name}, line {self._line_of(int(row))}"
+            mend = (
+                f"Mend the line: a cell with {self.separator!r} or a line break in it stands in double quotes "
+                "(perhaps one was never closed)."
+            )
+            if self.columns is not None and not self.header:
+                mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
+                return BadFile(f"{where}: {cells} where ", Setting("columns", shown=""), f" names {wanted}. {mend}")
+            return BadFile(
+                f"{where}: {cells} where the {'header' if self.header else 'first line'} has {wanted}. {mend}"
+            )
+        if match := re.search(
+            r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
+        ):
+            index, row, kind, value = match.groups()
+            column = self.names[int(index)]
+            where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
+            comma = Remedy("decimal", ",", clause="If that is a number with a decimal comma, pass {}. ")
+            return SchemaMismatch(
+                f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
+                "its first rows. ",
+                *([comma] if self.decimal == "." and DECIMAL_COMMA.fullmatch(value) else []),
+                "Mend or empty the cell",
+                Remedy("types", {column: "string"}, clause=", or read the column as text: {}"),
+                ".",
+                culprit=(column, value),
+                place=(name, where),
+            )
+        if "straddling" in text:
+            return BadFile(
+                f"{name}: a row after line {line} has no end within {LONGEST >> 20} MB. Most likely "
+                "a double quote is opened there and never closed: close or remove it."
+            )
+        return BadFile(f"{name}, after line {line}: {text}. The file may be cut off or damaged; copy it again.")
+
+    @property
+    def _has_header(self) -> bool:
+        return self.header and self.columns is None
+
+    def _line_of(self, row: int) -> int:
+        """The line of a row that Arrow counts: empty lines, comments and line breaks in cells are none to it."""
+        with unpacked(self.place) as (_, stream):
+            read = self._in_utf8(stream)
+            return self.first_line - 1 + line_of_row(iter(lambda: bytes(read(BLOCK)), b""), self._shape, row)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The header."""
+        return list(self.head().names)
+
+    def _badly_encoded(self) -> BadFile:
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        byte, line = 0, 1
+        raw, at = self._first, 0
+        with unpacked(self.place) as (_, stream):
+            while chunk := stream.read(1 << 20):
+                held = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(chunk)
+                except UnicodeDecodeError as problem:
+                    raw, at = problem.object, problem.start
+                    byte += at - held
+                    line += chunk.count(b"\n", 0, max(at - held, 0))
+                    break
+                byte, line = byte + len(chunk), line + chunk.count(b"\n")
+        where = f"{self.place.name}, line {self.first_line - 1 + line}"
+        where += f" (byte {byte})" if self.first_line == 1 else ""
+        return not_in(self._encoding, where, raw, at)
+
+
+_WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "date32[day]": "dates"}
+
+
+def _is_parsed(type_: pa.DataType | None) -> bool:
+    """Whether a cell may fail to be of a type: any text is a text."""
+    import pyarrow.types as types
+
+    return type_ is not None and not (types.is_string(type_) or types.is_dictionary(type_))
+
+
+def _header_only(name: str) -> str:
+    return f"{name} has a header and no rows: there is nothing to read"
+
+
+def _problems() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return (pa.ArrowException, OSError, UnicodeError, LookupError)
+
+
+def delimiter_of(text: str, comment: str | None = None, decimal: str = ".") -> str:
+    r"""What stands between the cells, by the first line: a comma, else the commonest of tab, semicolon and bar.
+
+    Where numbers have a comma in them, it stands between cells only where nothing else does: then they are quoted.
+
+    >>> delimiter_of("sky;wind;play\nsun;weak;yes"), delimiter_of('"a;b",c')
+    (';', ',')
+    >>> delimiter_of("# 2026, by hand\n1,5;2,5;3,5", comment="#", decimal=","), delimiter_of("x,y", decimal=",")
+    (';', ',')
+    """
+    lines = (line for line in text.splitlines() if line.strip() and not (comment and line.startswith(comment)))
+    header = re.sub(r'"[^"]*"', "", next(lines, ""))
+    delimiter = max(DELIMITERS.replace(decimal, ""), key=lambda d: (header.count(d), d == ","))
+    beside_commas = decimal == "," in header and not DECIMAL_COMMA.fullmatch(header.strip())
+    return "," if beside_commas and delimiter not in header else delimiter

@@ -1,0 +1,375 @@
+"""Files as sources: CSV, JSON lines and Parquet, one or several."""
+
+from __future__ import annotations
+
+import glob  # Path.glob takes no absolute pattern
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from bayeskit.data.frames import arrow_kind
+from bayeskit.data.io import parquet as parquet_files
+from bayeskit.data.io import streams
+from bayeskit.data.io.csv import MISSING, CsvFile
+from bayeskit.data.io.json_lines import JsonLines
+from bayeskit.data.io.parquet import ParquetFile, Piece
+from bayeskit.data.io.sql import Address, is_address
+from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, check_weight_column, weight_column
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Setting
+from bayeskit.storage.files import expand_user, hide_secrets, path_kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
+PACKED = (".gz", ".zst", ".zstd")
+READ_AS = ("string", "float", "integer", "boolean")
+HEADS = 16  # files of a folder that are asked for the type of a column that is empty in those before
+
+
+class DataFile(Protocol):
+    """One file in one format."""
+
+    @property
+    def place(self) -> Place: ...
+    def head(self) -> pa.Schema: ...
+    def batches(self, types: Mapping[str, Any]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+    def lines_of(self, rows: Sequence[int]) -> list[int] | None: ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reading is: rows and bytes so far, and the bytes of all files (None where a pipe is read)."""
+
+    rows: int
+    bytes_read: int
+    bytes_total: int | None
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Rows of one or more files with the same columns.
+
+    >>> from bayeskit.datasets import path
+    >>> source = FileSource.of(path("tennis"), target="play")
+    >>> dict(source.kinds), next(source.batches()).n_rows
+    ({'outlook': 'string', 'temperature': 'string', 'humidity': 'string', 'wind': 'string'}, 14)
+    """
+
+    files: tuple[DataFile, ...]
+    target: str | None = None
+    types: Mapping[str, str] | None = None  # how some columns are to be read, whatever their first rows suggest
+    asked: Mapping[str, Kind | None] | None = None  # the columns in use, and what they must hold
+    watch: Callable[[Progress], None] | None = None
+    named: bool = True
+    weight: str | None = None  # the column that says how often each row counts
+    is_part: bool = False  # such may have no rows
+    n_rows: int | None = None  # of a part, where its files say how many it has
+    n_bytes: int = 0  # of a part, as it lies there
+    _now: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Path | Sequence[str | Path],
+        target: str | None = None,
+        types: Mapping[str, str] | None = None,
+        watch: Callable[[Progress], None] | None = None,
+        **csv: Any,
+    ) -> FileSource:
+        """The files at a path, or at each of several: a file, a folder, a glob, or ``-`` for standard input.
+
+        ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
+        text which is not UTF-8. For CSV there are ``delimiter``, ``missing`` (the texts that mean an empty cell),
+        ``decimal`` ("," where numbers have a comma), ``comment`` (what comment lines start with), and
+        ``header=False`` or ``columns`` (their names) for files without a line of names. Cells of CSV and JSON lines
+        that do not fit the type of their column are missing with ``unreadable``, an ``Unreadable`` that counts them.
+        """
+        paths = [path] if isinstance(path, (str, Path)) else list(path)
+        if not paths:
+            raise BayesError("no file is named: give one path or more")
+        for address in filter(is_address, paths):  # which may hold a password: it must not be told as a file not found
+            raise BayesError(f"{Address.of(str(address)).shown} is a database, and files are read here")
+        if list(map(str, paths)).count(streams.STDIN) > 1:
+            raise BayesError("standard input is read once: name - once")
+        places = (place for path in paths for place in _places(path))
+        source = cls.of_places(places, types, watch, **csv)
+        return source.with_target(target) if target is not None else source
+
+    @classmethod
+    def of_places(
+        cls,
+        places: Iterable[Place],
+        types: Mapping[str, str] | None = None,
+        watch: Callable[[Progress], None] | None = None,
+        **csv: Any,
+    ) -> FileSource:
+        """Rows of files or pipes that are found already, with the settings of :meth:`of`."""
+        settings = {name: value for name, value in csv.items() if value is not None}
+        settings["missing"] = tuple(settings.get("missing", MISSING))
+        if isinstance(columns := settings.get("columns"), str):
+            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+        if columns is not None:
+            settings |= {
+                "columns": tuple(columns) or ("",),
+                "header": False,
+            }  # no name at all is refused like an empty one
+        return cls(tuple(_file(place, settings) for place in places), types=types, watch=watch)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        first = self.files[0].place.name
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    @property
+    def here(self) -> str:
+        """The file being read, for messages about its rows."""
+        return self._now[0] if self._now else self.name
+
+    @cached_property
+    def head(self) -> Mapping[str, pa.DataType]:
+        """Types of all columns, as the first file shows them; of those that are empty there, as the next ones do."""
+        import pyarrow as pa
+
+        schema = self.files[0].head()
+        names = schema.names
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SchemaMismatch(
+                f"{self.files[0].place.name} has more than one column named {twice[0]!r}: rename or drop one"
+            )
+        types = dict(zip(names, schema.types, strict=True))
+        for file in self.files[1:HEADS]:
+            if not any(pa.types.is_null(t) for t in types.values()):
+                break
+            later = file.head()
+            types |= {
+                n: t for n, t in zip(later.names, later.types, strict=True) if n in types and pa.types.is_null(types[n])
+            }
+        for name, kind in (self.types or {}).items():
+            if name not in types:
+                raise SchemaMismatch(
+                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(types)})"
+                )
+            if kind not in READ_AS:
+                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+            types[name] = arrow_type(kind)
+        return types
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of all columns but the target and the weight."""
+        return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
+
+    def with_target(self, name: str) -> FileSource:
+        """The same rows, labelled by one of the columns."""
+        if name not in self.head:
+            columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
+        return self._copy(target=name)
+
+    def with_weight(self, name: str) -> FileSource:
+        """The same rows, each counting as often as one of the columns says."""
+        check_weight_column(name, self.head, self.target)
+        return self._copy(weight=name)
+
+    def parts(self, n: int) -> list[FileSource]:
+        """``n`` parts or fewer, of about as many bytes: runs of files, and of row groups where a file is Parquet."""
+        pieces = [piece for file in self.files for piece in _pieces(file)]
+        total = sum(piece.n_bytes for piece in pieces) or 1
+        runs: dict[int, list[Piece]] = {}
+        before = 0
+        for piece in pieces:  # a piece belongs to the part in which its middle lies
+            runs.setdefault((2 * before + piece.n_bytes) * n // (2 * total), []).append(piece)
+            before += piece.n_bytes
+        return [self._part(run) for run in runs.values()]
+
+    def absolute(self) -> FileSource:
+        """The same files under names that mean the same in the folder of any process."""
+        return self._copy(files=tuple(replace(file, place=file.place.absolute()) for file in self.files))  # type: ignore[type-var, attr-defined]
+
+    def _part(self, run: Sequence[Piece]) -> FileSource:
+        files: list[DataFile] = []
+        for piece in run:
+            joined = files[-1].joined(piece.file) if files and isinstance(files[-1], ParquetFile) else None
+            files[-1:] = [joined] if joined is not None else [*files[-1:], piece.file]
+        counts = [piece.n_rows for piece in run]
+        n_rows = None if None in counts else sum(count or 0 for count in counts)
+        part = self._copy(
+            files=tuple(files), watch=None, is_part=True, n_rows=n_rows, n_bytes=sum(p.n_bytes for p in run)
+        )
+        part.__dict__["_now"] = []
+        return part
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+        """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
+        return self._copy(asked=dict(asked))
+
+    @property
+    def has_lines_of_keys(self) -> bool:
+        """Whether each row names its own columns, and may name others than the first ones."""
+        return all(isinstance(file, JsonLines) for file in self.files)
+
+    def expecting(self, kinds: Mapping[str, Kind]) -> Self:
+        """The same rows with columns that the first ones do not show, but others may."""
+        copy = self._copy()
+        copy.__dict__["head"] = {**self.head, **{name: arrow_type(kind) for name, kind in kinds.items()}}
+        return copy
+
+    def refuse_later(self, absent: Sequence[str]) -> None:
+        """Refuse files of which a later one has a column that the first has not."""
+        for file in self.files[1:]:
+            for name in file.head().names:
+                if name in absent:
+                    first = self.files[0].place.name
+                    raise SchemaMismatch(
+                        f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
+                        "columns together, and the others by themselves",
+                        culprit=name,
+                        place=file.place.name,
+                    )
+
+    def watched(self, watch: Callable[[Progress], None] | None) -> Self:
+        """The same rows, with someone told how far each reading is."""
+        return self._copy(watch=watch)
+
+    def _copy(self, **changes: Any) -> Self:
+        """The same files otherwise read; what the first rows showed is known already."""
+        copy = replace(self, **changes)
+        copy.__dict__.update(_now=self._now, **({"head": self.head} if "head" in self.__dict__ else {}))
+        return copy
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows, file by file; rows are numbered within their file."""
+        types = self._types()
+        rows, before = 0, 0
+        sizes = [file.place.size for file in self.files]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        for file, size in zip(self.files, sizes, strict=True):
+            start = file.first_row if isinstance(file, ParquetFile) else 0
+            for batch, read in file.batches(types):
+                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+                labels = columns.pop(self.target) if self.target is not None else None
+                self._now[:] = [file.place.name]
+                weights = None
+                if self.weight is not None:
+                    weights = weight_column(columns.pop(self.weight), self.weight, start)
+                yield Batch(columns, batch.num_rows, start, labels, weights)
+                start += batch.num_rows
+                rows += batch.num_rows
+                if self.watch is not None:
+                    self.watch(Progress(rows, before + read, total))
+            before += size or 0
+        if not rows and not self.is_part:
+            raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
+
+    def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
+        """The lines of one of the files on which some of its rows begin; None where it has no lines."""
+        return next(one for one in self.files if one.place.name == file).lines_of(rows)
+
+    def _types(self) -> dict[str, pa.DataType]:
+        """The Arrow types in which the columns in use are read."""
+        import pyarrow as pa
+
+        beside = [name for name in (self.target, self.weight) if name is not None]
+        names = [*(self.asked if self.asked is not None else self.kinds), *beside]
+        types = {}
+        for name in dict.fromkeys(names):
+            type_, kind = self.head[name], (self.asked or {}).get(name)
+            declared = name in (self.types or {})
+            if kind == "text":
+                type_ = pa.string()  # no dictionary: documents do not come twice
+            elif kind == "float" and not declared and _may_be_number(type_):
+                type_ = pa.float64()
+            elif (kind == "string" and not declared) or pa.types.is_null(type_) or pa.types.is_string(type_):
+                type_ = arrow_type("string")
+            types[name] = type_
+        return types
+
+
+def _pieces(file: DataFile) -> list[Piece]:
+    """What of a file can be read by itself."""
+    if isinstance(file, ParquetFile):
+        return file.pieces()
+    return [Piece(file, file.place.size or 0)]
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type in which a column of a kind is read."""
+    import pyarrow as pa
+
+    if kind == "text":
+        return pa.string()
+    if kind == "string":
+        return pa.dictionary(pa.int32(), pa.string())
+    return {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}[kind]
+
+
+def _may_be_number(type_: pa.DataType) -> bool:
+    """Whether a numeric role means the number written there: dates and booleans have their own."""
+    import pyarrow.types as types
+
+    return not (types.is_temporal(type_) or types.is_boolean(type_) or types.is_dictionary(type_))
+
+
+def _places(path: str | Path) -> list[Place]:
+    """The files of a path, sorted by name."""
+    if str(path) == streams.STDIN:
+        return [streams.stdin()]
+    where, lying = expand_user(path), path_kind(path)
+    if lying == "folder":
+        files = [
+            file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
+        ]
+        if not files:
+            raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
+    elif lying is not None:
+        return [streams.place_of(path)]
+    else:
+        files = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
+        if not files:
+            what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
+            raise BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()})")
+    return [OnDisk(file) for file in files]
+
+
+def _hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _format(path: Path) -> str | None:
+    """The format by the name's ending."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
+    """The file in its format: by its name, else by how it starts."""
+    try:
+        start = streams.peek(place)
+    except OSError as problem:
+        raise BadFile(f"{place.name} cannot be read: {problem}. If it is cut off or damaged, copy it again.") from None
+    kind = _format(place.path) if isinstance(place, OnDisk) else None
+    if kind is None:
+        is_json = start.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0").startswith(b"{")
+        kind = "parquet" if start.startswith(parquet_files.MAGIC) else "jsonl" if is_json else "csv"
+    if kind == "parquet":
+        return ParquetFile(place)
+    if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
+        raise not_in("utf-8", f"{place.name}, line 1", start, 0)
+    if kind == "jsonl":
+        return JsonLines(place, csv.get("encoding"), unreadable=csv.get("unreadable"))
+    return CsvFile(place, **csv)

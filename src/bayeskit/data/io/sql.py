@@ -1,0 +1,397 @@
+"""Connections to databases and the rows of a query."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import unquote, unquote_plus
+
+from bayeskit.data.frames import arrow_kind
+from bayeskit.data.schema import Kind
+from bayeskit.data.source import Batch, check_weight_column, close_rows, weight_column
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import Dialect
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError, LostParts, SchemaMismatch, with_article
+from bayeskit.nearest import did_you_mean
+from bayeskit.remedy import Remedy
+from bayeskit.storage.files import HIDDEN, SECRETS, hide_secrets, invalid_ports
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+POSTGRES = ("postgresql", "postgres")
+SQLITE_FILES, DUCKDB_FILES = (".sqlite", ".sqlite3", ".db", ".db3"), (".duckdb", ".ddb")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A database by its kind, by what its driver is told, and by what a person may be shown.
+
+    >>> address = Address.of("postgresql://ann:secret@shop.example/sales?table=orders")
+    >>> address
+    Address(dialect='postgres', shown='postgresql://shop.example/sales', table='orders')
+    >>> address.hide('FATAL: "secret" is wrong')
+    'FATAL: "***" is wrong'
+    """
+
+    dialect: str
+    driver: str = field(repr=False)
+    shown: str
+    table: str | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, text: str | Path) -> Address:
+        """The address of a URI, or of the file of a database by how its name ends."""
+        written = str(text)
+        if is_address(written):
+            return _postgres(written)
+        ending = Path(written).suffix.lower()
+        if ending in DUCKDB_FILES or ending in SQLITE_FILES:
+            return cls("duckdb" if ending in DUCKDB_FILES else "sqlite", written, hide_secrets(written))
+        raise BayesError(
+            f"{hide_secrets(written)!r} is no database: give a connection, postgresql://host/name, or a file whose "
+            f"name ends in {', '.join((*DUCKDB_FILES, *SQLITE_FILES))}"
+        )
+
+    def hide(self, message: str) -> str:
+        """A driver's message without what is secret, in whatever form it is quoted."""
+        for secret in self.secrets:
+            message = message.replace(secret, HIDDEN)
+        return message
+
+
+def is_address(text: object) -> bool:
+    """Whether this is the URI of a database, and no path."""
+    return isinstance(text, str) and text.partition("://")[0] in POSTGRES and "://" in text
+
+
+def is_database_file(path: object) -> bool:
+    """Whether a file is a database, by how its name ends."""
+    return isinstance(path, (str, Path)) and Path(str(path)).suffix.lower() in (*DUCKDB_FILES, *SQLITE_FILES)
+
+
+def _postgres(text: str) -> Address:
+    """What a driver is told, and what is shown. Passwords with signs that should be escaped are found all the same."""
+    whole = text.partition("://")[2]
+    signed_in = re.match("[^@/]*@", whole)  # as libpq reads it: up to there a question mark is part of a password
+    start = signed_in.end() if signed_in else 0
+    before, sign, query = whole[start:].partition("?")
+    before = whole[:start] + before
+    user, _, place = before.rpartition("@")
+    written = [part.partition("=")[::2] for part in query.split("&")] if sign else []
+    given = [(unquote_plus(name), value) for name, value in written]
+    table = next((unquote_plus(value) for name, value in given if name == "table"), None)
+    settings = "&".join(f"{name}={value}" for name, value in written if unquote_plus(name) != "table")
+    passwords = [value for name, value in given if name.lower() in SECRETS]
+    passwords += [user.partition(":")[2], *invalid_ports(place)]
+    if "@" in query and not user:  # a slash and a question mark within a password, or an @ within the query
+        passwords.append(whole.rpartition("@")[0].partition(":")[2])
+    secrets = {piece for password in passwords for piece in _pieces(password)}
+    driver = f"postgresql://{before}{'?' + settings if settings else ''}"
+    address = Address("postgres", driver, "", table, tuple(sorted(secrets, key=len, reverse=True)))
+    return replace(address, shown=hide_secrets(f"postgresql://{place if user else address.hide(place)}"))
+
+
+def _pieces(password: str) -> set[str]:
+    """A password as it may be quoted: as it was written, decoded, and cut where a driver takes it for something else.
+
+    >>> sorted(_pieces("a%2Fb"))
+    ['a', 'a%2Fb', 'a/b', 'b']
+    """
+    forms = {password, unquote(password), unquote_plus(password)}
+    return {piece for form in forms for piece in (form, *re.split("[/?#@:&=]", form)) if piece}
+
+
+T = TypeVar("T")
+BATCH = 1 << 17  # rows at a time
+LOOK = 1 << 10  # rows by which a person is advised
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a query: its type in Arrow, and how it is to be selected so that its values are everyone's.
+
+    ``written``: from a name that is qualified to the expression; None where the column is taken as it is. ``is_text``:
+    whether a collation could fold its values.
+    """
+
+    name: str
+    type: pa.DataType
+    written: Callable[[Node], Node] | None = None
+    is_text: bool = False
+
+    def select(self, node: Node) -> Node:
+        """The expression by which it is read."""
+        return node if self.written is None else self.written(node)
+
+
+class Database(Protocol):
+    """What a source asks of a database. Errors are told without what is secret."""
+
+    dialect: Dialect
+    shown: str
+
+    def fields(self, query: str) -> list[Field]:
+        """The columns of a query, which is not run, or only as far as its types are to be known."""
+        ...
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a query."""
+        ...
+
+    def table(self, query: str) -> pa.Table:
+        """The few rows of a query that counts."""
+        ...
+
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """A snapshot for all readings of a fit; where it cannot be had, there is one reading and no second."""
+        ...
+
+    def begin_reading(self) -> None:
+        """All rows are about to be read; refused where others may be found than in the reading before."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Within it every query sees the same rows, and changes none; refused where that cannot be had."""
+        ...
+
+
+def attempt(work: Callable[[], T], problems: tuple[type[BaseException], ...], shown: str, address: Address | None) -> T:
+    """What work gives; a driver's error becomes ours, without secrets and without the error it came from."""
+    try:
+        return work()
+    except problems as problem:
+        message = str(problem)
+    message = " ".join(line.strip() for line in message.splitlines() if line.strip() and "Query was:" not in line)
+    message = message if address is None else address.hide(message)
+    raise BayesError(f"{shown}: {message}", culprit=None, place=shown)
+
+
+def open_database(connection: Any) -> Database:
+    """The database behind a connection, an address or a file."""
+    if isinstance(connection, (str, Path)):
+        address = Address.of(connection)
+        if address.dialect == "duckdb":
+            from bayeskit.data.io.sql_drivers import DuckDatabase
+
+            return DuckDatabase.at(address)
+        from bayeskit.data.io.sql_drivers import AdbcDatabase
+
+        return AdbcDatabase.at(address)
+    module = type(connection).__module__.partition(".")[0].lstrip("_")
+    if module == "duckdb":
+        from bayeskit.data.io.sql_drivers import DuckDatabase
+
+        return DuckDatabase(connection)
+    if module.startswith("adbc"):
+        from bayeskit.data.io.sql_drivers import AdbcDatabase
+
+        return AdbcDatabase.of(connection)
+    if module == "sqlite3":
+        return _file_of(connection)
+    raise BayesError(
+        f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
+        "ADBC, an address (postgresql://…), or the file of a database"
+    )
+
+
+def _file_of(connection: Any) -> Database:
+    """The file that a connection of Python's own sqlite3 has open."""
+    path = next((file for _, name, file in connection.execute("PRAGMA database_list") if name == "main"), "")
+    if not path:
+        raise BayesError(
+            "this database of sqlite3 is in memory, where no other driver can read it: write it to a file, or read it "
+            "into a frame"
+        )
+    from bayeskit.data.io.sql_drivers import AdbcDatabase
+
+    return AdbcDatabase.at(Address("sqlite", path, path))
+
+
+def closing(owner: object, connection: Any) -> None:
+    """Close a connection when nobody reads from it any more."""
+    weakref.finalize(owner, connection.close)
+
+
+def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node:
+    """Some columns of a query, each as everyone's values."""
+    exp = syntax.sqlglot().exp
+    columns = [syntax.named(field.select(syntax.column("q", field.name)), field.name) for field in fields]
+    inner = exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=syntax.name("q")))
+    select = exp.Select(expressions=columns or [exp.Literal.number("1")]).from_(inner)
+    return select if limit is None else select.limit(limit)
+
+
+@dataclass(frozen=True, eq=False)
+class SqlSource:
+    """What a SELECT gives: each reading is the query run again, and must find as many rows as the one before.
+
+    Within a fit they are one snapshot, where the database can give it.
+    """
+
+    query: Node = field(repr=False)
+    database: Database = field(repr=False)
+    target: str | None = None
+    weight: str | None = None
+    asked: Mapping[str, Kind | None] | None = None
+    engine: Any = None  # which counts inside the database; None where rows are streamed
+    named: bool = True
+    passes: list[int] = field(default_factory=list, repr=False)  # rows of each reading so far
+    unordered: bool = True  # two readings may give the rows in two orders
+
+    @classmethod
+    def of(cls, query: str, connection: Any) -> SqlSource:
+        """The rows of a query over a connection, an address or a file."""
+        database = open_database(connection)
+        return cls(syntax.parsed(query, database.dialect), database)
+
+    @classmethod
+    def at(cls, text: str) -> SqlSource:
+        """A table by its address, such as ``postgresql://host/sales?table=orders``."""
+        address = Address.of(text)
+        if address.table is None:
+            where = " Name it at the end of the address: ?table=… or give a query" if is_address(text) else ""
+            raise BayesError(
+                f"which table of {address.shown}?{where}",
+                Remedy("sql", "SELECT * FROM …", clause=": {}"),
+                culprit="sql",
+            )
+        exp = syntax.sqlglot().exp
+        query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
+        return cls(query, open_database(text))
+
+    @property
+    def name(self) -> str:
+        """The database, as it may be shown."""
+        return self.database.shown
+
+    @property
+    def here(self) -> str:
+        """Where rows are that an error names."""
+        return self.database.shown
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """All columns of the query."""
+        listed = self.database.fields(self.database.dialect.sql(self.query, pretty=False))
+        names = [column.name for column in listed]
+        if twice := self.database.dialect.one_to_it(names):
+            duplicates = " or ".join(dict.fromkeys(twice))
+            raise SchemaMismatch(
+                f"the query has more than one column named {duplicates}: name each with AS", culprit=twice[0]
+            )
+        return {column.name: column for column in listed}
+
+    @property
+    def head(self) -> Mapping[str, Any]:
+        """All columns with their types in Arrow."""
+        return {name: column.type for name, column in self.fields.items()}
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of all columns but the target and the weight."""
+        beside = (self.target, self.weight)
+        return {name: arrow_kind(column.type) for name, column in self.fields.items() if name not in beside}
+
+    def with_target(self, name: str) -> SqlSource:
+        """The same rows, labelled by one of the columns."""
+        if name not in self.fields:
+            known = f"(columns: {', '.join(self.fields)}){did_you_mean(name, self.fields)}"
+            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}", culprit=name)
+        return self._copy(target=name)
+
+    def with_weight(self, name: str) -> SqlSource:
+        """The same rows, each counting as often as one of the columns says."""
+        check_weight_column(name, self.fields, self.target)
+        return self._copy(weight=name)
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> SqlSource:
+        """The same rows with these columns alone."""
+        return self._copy(asked=dict(asked))
+
+    def _copy(self, **changes: Any) -> SqlSource:
+        copied = replace(self, **changes)
+        if "fields" in self.__dict__:
+            copied.__dict__["fields"] = self.fields
+        return copied
+
+    @property
+    def read(self) -> list[Field]:
+        """The columns that are read."""
+        beside = [name for name in (self.target, self.weight) if name is not None]
+        names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
+        return [self.fields[name] for name in names]
+
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """While it lasts every reading finds the same rows, or a second one is refused."""
+        return self.database.in_one_state()
+
+    def look(self) -> Batch | None:
+        """Some rows, whichever the database gives first."""
+        rows = self._batches(LOOK)
+        first = next(rows, None)
+        close_rows(rows)
+        return first
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows, in the order in which they come."""
+        if self.engine is not None:
+            raise self.engine.rows_not_here()
+        self.database.begin_reading()
+        n_rows, rows = 0, self._batches(None)
+        try:
+            for batch in rows:
+                n_rows += batch.n_rows
+                yield batch
+        finally:
+            close_rows(rows)
+        self.check_passes(n_rows)
+
+    def check_passes(self, n_rows: int) -> None:
+        """Refuse rows that are not as many as in the reading before: the table has changed."""
+        if self.passes and self.passes[-1] != n_rows:
+            raise LostParts(
+                f"{self.name}: the rows changed between two readings, {self.passes[-1]:,} and then {n_rows:,}. Nothing "
+                "was learnt; learn from a table that stays as it is, such as a copy."
+            )
+        self.passes.append(n_rows)
+
+    def _batches(self, limit: int | None) -> Iterator[Batch]:
+        query = self.database.dialect.sql(selected(self.query, self.read, limit), pretty=False)
+        stream = self.database.stream(query)
+        try:
+            yield from self._labelled_batches(stream)
+        finally:
+            close_rows(stream)
+
+    def _labelled_batches(self, stream: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+        start = 0
+        for rows in stream:
+            if not rows.num_rows:
+                continue
+            columns = {name: _in_utc(column) for name, column in zip(rows.schema.names, rows.columns, strict=True)}
+            labels = None if self.target is None else columns.pop(self.target)
+            weights = None
+            if self.weight is not None:
+                weights = weight_column(columns.pop(self.weight), self.weight, start)
+            yield Batch(columns, rows.num_rows, start, labels, weights)
+            start += rows.num_rows
+
+
+def _in_utc(column: pa.Array) -> pa.Array:
+    """Moments with a time zone in UTC, whatever the zone of the session."""
+    import pyarrow as pa
+
+    type_ = column.type
+    if not pa.types.is_timestamp(type_) or type_.tz in (None, "UTC"):
+        return column
+    return column.cast(pa.timestamp(type_.unit, "UTC"))

@@ -1,0 +1,405 @@
+"""Drivers of databases: ADBC (PostgreSQL, SQLite) and DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayeskit.data.io.sql import BATCH, Address, Field, attempt, closing
+from bayeskit.dialects import syntax
+from bayeskit.dialects.dialect import DIALECTS
+from bayeskit.dialects.syntax import Node
+from bayeskit.errors import BayesError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+SNAPSHOTS = {"postgres": SNAPSHOT, "sqlite": "BEGIN"}
+INFERRED = 1 << 16  # rows by which SQLite's driver tells what a column holds
+
+
+def driver(dialect: str) -> Any:
+    """The driver's module, which comes with an extra of the package."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"{DRIVERS[dialect]}.dbapi")
+    except ImportError as missing:
+        read = f"{DIALECTS[dialect].title} is read by {DRIVERS[dialect]}"
+        raise BayesError.not_installed(read, missing, "sql") from missing
+
+
+class AdbcDatabase:
+    """A connection; one that is opened here leaves no transaction open behind a query."""
+
+    def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
+        self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
+        self._in_snapshot = False
+        self._readings_left: int | None = None  # within a fit whose rows could change; None for any number
+
+    @classmethod
+    def at(cls, address: Address) -> AdbcDatabase:
+        """Opened for reading; SQLite would make a file that is not there."""
+        if address.dialect == "sqlite" and not Path(address.driver).is_file():
+            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})", place=address.shown)
+        module = driver(address.dialect)
+        connection = attempt(
+            lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
+        )
+        database = cls(connection, address.dialect, address.shown, address)
+        closing(database, connection)
+        return database
+
+    @classmethod
+    def of(cls, connection: Any) -> AdbcDatabase:
+        """Someone's connection; the driver says which database it is."""
+        vendor = str(connection.adbc_get_info().get("vendor_name", ""))
+        known = {"PostgreSQL": "postgres", "SQLite": "sqlite"}
+        if vendor not in known:
+            raise BayesError(f"this ADBC connection is to {vendor!r}: rows are read from PostgreSQL and SQLite")
+        return cls(connection, known[vendor], f"this {vendor} connection")
+
+    @cached_property
+    def _problems(self) -> tuple[type[BaseException], ...]:
+        import pyarrow as pa
+
+        return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
+
+    @contextmanager
+    def in_one_state(self) -> Iterator[None]:
+        """A snapshot, or the transaction that someone has begun; where that is none, rows are read once."""
+        if not self._is_foreign_transaction() or self._keeps_to_one_snapshot():
+            with self.snapshot():
+                yield
+            return
+        self._readings_left = 1
+        try:
+            yield
+        finally:
+            self._readings_left = None
+
+    def begin_reading(self) -> None:
+        """Refuse a second reading in a fit where rows could change between the two."""
+        if self._readings_left == 0:
+            raise self._other_isolation("two readings of a fit")
+        self._readings_left = None if self._readings_left is None else 0
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """REPEATABLE READ, and READ ONLY; of a connection in a transaction, that one."""
+        if self._is_foreign_transaction() and not self._keeps_to_one_snapshot():
+            raise self._other_isolation("two queries of a count")
+        if self._in_snapshot or self._is_foreign_transaction():
+            yield
+            return
+        self._execute(SNAPSHOTS[self.dialect.name])
+        self._in_snapshot = True
+        try:
+            yield
+        except BaseException:  # which is told, and not that a lost connection cannot be rolled back
+            with suppress(BayesError):
+                self._execute("ROLLBACK")
+            raise
+        else:
+            self._execute("ROLLBACK")
+        finally:
+            self._in_snapshot = False
+
+    def _is_foreign_transaction(self) -> bool:
+        """Whether the transaction is someone's, who has begun it on a connection of their own."""
+        if self._address is not None or self._in_snapshot:
+            return False
+        if self.dialect.name == "sqlite":
+            try:
+                self._execute("BEGIN")
+            except BayesError:
+                return True
+            self._execute("ROLLBACK")
+            return False
+        first, second = (self._told("TRANSACTION_TIMESTAMP()") for _ in range(2))
+        return bool(first == second)
+
+    def _keeps_to_one_snapshot(self) -> bool:
+        """Whether a transaction sees the same rows in all its queries: any of SQLite's does."""
+        return self.dialect.name == "sqlite" or self._isolation() in ("repeatable read", "serializable")
+
+    def _isolation(self) -> str:
+        return str(self._told("CURRENT_SETTING('transaction_isolation')"))
+
+    def _told(self, expression: str) -> Any:
+        return self.table(f"SELECT {expression} AS i")["i"][0].as_py()
+
+    def _other_isolation(self, between: str) -> BayesError:
+        return BayesError(
+            f"{self.shown} reads at the isolation {self._isolation()!r}, under which rows could change between "
+            f"{between}: {SNAPSHOT} first, or give the address in place of a connection"
+        )
+
+    def _execute(self, statement: str) -> None:
+        def work() -> None:
+            with self.connection.cursor() as cursor:
+                cursor.execute(statement)
+
+        attempt(work, self._problems, self.shown, self._address)
+
+    def fields(self, query: str) -> list[Field]:
+        """PostgreSQL says the types; SQLite has none, and the first rows do."""
+
+        def look() -> pa.Schema:
+            with self._cursor() as cursor:
+                if self.dialect.name == "postgres":
+                    return cursor.adbc_execute_schema(query)
+                cursor.execute(query)
+                reader = cursor.fetch_record_batch()
+                schema = reader.schema
+                reader.close()
+                return schema
+
+        return [_adbc_field(field) for field in attempt(look, self._problems, self.shown, self._address)]
+
+    def _refuse_changed_values(self, query: str, schema: pa.Schema) -> None:
+        """SQLite's columns have no types that hold, and its driver makes one of what it finds: numbers among texts are
+        rounded to seven digits, whole numbers among others to doubles."""
+        exp = syntax.sqlglot().exp
+        odd = {field.name: _changed(syntax.column("q", field.name), field.type) for field in schema}
+        columns = [syntax.named(exp.Max(this=condition), f"o{i}") for i, condition in enumerate(odd.values())]
+        alias = exp.TableAlias(this=syntax.name("q"))
+        rows = exp.Subquery(this=syntax.parsed(query, self.dialect), alias=alias)
+        table = self.table(self.dialect.sql(exp.Select(expressions=columns).from_(rows), pretty=False))
+        if changed := [name for i, name in enumerate(odd) if table[f"o{i}"][0].as_py()]:
+            raise BayesError(
+                f"{self.shown}: column {changed[0]!r} holds values of several types, which SQLite's driver does not "
+                "hand over as they are: CAST it in the query, to TEXT or to REAL",
+                culprit=changed[0],
+            )
+
+    def _cursor(self) -> Any:
+        options = {"adbc.sqlite.query.batch_rows": INFERRED} if self.dialect.name == "sqlite" else None
+        return self.connection.cursor(adbc_stmt_kwargs=options)
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Batches as the driver makes them."""
+        cursor = self._cursor()
+        try:
+
+            def begin() -> Any:
+                cursor.execute(query)
+                return cursor.fetch_record_batch()
+
+            reader = attempt(begin, self._problems, self.shown, self._address)
+            if self.dialect.name == "sqlite":
+                self._refuse_changed_values(query, reader.schema)
+            while (batch := attempt(lambda: next(reader, None), self._problems, self.shown, self._address)) is not None:
+                yield batch
+        finally:
+            cursor.close()
+
+    def table(self, query: str) -> pa.Table:
+        """All rows at once."""
+
+        def work() -> pa.Table:
+            with self._cursor() as cursor:
+                cursor.execute(query)
+                return cursor.fetch_arrow_table()
+
+        return attempt(work, self._problems, self.shown, self._address)
+
+
+def _changed(cell: Node, type_: pa.DataType) -> Node:
+    """Whether a cell of SQLite is of another type than the one that its column is handed over as."""
+    import pyarrow as pa
+
+    exp = syntax.sqlglot().exp
+    kind = "text" if pa.types.is_string(type_) else "blob" if pa.types.is_binary(type_) else "number"
+    if kind != "number":
+        kinds = [exp.Literal.string(stored) for stored in (kind, "null")]
+        return exp.Not(this=exp.In(this=syntax.called("TYPEOF", cell), expressions=kinds))
+    if not pa.types.is_floating(type_):  # of which the driver refuses all others itself
+        return syntax.whole(0)
+    is_whole = syntax.compared(syntax.called("TYPEOF", cell), "=", exp.Literal.string("integer"))
+    large = syntax.compared(syntax.called("ABS", syntax.cast(cell.copy(), "double")), ">=", syntax.number(2.0**53))
+    return syntax.all_of([is_whole, large])
+
+
+TEXTS = ("text", "varchar", "bpchar", "name", "citext")
+
+
+def _adbc_field(field: Any) -> Field:
+    """How a column is read: decimals as doubles, padded and user-defined texts as texts."""
+    import pyarrow as pa
+
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+    if kind in ("numeric", "money"):
+        return Field(field.name, pa.float64(), _double if kind == "numeric" else _double_of_money)
+    foreign = isinstance(field.type, pa.BaseExtensionType)
+    if kind in ("bpchar", "citext", "name") or foreign:
+        return Field(field.name, pa.string(), _text, True)
+    return Field(field.name, field.type, None, kind in TEXTS or pa.types.is_string(field.type))
+
+
+def _double(node: Node) -> Node:
+    return syntax.cast(node, "double")
+
+
+def _double_of_money(node: Node) -> Node:
+    return syntax.cast(syntax.cast(node, "decimal"), "double")
+
+
+def _text(node: Node) -> Node:
+    return syntax.cast(node, "text")
+
+
+EXACT_DIGITS = 15  # decimals of as many digits become doubles by one division
+
+
+def duckdb_library() -> Any:
+    """DuckDB, which comes with an extra of the package."""
+    try:
+        import duckdb
+    except ImportError as missing:
+        raise BayesError.not_installed("DuckDB is read by its own library", missing, "sql") from missing
+    return duckdb
+
+
+class DuckDatabase:
+    """A connection."""
+
+    dialect = DIALECTS["duckdb"]
+
+    def __init__(self, connection: Any, shown: str = "this DuckDB connection") -> None:
+        self.connection, self.shown = connection, shown
+        self._open: _Rest | None = None
+        self._problems = (duckdb_library().Error,)
+
+    @classmethod
+    def at(cls, address: Address) -> DuckDatabase:
+        """A file, opened for reading."""
+        duckdb = duckdb_library()
+        connection = attempt(
+            lambda: duckdb.connect(address.driver, read_only=True), (duckdb.Error,), address.shown, address
+        )
+        database = cls(connection, address.shown)
+        closing(database, connection)
+        return database
+
+    def begin_reading(self) -> None:
+        """Any number of readings of a fit are of one snapshot."""
+
+    def in_one_state(self) -> AbstractContextManager[None]:
+        """A snapshot."""
+        return self.snapshot()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """A transaction is one; who has begun it already has it."""
+        if self._in_transaction():
+            yield
+            return
+        self.connection.execute("BEGIN TRANSACTION")
+        try:
+            yield
+        finally:
+            self.connection.execute("ROLLBACK")
+
+    def _in_transaction(self) -> bool:
+        """Whether two queries are of one transaction: to try and begin another would abort it."""
+        self._free()
+        first, second = (self.connection.execute("SELECT TXID_CURRENT()").fetchall() for _ in range(2))
+        return bool(first == second)
+
+    def fields(self, query: str) -> list[Field]:
+        """From the relation, which is not run."""
+
+        self._free()
+
+        def look() -> list[Field]:
+            relation = self.connection.sql(query)
+            types = [str(type_) for type_ in relation.types]
+            schema = _schema_of(relation)
+            return [_duck_field(name, t, f.type) for name, t, f in zip(relation.columns, types, schema, strict=True)]
+
+        return attempt(look, self._problems, self.shown, None)
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Batches as DuckDB makes them; what is not read is not made."""
+        self._free()
+        reader = attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH), self._problems, self.shown, None)
+        self._open = rest = _Rest(reader, (*self._problems, OSError), self.shown)
+        try:
+            while (batch := rest.next()) is not None:
+                yield batch
+        finally:
+            rest.close()
+            self._open = None if self._open is rest else self._open
+
+    def _free(self) -> None:
+        """A connection runs one query at a time: what another reading still wants is read to its end."""
+        if self._open is not None:
+            self._open.drain()
+            self._open = None
+
+    def table(self, query: str) -> pa.Table:
+        """All rows at once."""
+        self._free()
+        return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
+
+
+class _Rest:
+    """The rows that are still to be read of a query."""
+
+    def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], database: str) -> None:
+        self._reader, self._problems, self._database = reader, problems, database
+        self._drained: list[pa.RecordBatch] | None = None
+
+    def next(self) -> pa.RecordBatch | None:
+        """The next rows; None at the end."""
+        if self._drained is not None:
+            return self._drained.pop(0) if self._drained else None
+        # What happens while Arrow asks for more rows is an error of its own.
+        return attempt(lambda: next(self._reader, None), self._problems, self._database, None)
+
+    def drain(self) -> None:
+        """Keep the rest, so that the connection is free."""
+        if self._drained is None:
+            rest = attempt(lambda: list(self._reader), self._problems, self._database, None)
+            self._reader.close()
+            self._drained = rest
+
+    def close(self) -> None:
+        """Nobody reads on."""
+        self._reader.close()
+
+
+def _schema_of(relation: Any) -> Any:
+    """The Arrow types of a relation, of which no row is read."""
+    reader = relation.limit(0).to_arrow_reader(1)
+    try:
+        return reader.schema
+    finally:
+        reader.close()
+
+
+def _duck_field(name: str, kind: str, type_: Any) -> Field:
+    import pyarrow as pa
+
+    if kind.startswith("DECIMAL"):
+        digits = int(kind[8:].partition(",")[0])
+        return Field(name, pa.float64(), _double if digits <= EXACT_DIGITS else _double_by_text)
+    if kind in ("HUGEINT", "UHUGEINT"):
+        return Field(name, pa.int64(), _whole)
+    is_text = kind.startswith(("VARCHAR", "ENUM"))
+    return Field(name, type_, None, is_text)
+
+
+def _double_by_text(node: Node) -> Node:
+    return syntax.cast(syntax.cast(node, "text"), "double")
+
+
+def _whole(node: Node) -> Node:
+    return syntax.cast(node, "bigint")

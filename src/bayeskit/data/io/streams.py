@@ -1,0 +1,378 @@
+"""Bytes of files and pipes: compression, encodings, and cells that cannot be read."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from bayeskit.errors import BadFile
+from bayeskit.remedy import Remedy
+from bayeskit.storage.files import check_readable, expand_user, open_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+STDIN = "-"
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+PEEK = 1 << 16
+
+
+class Place(Protocol):
+    """Where bytes lie: they can be opened again and again."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> int | None: ...
+    def raw(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """A file."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes as they lie there."""
+        return self.path.stat().st_size
+
+    def absolute(self) -> OnDisk:
+        """The same file, whatever the current folder is."""
+        return OnDisk(self.path.absolute())
+
+    def raw(self) -> Any:
+        """An Arrow file that says how far it was read."""
+        import pyarrow as pa
+
+        return pa.OSFile(str(self.path))
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Bytes that are here already."""
+
+    name: str
+    data: bytes
+
+    @property
+    def size(self) -> int | None:
+        """How many."""
+        return len(self.data)
+
+    def raw(self) -> Any:
+        """An Arrow file that says how far it was read."""
+        import pyarrow as pa
+
+        return pa.BufferReader(self.data)
+
+
+class Spool:
+    """A pipe that is written to a temporary file as it is read, so that it can be read again.
+
+    >>> pipe = Spool(io.BytesIO(b"sky,play"))
+    >>> pipe.raw().read(3), pipe.raw().read(), pipe.raw().read(3)
+    (b'sky', b'sky,play', b'sky')
+    """
+
+    def __init__(self, pipe: Any, name: str = "standard input", *, close: bool = False, started: bytes = b"") -> None:
+        self.name = name
+        self.size = None
+        self._pipe = pipe
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the spool)
+        self._length = self._file.write(started)
+        for file in (self._file, pipe) if close else (self._file,):
+            weakref.finalize(self, file.close)  # also where an error has tied this into a ring of references
+
+    def raw(self) -> Any:
+        """A file over all that came so far and will come."""
+        return _SpoolReader(self)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Bytes from there on, from the pipe where they are not kept yet."""
+        while self._length < position + size:
+            more = self._pipe.read(position + size - self._length)
+            if not more:
+                break
+            self._file.seek(self._length)
+            self._file.write(more)
+            self._length += len(more)
+        self._file.seek(position)
+        return self._file.read(size)
+
+    def length(self) -> int:
+        """How many bytes there are, once all have come."""
+        while self.read_at(self._length, 1 << 20):
+            pass
+        return self._length
+
+
+class _SpoolReader(io.RawIOBase):
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            size = self._spool.length() - self._at
+        data = self._spool.read_at(self._at, size)
+        self._at += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}
+        self._at = offset + (start[whence] if whence in start else self._spool.length())
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+
+def stdin() -> Spool:
+    """What is piped in."""
+    return Spool(sys.stdin.buffer)
+
+
+def place_of(path: str | Path) -> OnDisk | Spool:
+    """The file, or the pipe, of that name."""
+    if check_readable(path) == "file":
+        return OnDisk(expand_user(path))
+    return Spool(open_bytes(path), str(path), close=True)
+
+
+def peek(place: Place) -> bytes:
+    """The first bytes, unpacked."""
+    with unpacked(place) as (_, stream):
+        return bytes(stream.read(PEEK))
+
+
+def compression_of(place: Place) -> str | None:
+    """What the bytes are packed with, by what they start with."""
+    raw = place.raw()
+    first = raw.read(4)
+    raw.close()
+    return next((name for magic, name in COMPRESSIONS.items() if first.startswith(magic)), None)
+
+
+@contextmanager
+def unpacked(place: Place) -> Iterator[tuple[Any, Any]]:
+    """(the file, which says how far it was read; the stream of its bytes, unpacked)"""
+    import pyarrow as pa
+
+    compression = compression_of(place)
+    raw = place.raw()
+    file = raw if isinstance(raw, pa.NativeFile) else pa.PythonFile(raw, mode="r")
+    try:
+        stream = file if compression is None else pa.CompressedInputStream(file, compression)
+        yield raw, stream
+    finally:
+        file.close()
+
+
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SAMPLE = 1 << 16  # bytes on each side of the first wrong one that decide which encoding fits
+AROUND = 40  # bytes on each side that are shown, at most
+
+
+def checked(encoding: str | None, name: str) -> str | None:
+    """The encoding, where there is one of that name for text."""
+    if encoding is not None:
+        try:
+            with suppress(UnicodeError):
+                bytes(4).decode(encoding)
+        except (LookupError, ValueError):
+            raise BadFile(
+                f"{name}: there is no encoding {encoding!r} for text; common ones are utf-8, latin-1, cp1252, utf-16"
+            ) from None
+    return encoding
+
+
+def marked(first: bytes) -> str | None:
+    """The encoding that the mark at the start of a file names."""
+    return next((encoding for mark, encoding in MARKS.items() if first.startswith(mark)), None)
+
+
+def fitting(raw: bytes) -> str:
+    """The encoding in which the bytes are text: by their mark, UTF-16 by its zeros, UTF-8, else Western.
+
+    >>> [fitting(text) for text in (b"sky", "Größe".encode("latin-1"), "Größe".encode("utf-16-le"), b"caf\\x81")]
+    ['utf-8', 'cp1252', 'utf-16-le', 'latin-1']
+    """
+    if encoding := marked(raw):
+        return encoding
+    for encoding in (*wide(raw), "utf-8", "cp1252"):
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(raw)  # it may end within a character
+        except UnicodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def wide(raw: bytes) -> list[str]:
+    """UTF-16 without a mark: every other byte of Western text is zero."""
+    zeros = (raw[::2].count(0), raw[1::2].count(0))
+    if not any(zeros) or max(zeros) * 3 < len(raw) // 2 or max(zeros) < 3 * min(zeros):
+        return []
+    return ["utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"]
+
+
+def reading(raw: bytes, at: int, encoding: str) -> str:
+    """The word around a byte, as it reads in an encoding.
+
+    >>> reading("sky,Größe,y".encode("cp1252"), 6, "cp1252")
+    'Größe'
+    """
+    start = max(raw.rfind(b"\n", 0, at) + 1, at - AROUND)
+    if encoding.startswith("utf-16"):
+        start -= start % 2
+    if encoding.startswith("utf-32"):
+        start -= start % 4
+    before = raw[start:at].decode(encoding, "replace")
+    after = raw[at : at + AROUND].decode(encoding, "replace")
+    tail = re.match(r".\w*", after, re.DOTALL)
+    head = re.search(r"\w*$", before)
+    return (head[0] if head else "") + (tail[0] if tail else "")
+
+
+def not_in(wanted: str, where: str, raw: bytes, at: int) -> BadFile:
+    """The refusal of bytes that are not in the encoding they should be in, the wrong one at ``at``."""
+    encoding = marked(raw) or fitting(raw[max(at - SAMPLE, 0) & ~3 : at + SAMPLE])
+    word = reading(raw, at, encoding)
+    return BadFile(
+        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}: if that is right, pass ",
+        Remedy("encoding", encoding),
+        ", else the encoding that it was written in, or save the file as UTF-8.",
+        culprit=word,
+        place=where,
+    )
+
+
+def transcoding(read: Callable[[int], bytes], encoding: str, name: str) -> Callable[[int], bytes]:
+    """A function that reads text in an encoding as UTF-8; a text that is not in it is refused with the line."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line, ended = 1, False
+
+    def more(size: int) -> bytes:
+        nonlocal line, ended
+        while not ended:
+            raw = bytes(read(size))
+            ended = not raw
+            try:
+                text = decoder.decode(raw, ended)
+            except UnicodeDecodeError as problem:
+                line += problem.object[: problem.start].count(b"\n")
+                raise not_in(encoding, f"{name}, line {line}", problem.object, problem.start) from None
+            line += text.count("\n")
+            if text:
+                return text.encode("utf-8", "surrogatepass")
+        return b""
+
+    return more
+
+
+@dataclass
+class Unreadable:
+    """How many cells of each column could not be read, and the first of them.
+
+    >>> import pyarrow as pa
+    >>> cells = Unreadable()
+    >>> cells.texts("x", pa.array(["1.5", "?", None, " 2", "?"]), pa.float64()).to_pylist()
+    [1.5, None, None, 2.0, None]
+    >>> cells.counts, cells.first
+    ({'x': 2}, {'x': '?'})
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """Of all columns."""
+        return sum(self.counts.values())
+
+    def add(self, name: str, count: int, first: object) -> None:
+        """Some more cells."""
+        self.counts[name] = self.counts.get(name, 0) + count
+        self.first.setdefault(name, str(first))
+
+    def texts(self, name: str, column: Any, type_: pa.DataType, decimal: str = ".") -> Any:
+        """A column of texts as what they mean; those that mean nothing of the kind are missing."""
+        import pyarrow.compute as pc
+
+        coded = column.dictionary_encode()  # each text is looked at once
+        texts = pc.utf8_trim_whitespace(coded.dictionary)
+        if decimal != ".":
+            texts = pc.replace_substring(texts, decimal, ".", max_replacements=1)
+        values = _cast(texts, type_)
+        if values.null_count:
+            indices = coded.indices.to_numpy(zero_copy_only=False)
+            bad = np.append(values.is_null().to_numpy(zero_copy_only=False), False)
+            at = bad[np.nan_to_num(indices, nan=len(values)).astype(np.int64)]
+            self.add(name, int(at.sum()), coded.dictionary[int(indices[at.argmax()])].as_py())
+        return values.take(coded.indices)
+
+    def cells(self, name: str, cells: Sequence[Any], type_: pa.DataType | None) -> Any:
+        """Cells of JSON as an array of a type; those that are of another are missing."""
+        import pyarrow as pa
+
+        try:
+            return pa.array(cells, type_)
+        except (pa.ArrowException, TypeError, OverflowError):
+            pass
+        readable = [cell if _is_readable(cell, type_) else None for cell in cells]
+        bad = [cell for cell, read in zip(cells, readable, strict=True) if read is None and cell is not None]
+        self.add(name, len(bad), bad[0])
+        return pa.array(readable, type_)
+
+
+def _cast(texts: Any, type_: pa.DataType) -> Any:
+    """Texts in a type, null where one cannot be; halves are tried until what fails is alone."""
+    import pyarrow as pa
+
+    try:
+        return texts.cast(type_)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            return pa.nulls(1, type_)
+    half = len(texts) // 2
+    return pa.concat_arrays([_cast(texts[:half], type_), _cast(texts[half:], type_)])
+
+
+def _is_readable(cell: Any, type_: pa.DataType | None) -> bool:
+    import pyarrow as pa
+
+    try:
+        pa.scalar(cell, type_ or pa.string())
+    except (pa.ArrowException, TypeError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,163 @@
+"""Count inside a database, in one snapshot: grouped counts of coded columns, exact integer sums of numbers.
+
+Rows never leave the database. The local engine counts the result as rows with weights, so that values mean the same
+everywhere; the counts are then whole numbers again, equal to those of one machine."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bayeskit.data.io.sql import SqlSource
+from bayeskit.data.missing_labels import REMEDY, LabelledRows
+from bayeskit.data.schema import DatePart, Numeric, Schema, Text
+from bayeskit.data.source import Source
+from bayeskit.engines import local
+from bayeskit.engines.engine import MAX_CATEGORIES, rows_not_here
+from bayeskit.engines.exact_sums import (
+    exact_moments,
+    exact_products,
+    refuse_no_counts,
+    refuse_unusable,
+    weight_scale,
+)
+from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
+from bayeskit.errors import BayesError, BayesWarning, Unlabelled
+from bayeskit.tally.moments import ColumnMoments, CountMoments
+from bayeskit.tally.plan import Plan
+from bayeskit.tally.products import Products
+from bayeskit.tally.statistic import Statistic
+from bayeskit.tally.tally import Tally
+
+
+def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
+    """Rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
+
+    ``connection`` is one of DuckDB or ADBC, an address (``postgresql://user@host/name``), or the file of a database
+    (``shop.duckdb``, ``shop.sqlite``). Rows are streamed as Arrow; with ``push`` the database counts itself, in one
+    read-only snapshot, and only counts leave it: columns of more than ``max_categories`` values are then refused.
+
+    >>> import duckdb
+    >>> from bayeskit import NaiveBayes
+    >>> shop = duckdb.connect()
+    >>> days = "(VALUES ('sun', 'yes'), ('sun', 'yes'), ('rain', 'no')) AS days(sky, play)"
+    >>> model = NaiveBayes().fit(sql(f"SELECT * FROM {days}", shop), "play")
+    >>> pushed = NaiveBayes().fit(sql(f"SELECT * FROM {days}", shop, push=True), "play")
+    >>> pushed.tally_ == model.tally_, model.tally_.n_rows
+    (True, 3)
+    """
+    source = SqlSource.of(query, connection)
+    return count_in_database(source, max_categories) if push else source
+
+
+def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
+    """The same rows, counted inside their database; rows of files are refused."""
+    if not isinstance(source, SqlSource):
+        raise BayesError("there is no database that could count: push=True goes with a query", culprit="push")
+    return replace(source, engine=PushDown.on(source, max_categories))
+
+
+COUNTED = ("families", "moments", "counts", "products", "pairs", "joints", "distinct")
+PUSHING = ("duckdb", "postgres")
+
+
+@dataclass(frozen=True)
+class PushDown:
+    """The engine of sources whose database counts itself."""
+
+    max_categories: int | None = MAX_CATEGORIES
+
+    @classmethod
+    def on(cls, source: SqlSource, max_categories: int | None) -> PushDown:
+        """For a source; a database that cannot add up exactly is refused."""
+        dialect = source.database.dialect
+        if dialect.name not in PUSHING:
+            raise BayesError(
+                f"{dialect.title} adds whole numbers up in 64 bits, too few for exact sums: read its rows, without "
+                "push=True"
+            )
+        return cls(max_categories)
+
+    def rows_not_here(self) -> BayesError:
+        """The refusal to bring all rows to this machine."""
+        return rows_not_here(self)
+
+    def owns(self, data: Any) -> Source | None:
+        """The rows of a query; None for anything else."""
+        if not isinstance(data, SqlSource):
+            return None
+        return replace(data, engine=PushDown.on(data, self.max_categories))
+
+    def collect(
+        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
+    ) -> Tally:
+        """The same tally as on one machine."""
+        drops = isinstance(source, LabelledRows)
+        rows: SqlSource = source.source if drops else source
+        self._check(rows, schema, plan)
+        counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
+        with rows.database.snapshot():
+            counts = replace(counts, weight_scale=weight_scale(counts))
+            tally = self._counted(counts, plan, source if drops else None)
+        rows.check_passes(counts.n_rows)
+        if self.max_categories is not None:
+            local.check_categories(tally.space, self.max_categories)
+        return local.settled(tally)
+
+    def _counted(self, counts: GroupedCounts, plan: Plan, labelled: LabelledRows | None) -> Tally:
+        schema = counts.schema
+        classes, class_counts = self._classes(counts, labelled)
+        numbers = [n for n in counts.columns(plan) if isinstance(schema.columns[n], Numeric)]
+        spans = refuse_unusable(counts, numbers)
+        pieces: list[Tally] = []
+        statistics: dict[str, Statistic] = {}
+        for request in plan:
+            if request.kind in ("moments", "counts"):
+                if request.kind == "counts":
+                    refuse_no_counts(counts, request.columns)
+                kind = CountMoments if request.kind == "counts" else ColumnMoments
+                moments = exact_moments(counts, request.columns, classes, spans)
+                statistics[request.kind] = kind(request.columns, moments)
+            elif request.kind == "products":
+                statistics[request.kind] = Products(
+                    request.columns, exact_products(counts, request.columns, classes, spans)
+                )
+            else:
+                pieces += counts.pieces(request)
+        return assembled(schema, plan, classes, class_counts, pieces, statistics)
+
+    def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
+        """What a database cannot count."""
+        for request in plan:
+            texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
+            if texts or request.kind not in COUNTED:
+                what = f"column {texts[0]!r} as text or as dates" if texts else f"the {request.kind} that are asked for"
+                raise BayesError(f"a database does not count {what}: read its rows, without push=True")
+        where = schema.locate(list(rows.kinds), rows.named)
+        for name in schema.measured():
+            kind = rows.kinds[where[name]]
+            if rows.fields[where[name]].is_text or kind in ("string", "object"):
+                raise BayesError(
+                    f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
+                    "read the rows, without push=True",
+                    culprit=name,
+                )
+
+    def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
+        """(classes, their rows); rows without a label are refused, or left out and told of."""
+        totals = class_totals(counts)
+        missing = totals.missing
+        counts.passed.append(totals.n_rows)
+        if missing and labelled is None:
+            raise Unlabelled(
+                f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
+                *REMEDY,
+                culprit=counts.source.target,
+            ).within(counts.source.name)
+        if missing and labelled is not None:
+            if missing == totals.n_rows:
+                raise labelled.none_labelled(totals.n_rows)
+            have = "row has" if missing == 1 else "rows have"
+            warnings.warn(BayesWarning(f"{missing:,} of {totals.n_rows:,} {have} no label: left out"), stacklevel=4)
+        return classes_of(counts, totals)

@@ -1,0 +1,230 @@
+"""Tables that print as text and HTML: cells, sheets and notebook output."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self, SupportsIndex, TypeVar, overload
+
+from bayeskit.printable import printable
+
+ROWS = 50  # of a table or a list that are shown
+COLUMNS = 50  # of a table that are shown
+LONGEST = 200  # characters of a cell that are shown
+WIDTH = 80  # of a line of text
+LEFT = ' style="text-align:left"'
+
+
+class Figure(str):
+    """A number that is written already: it stands at the right of its column."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Columns of equal length by name, ``more`` rows left out by whoever made it.
+
+    >>> print(Grid({"sky": ["rain", "sun"], "share": [Figure("25 %"), Figure("75 %")]}, more=3).text)
+    sky   share
+    rain   25 %
+    sun    75 %
+    … 3 more
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    more: int = 0
+
+    @property
+    def text(self) -> str:
+        """For a terminal: words at the left of their column, numbers at the right."""
+        lines = []
+        for cells, is_words in self._cells:
+            width = max(map(len, cells))
+            lines.append([cell.ljust(width) if is_words else cell.rjust(width) for cell in cells])
+        return "\n".join(["  ".join(row).rstrip() for row in zip(*lines, strict=True)] + self._left_out)
+
+    @property
+    def html(self) -> str:
+        """For a page."""
+        columns = [(LEFT if is_words else "", [html.escape(cell) for cell in cells]) for cells, is_words in self._cells]
+        head, *rows = zip(*([(style, cell) for cell in cells] for style, cells in columns), strict=True)
+        parts = ["<table><thead><tr>", *(f"<th{style}>{cell}</th>" for style, cell in head), "</tr></thead><tbody>"]
+        for row in rows:
+            parts += ["<tr>", *(f"<td{style}>{cell}</td>" for style, cell in row), "</tr>"]
+        return "".join([*parts, "</tbody></table>", *(f"<p>{line}</p>" for line in self._left_out)])
+
+    @cached_property
+    def _cells(self) -> list[tuple[list[str], bool]]:
+        """Of each column that is shown its name and cells as text, and whether they are words."""
+        cells = []
+        for name, values in islice(self.columns.items(), COLUMNS):
+            first = list(islice(values, ROWS))
+            is_words = any(isinstance(value, str) and not isinstance(value, Figure) for value in first)
+            cells.append(([_clipped(printable(name, keep="")), *map(_cell, first)], is_words))
+        return cells or [([""], True)]
+
+    @property
+    def _left_out(self) -> list[str]:
+        n_rows = len(next(iter(self.columns.values()), ()))
+        return left_out(max(n_rows - ROWS, 0) + self.more) + left_out(len(self.columns) - COLUMNS, "columns")
+
+
+@dataclass(frozen=True)
+class Items:
+    """Sentences one below the other."""
+
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines whose every character has its place, such as those of a tree."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing for a page (``html``, made of nothing that is not escaped), and what a terminal shows in its place."""
+
+    html: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A title and what stands below it: paragraphs, grids, items, lines; an empty paragraph is a blank line of text.
+
+    >>> sheet = Sheet("rain <or> sun", ("", Items(["rain is likely", "sun is not"])))
+    >>> print(sheet.text)
+    rain <or> sun
+    <BLANKLINE>
+      rain is likely
+      sun is not
+    >>> sheet.html
+    '<p><b>rain &lt;or&gt; sun</b></p><ul><li>rain is likely</li><li>sun is not</li></ul>'
+    """
+
+    title: str
+    parts: tuple[str | Grid | Items | Lines | Picture, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """For a terminal."""
+        return "\n".join([printable(self.title, keep=""), *map(_text, self.parts)])
+
+    @property
+    def html(self) -> str:
+        """For a page."""
+        return f"<p><b>{escaped(self.title)}</b></p>" + "".join(map(_html, self.parts))
+
+
+class Readable:
+    """What has a sheet: it prints as text, and a notebook shows it as HTML."""
+
+    @property
+    def sheet(self) -> Sheet:
+        """What is shown, for whoever puts it on a page of their own."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.sheet.text
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.sheet.html
+
+
+class SheetText(str):
+    """The text of a sheet: a string to all who take it for one, and HTML in a notebook."""
+
+    sheet: Sheet
+
+    def __new__(cls, sheet: Sheet) -> SheetText:
+        made = super().__new__(cls, sheet.text)
+        made.sheet = sheet
+        return made
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.sheet.html
+
+
+R = TypeVar("R", bound=Readable)
+
+
+class Records(tuple[R, ...]):
+    """Records in order; it shows the first of them. Some of them are records, too."""
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> R: ...
+    @overload
+    def __getitem__(self, at: slice) -> Self: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> R | Self:
+        return type(self)(super().__getitem__(at)) if isinstance(at, slice) else super().__getitem__(at)
+
+    def __str__(self) -> str:
+        return "\n".join([*(str(record) for record in self[:ROWS]), *left_out(len(self) - ROWS)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        more = (f"<p>{line}</p>" for line in left_out(len(self) - ROWS))
+        return "".join([*(record._repr_html_() for record in self[:ROWS]), *more])
+
+
+def left_out(n: int, what: str = "") -> list[str]:
+    """The line that says how much is not shown, where anything is not.
+
+    >>> left_out(19_950), left_out(2, "columns"), left_out(0)
+    (['… 19,950 more'], ['… 2 more columns'], [])
+    """
+    return [f"… {n:,} more {what}".rstrip()] if n > 0 else []
+
+
+def escaped(text: str) -> str:
+    """A text of strangers inside a page.
+
+    >>> print(escaped("<b>\\x1b[2J"))
+    &lt;b&gt;\\x1b[2J
+    """
+    return html.escape(printable(text, keep=""))
+
+
+def _text(part: str | Grid | Items | Lines | Picture) -> str:
+    if isinstance(part, str):
+        return textwrap.fill(printable(part, keep=""), WIDTH, break_on_hyphens=False, break_long_words=False)
+    if isinstance(part, Items):
+        return "\n".join(f"  {line}" for line in _first(part.sentences))
+    return part.text if isinstance(part, Grid) else "\n".join(_first(part.lines))
+
+
+def _html(part: str | Grid | Items | Lines | Picture) -> str:
+    if isinstance(part, str):
+        return f"<p>{escaped(part)}</p>" if part else ""
+    if isinstance(part, Items):
+        return f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in _first(part.sentences))}</ul>"
+    if isinstance(part, Lines):
+        return f"<pre>{html.escape(_text(part))}</pre>"
+    return part.html
+
+
+def _first(lines: Sequence[str]) -> Iterable[str]:
+    return [*(printable(line, keep="") for line in lines[:ROWS]), *left_out(len(lines) - ROWS)]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else _clipped(printable(str(value), keep=""))
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
