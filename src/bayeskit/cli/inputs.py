@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
-from bayeskit.storage.container import MAGIC
 from bayeskit.storage.files import (
     LOCK_TIMEOUT,
+    MAGIC,
     expand_user,
     hide_secrets,
     is_stream,

@@ -16,7 +16,6 @@ from bayeskit.cli.console import Page, short
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
 from bayeskit.cli.outputs import check_plot, plot
 from bayeskit.errors import BayesError
-from bayeskit.explain.overview import percent
 from bayeskit.inner_model import reader_of
 from bayeskit.tolerance import NO_WORSE
 
@@ -147,7 +146,9 @@ def _loss(model: Any, source: Any) -> float:
 
 
 def show_worse(page: Page, evaluation: Evaluation, harm: Culprit | None, command: list[str] | None) -> None:
-    """The warning, the column that does it and the command without it."""
+    """Print a warning, the column that does most harm and the command without it."""
+    from bayeskit.explain.overview import percent
+
     majority = evaluation.baseline
     if wrong_more_often(evaluation):
         text = "THIS MODEL IS WORSE THAN NONE: always saying the commonest class is right more often, "
