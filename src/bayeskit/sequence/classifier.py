@@ -206,7 +206,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     )
     forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
     restrict = unavailable("its models speak of whole steps. Fit again without the column")
-    telling = unavailable("steps are no columns. explain says what each step adds")
+    column_importance = unavailable("steps are no columns. explain says what each step adds")
     nomogram = unavailable("steps are no columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from bayeskit import logspace
 from bayeskit.data.reader import in_order
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import written_prior
-from bayeskit.explain.work import Work, work_of
+from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier, stacked
 from bayeskit.typing import Floats
@@ -50,7 +50,7 @@ class KnowsJoint(Classifier):
         prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
         spoken = {factor.column for factor in factors}
         silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
-        return work_of(self, block, scores, prior, factors, silent)
+        return build_work(self, block, scores, prior, factors, silent)
 
     def _prior_setting(self) -> Any:
         """The class prior as it was asked for."""

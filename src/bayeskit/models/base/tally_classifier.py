@@ -13,7 +13,7 @@ from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
-from bayeskit.explain.informative import Telling, telling
+from bayeskit.explain.informative import ColumnImportance, column_importance
 from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.column_advice import advise_spikes, tell_lost, tell_one_class
@@ -143,10 +143,10 @@ class TallyClassifier(Learner, KnowsJoint):
         return ()
 
     @available_if("_column_scores", TOGETHER)
-    def telling(self) -> Telling:
+    def column_importance(self) -> ColumnImportance:
         """The columns and values that tell most of the class, in bits."""
         self._check_is_fitted()
-        return telling(self)
+        return column_importance(self)
 
     @available_if("_column_scores", TOGETHER)
     def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
