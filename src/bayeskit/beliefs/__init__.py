@@ -1,4 +1,4 @@
-"""Beliefs that stay in the family: a coin, a die, a bell curve, and what the data makes of them.
+"""Conjugate priors: Beta-Bernoulli, Dirichlet-categorical and normal-inverse-gamma.
 
 A conjugate prior has a posterior of the same kind, so learning is adding to a few numbers:
 

@@ -21,7 +21,7 @@ class Updatable(Protocol):
     """A belief that turns into another one by an outcome."""
 
     def update(self, data: list[Any], /) -> Self:
-        """The belief after these outcomes too."""
+        """Return the posterior after adding these outcomes."""
         ...
 
 
@@ -61,7 +61,7 @@ class LikelihoodCurve(Drawable):
 
 @dataclass(frozen=True)
 class BeliefIntervals(Drawable):
-    """What is believed of each of several numbers: means before and after, and where each lies with 95 %."""
+    """Prior and posterior means and 95 % credible intervals of several parameters."""
 
     names: tuple[str, ...]
     before: tuple[float, ...]
@@ -71,7 +71,7 @@ class BeliefIntervals(Drawable):
 
 
 class Beliefs(list[B], Drawable):
-    """Beliefs after each outcome in turn, with the one ``before`` them; a list to all who take it for one."""
+    """List of posteriors after each outcome; ``before`` is the prior."""
 
     def __init__(self, before: B, beliefs: Iterable[B]) -> None:
         super().__init__(beliefs)
@@ -103,7 +103,7 @@ def listed(data: Any, who: str) -> list[Any]:
 
 
 def sequence(belief: B, data: Iterable[Any]) -> Beliefs[B]:
-    """The belief after each outcome in turn."""
+    """Return the posteriors after each outcome in turn."""
     beliefs, before = [], belief
     for outcome in listed(data, type(belief).__name__):
         belief = belief.update([outcome])
@@ -135,7 +135,7 @@ def ratio(log_one: float, log_other: float, one: str, other: str) -> float:
 
 
 def believed(numbers: Mapping[str, tuple[float | None, Interval]]) -> Grid:
-    """What is believed of each unknown number: its mean, where it has one, and where it lies with 95 % probability."""
+    """Return the posterior mean and 95 % credible interval of each parameter."""
     means, intervals = zip(*numbers.values(), strict=True)
     ends = {"95 % from": [low for low, _ in intervals], "to": [high for _, high in intervals]}
     return Grid({"of": list(numbers), "mean": means, **ends})

@@ -1,4 +1,4 @@
-"""A coin and a die: beliefs about outcomes that are counted."""
+"""Conjugate models of counted outcomes: Beta-Bernoulli and Dirichlet-categorical."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True)
 class BetaBernoulli(Readable, Drawable):
-    """What we believe of a coin: Beta(heads, tails) before, and the flips seen since.
+    """Beta-Bernoulli model: a Beta(heads, tails) prior and the counts of observed flips.
 
     P(θ | flips) = Beta(seen_heads + heads, seen_tails + tails)
 
@@ -71,24 +71,24 @@ class BetaBernoulli(Readable, Drawable):
 
     @property
     def n(self) -> float:
-        """How many flips were seen."""
+        """Return the number of observed flips."""
         return self.seen_heads + self.seen_tails
 
     def update(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """The belief after these flips too."""
+        """Return the posterior after adding these flips."""
         return self._seen(_plus(self._counts, _counted(data, (True, False), "BetaBernoulli")))
 
     def forget(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """The belief without these flips; more heads or tails than were seen are refused."""
+        """Return the posterior after removing these flips; raise if they were not observed."""
         return self._seen(_minus(self._counts, _counted(data, (True, False), "BetaBernoulli")))
 
     def merge(self, other: Self) -> Self:
-        """One belief from the flips of both, the common prior counted once."""
+        """Return the posterior given the flips of both, which must have the same prior."""
         same_prior((self.heads, self.tails), (other.heads, other.tails))
         return self._seen(_plus(self._counts, other._counts))
 
     def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
-        """The belief after each flip in turn."""
+        """Return the posteriors after each flip in turn."""
         return sequence(self, data)
 
     @property
@@ -216,7 +216,7 @@ class BetaBernoulli(Readable, Drawable):
 
 @dataclass(frozen=True)
 class DirichletCategorical(Readable, Drawable):
-    """What we believe of a die: Dirichlet(β) before, and the counts of each value since.
+    """Dirichlet-categorical model: a Dirichlet(β) prior and the counts of observed values.
 
     P(θ | counts) = Dirichlet(n + β)
 
@@ -256,28 +256,28 @@ class DirichletCategorical(Readable, Drawable):
 
     @property
     def n(self) -> float:
-        """How many outcomes were seen."""
+        """Return the number of observed outcomes."""
         return sum(self.seen.values())
 
     def update(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """The belief after these outcomes too: values one by one, or a mapping from value to count."""
+        """Return the posterior after adding outcomes: a list of values or a mapping from value to count."""
         return replace(self, seen=_plus(self.seen, self._counted(data)))
 
     def forget(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """The belief without these outcomes; more of a value than was seen is refused."""
+        """Return the posterior after removing these outcomes; raise if they were not observed."""
         return replace(self, seen=_minus(self.seen, self._counted(data)))
 
     def merge(self, other: Self) -> Self:
-        """One belief from the outcomes of both, the common prior counted once."""
+        """Return the posterior given the outcomes of both, which must have the same prior."""
         same_prior(self.beta, other.beta)
         return replace(self, seen=_plus(self.seen, other.seen))
 
     def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
-        """The belief after each outcome in turn."""
+        """Return the posteriors after each outcome in turn."""
         return sequence(self, data)
 
     def marginal(self, value: object) -> BetaBernoulli:
-        """What we believe of one value against all others: a coin.
+        """Return the marginal Beta distribution of one value against all others.
 
         >>> DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "b"]).marginal("a")
         BetaBernoulli(heads=1, tails=2, seen_heads=1, seen_tails=1)
@@ -388,11 +388,11 @@ class DirichletCategorical(Readable, Drawable):
         return replace(curve, parameter=f"the probability of {value}")
 
     def curves(self) -> BeliefIntervals:
-        """What is believed of each value: the means before and after, and the intervals of 95 %."""
+        """Return prior and posterior means and 95 % credible intervals of each value."""
         return self.curves_with([("posterior", self)])
 
     def curves_with(self, beliefs: Sequence[tuple[str, DirichletCategorical]]) -> BeliefIntervals:
-        """What is believed of each value at the end."""
+        """Return the means and credible intervals of each value under several beliefs."""
         last = beliefs[-1][1]
         before, after, ends = replace(last, seen={}).mean, last.mean, last.credible_interval()
         names = tuple(map(str, after))
@@ -411,7 +411,7 @@ class DirichletCategorical(Readable, Drawable):
 
 
 def _counted(data: Any, values: Iterable[Any], who: str) -> dict[Any, float]:
-    """How often each value occurs in a list of outcomes, or in a mapping from outcome to count."""
+    """Count each value in a list of outcomes or in a mapping from outcome to count."""
     counts: dict[Any, float] = dict.fromkeys(values, 0)
     if isinstance(data, Mapping):
         for value, n in data.items():

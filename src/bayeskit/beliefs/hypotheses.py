@@ -33,7 +33,7 @@ BIT = float(logspace.log(2.0))
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hypotheses(Readable, Drawable):
-    """Beliefs over named hypotheses: a value that `update` turns into another one.
+    """Posterior over a finite set of named hypotheses; ``update`` returns a new object.
 
     >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992})
     >>> positive = {"cancer": 0.98, "healthy": 0.03}                     # P(test is positive | each)

@@ -1,4 +1,4 @@
-"""A bell curve: a belief about numbers whose mean and variance are both unknown."""
+"""Conjugate model of a normal with unknown mean and variance: normal-inverse-gamma."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class StudentT:
 
 @dataclass(frozen=True)
 class NormalInverseGamma(Readable, Drawable):
-    """What we believe of a normal whose mean μ and variance σ² are both unknown, and the values seen since.
+    """Normal model with unknown mean and variance: a normal-inverse-gamma prior and the observed values.
 
     σ² ~ InverseGamma(shape, scale) and μ | σ² ~ Normal(location, σ² / kappa): `kappa` is how many values the
     guess `location` is worth, 2 · `shape` how many the guess of σ² is worth. After n values with mean x̄:
@@ -140,15 +140,15 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def n(self) -> int:
-        """How many values were seen."""
+        """Return the number of observed values."""
         return int(self.seen.n[0, 0])
 
     def update(self, data: Iterable[float]) -> Self:
-        """The belief after these values too."""
+        """Return the posterior after adding these values."""
         return replace(self, seen=self.seen + _moments(data))
 
     def forget(self, data: Iterable[float]) -> Self:
-        """The belief without these values; refused where it shows that they were never learnt."""
+        """Return the posterior after removing these values; raise if they cannot have been observed."""
         gone = _moments(data)
         if gone.n[0, 0] > self.n:
             raise NotLearnt(
@@ -163,17 +163,17 @@ class NormalInverseGamma(Readable, Drawable):
         return replace(self, seen=self.seen - gone)
 
     def merge(self, other: Self) -> Self:
-        """One belief from the values of both, the common prior counted once."""
+        """Return the posterior given the values of both, which must have the same prior."""
         same_prior(self.prior, other.prior)
         return replace(self, seen=self.seen + other.seen)
 
     def sequence(self, data: Iterable[float]) -> Beliefs[Self]:
-        """The belief after each value in turn."""
+        """Return the posteriors after each value in turn."""
         return sequence(self, data)
 
     @property
     def of_mu(self) -> StudentT:
-        """What is believed of μ alone: Student's t with 2 αn degrees of freedom."""
+        """Return the marginal posterior of μ: Student's t with 2 αn degrees of freedom."""
         location, kappa, shape, scale = self.posterior
         return StudentT(2 * shape, location, sqrt(scale / (shape * kappa)))
 
@@ -275,7 +275,7 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def predictive(self) -> StudentT:
-        """What the next value is expected to be: Student's t with 2 αn degrees of freedom about μn.
+        """Return the posterior predictive: Student's t with 2 αn degrees of freedom, centered at μn.
 
         >>> NormalInverseGamma(0, 1, 1, 1).predictive
         StudentT(df=2, location=0, scale=1.4142135623730951)

@@ -1,5 +1,5 @@
 # mypy: allow-subclassing-any, allow-untyped-decorators, no-warn-return-any
-"""scikit-learn's five naive Bayes classifiers, faster: change the import and nothing else.
+"""Faster drop-in replacements of scikit-learn's five naive Bayes classifiers.
 
 Parameters, attributes, results and refusals are scikit-learn's own, since each class is a subclass of
 its namesake. Replaced is the work that grows with the rows: class codes for an indicator matrix, one pass
@@ -46,7 +46,7 @@ class _Posterior(naive_bayes._BaseNB):
     classes_: Any
 
     def predict_log_proba(self, X: Any) -> Any:
-        """log P(c | x): array (rows, classes)."""
+        """log P(c | x): array (n_rows, n_classes)."""
         scores = self.predict_joint_log_proba(X)
         if not _is_float64(scores):
             return super().predict_log_proba(X)
@@ -54,7 +54,7 @@ class _Posterior(naive_bayes._BaseNB):
         return log_posterior if np.all(log_evidence < np.inf) else super().predict_log_proba(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """P(c | x): array (rows, classes)."""
+        """P(c | x): array (n_rows, n_classes)."""
         posterior = _posterior(self.predict_joint_log_proba(X))
         return super().predict_proba(X) if posterior is None else posterior[0]
 
@@ -73,7 +73,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
 
     @_checked
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch."""
+        """Fit the model, discarding previous counts."""
         classes = distinct_labels(validate_data(self, y=y))
         if classes is None:
             return super().fit(X, y, sample_weight)
@@ -111,7 +111,7 @@ class GaussianNB(_Posterior, naive_bayes.GaussianNB):
         return self
 
     def _summary(self, X: Any, y: Any, sample_weight: Any, first: bool) -> tuple[Floats, ...] | None:
-        """n (classes,), mean and variance (classes, columns), variance of all rows (columns,), or None."""
+        """n (n_classes,), mean and variance (n_classes, n_columns), variance of all rows (columns,), or None."""
         if not _is_distribution(self.priors, len(self.classes_)):
             return None
         X, y = validate_data(self, X, y, reset=first, ensure_all_finite=False)
@@ -147,7 +147,7 @@ class _Discrete(_Posterior, naive_bayes._BaseDiscreteNB):
 
     @_checked
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch."""
+        """Fit the model, discarding previous counts."""
         rows, labels = self._check_X_y(X, y)
         distinct = distinct_labels(labels)
         classes = None if distinct is None else class_names(distinct, len(labels))
@@ -285,7 +285,7 @@ def _code_columns(X: Array, sizes: Any) -> list[Array]:
 
 
 def _dense_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Any:
-    """Σ wx by class, (classes, columns): the rows times an indicator matrix with one cell a row."""
+    """Σ wx by class, (n_classes, n_columns): the rows times an indicator matrix with one cell a row."""
     share, n = np.ones(len(codes)) if weights is None else weights, len(codes)
     return sparse.csc_array((share, codes, np.arange(n + 1)), shape=(n_classes, n)) @ X
 
@@ -300,7 +300,7 @@ def _sparse_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -
 
 
 def _posterior(scores: Any) -> tuple[Floats, Floats] | None:
-    """Probabilities (rows, classes) and log evidence (rows,); None for other types and infinite scores."""
+    """Probabilities (n_rows, n_classes) and log evidence (n_rows,); None for other types and infinite scores."""
     if not _is_float64(scores):
         return None
     probabilities, log_evidence = normalise(scores)
@@ -330,7 +330,7 @@ def _is_distribution(priors: Any, n: int) -> bool:
 
 
 def _variance(m: Moments) -> Floats:
-    """Σ(x − mean)² / n, (classes, columns); 0 for nothing. No spread is too small: a floor is added later."""
+    """Σ(x − mean)² / n, (n_classes, n_columns); 0 for nothing. No spread is too small: a floor is added later."""
     n = np.where(m.n == 0, 1.0, m.n)
     sums = m.sum_hi, m.sum_lo
     spread, _ = dd.subtract((m.square_hi, m.square_lo), dd.multiply(dd.divide(sums, (n, m.n_lo)), sums))

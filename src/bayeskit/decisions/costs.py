@@ -33,7 +33,7 @@ from bayeskit.typing import Array, Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Costs(Readable, Drawable):
-    """What each decision costs when a row is of each class: (classes, decisions), labels beside it.
+    """Cost of each decision for each true class: matrix (n_classes, n_decisions) with labels.
 
     NaN is a cost that was not told; :meth:`of` fills it in.
     """
@@ -99,10 +99,10 @@ class Costs(Readable, Drawable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions(Readable, Drawable):
-    """What was decided for each row, and what each decision was expected to cost.
+    """Decision for each row and the expected loss of every decision.
 
-    `labels` holds None where the row was rejected; `losses` are those of every decision (rows, decisions); `top` holds
-    the k best decisions of each row (rows, k) where they were asked for; `acted` marks the rows that got the action.
+    `labels` holds None where the row was rejected; `losses` has shape (n_rows, n_decisions); `top` holds the
+    k best decisions of each row (rows, k) where they were asked for; `acted` marks the rows that got the action.
     """
 
     labels: Array
@@ -125,7 +125,7 @@ class Decisions(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """How often each decision was taken, and the first rows."""
+        """Return a summary: the count of each decision and the first rows."""
         taken = Counter(str(label) for label in self.labels.tolist() if label is not None)
         parts = [f"{name} {taken[name]:,}" for name in map(str, self.decisions) if taken[name]]
         parts += [f"rejected {int(self.rejected.sum()):,}"] if self.rejected.any() else []
@@ -146,12 +146,12 @@ def decide(
     classes: Sequence[Any] | None = None,
     action: Any = None,
 ) -> Decisions:
-    """The decision of least expected loss for each row.
+    """Choose the decision with the lowest expected loss for each row.
 
     Parameters
     ----------
-    posterior: P(class | x), (rows, classes), or one row as a mapping from class to probability.
-    costs: ``{true class: {decision: cost}}``, a matrix (classes, decisions), a :class:`Costs` such as
+    posterior: P(class | x), (n_rows, n_classes), or one row as a mapping from class to probability.
+    costs: ``{true class: {decision: cost}}``, a matrix (n_classes, n_decisions), a :class:`Costs` such as
         :func:`read_costs` reads, or None: 0 if right, 1 if wrong.
     reject_cost: what it costs to abstain; rows whose best decision costs more are rejected.
     top_k: also give the k decisions of least loss, best first.

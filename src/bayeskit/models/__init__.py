@@ -105,7 +105,7 @@ def to_bytes(model: Any) -> bytes:
 
 
 def saved_of(model: Any, within: str = "") -> Saved:
-    """What a file holds of a fitted model, alone or within another, whose name an error then says."""
+    """Return the saved form of a fitted model; ``within`` names the enclosing model in errors."""
     refuse_unsaved(type(model), within)
     saved: Saved = model._to_saved()
     return saved

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StructuredParameters:
-    """What a product of tables believes."""
+    """Parameters of a model with one conditional table per column."""
 
     log_prior: Floats
     tables: dict[str, ConditionalTable]
@@ -48,12 +48,12 @@ class StructuredParameters:
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values."""
+        """Return the vocabulary of each coded column."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
     @property
     def silent(self) -> list[str]:
-        """Columns that say nothing of any class."""
+        """Return the columns that carry no information about the class."""
         return [name for name in self.values if name not in self.tables or not self.tables[name].used]
 
 
@@ -98,7 +98,7 @@ class StructuredClassifier(Exported, CodedClassifier):
         return scores
 
     def _log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
-        """ln P(cell | class, parents) of each column (rows, classes), in schema order: the factors of the product."""
+        """Return ln P(cell | class, parents) of each column, shape (n_rows, n_classes), in schema order."""
         terms = {name: np.zeros((block.n_rows, len(params.log_prior))) for name in self.schema_.used}
         for name, table in params.tables.items():
             if table.used:
@@ -138,7 +138,7 @@ class StructuredClassifier(Exported, CodedClassifier):
         return whole_form(self, self.params_.log_prior, terms)
 
     def _left_out(self) -> StructuredLeftOut:
-        """Scores of learnt rows under the estimates made without them, the structure held."""
+        """Return the leave-one-out scorer; the structure stays fixed."""
         self._check_is_fitted()
         return StructuredLeftOut(self)
 
@@ -183,7 +183,7 @@ class StructuredClassifier(Exported, CodedClassifier):
         return [" · ".join(map(str, (label, *values))) for values in seen for label in self.tally_.classes]
 
     def describe_structure(self) -> StructureDescription:
-        """Which columns each column hangs on besides the class."""
+        """Describe the parents of each column."""
         parents = self.parents_
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]

@@ -50,7 +50,7 @@ CHUNK = 4096  # rows whose scores by every parent are held at a time
 
 @dataclass(frozen=True)
 class AODEParameters:
-    """What the mean of one-dependence models believes."""
+    """Parameters of a fitted AODE model."""
 
     log_prior: Floats
     model: OneDependence
@@ -59,18 +59,18 @@ class AODEParameters:
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values as the tables have them."""
+        """Return the vocabulary of each coded column."""
         return {name: Vocabulary(values) for name, values in self.model.values.items()}
 
     @property
     def silent(self) -> list[str]:
-        """Columns that say nothing of any class."""
+        """Return the columns that carry no information about the class."""
         return [name for name, used in zip(self.model.values, self.model.used, strict=True) if not used]
 
 
 @dataclass(eq=False, repr=False)
 class AODE(CodedClassifier):
-    """Averaged one-dependence estimators for tables: numbers are cut, missing cells and unseen values left out.
+    """Averaged one-dependence estimators (AODE; Webb, Boughton and Wang, 2005).
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class AODE(CodedClassifier):
         return State({"exponents": self._held(self.tally_)["weights"]}, []) if learnt else None
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
-        """The model of a file, with its exponents; a new fit learns others."""
+        """Restore a fitted model and its exponents from a file."""
         if self.weights != "log-linear":
             return super()._restore(tally, state)
         exponents = None if state is None else state.header.get("exponents")
@@ -194,7 +194,7 @@ class AODE(CodedClassifier):
         return self._log_likelihoods(params, block) + params.log_prior
 
     def _log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
-        """ln P(x | class) of each row (rows, classes)."""
+        """ln P(x | class) of each row (n_rows, n_classes)."""
         model, threads = params.model, self._threads()
         columns = [block.codes[name] for name in model.values]
         scores = np.empty((block.n_rows, len(params.log_prior)))
@@ -232,14 +232,14 @@ class AODE(CodedClassifier):
             out[rows] = np.einsum("rp,rpc->rc", w, np.where(w[:, :, None] > 0, terms, 0.0))
 
     def _parent_scores(self, params: AODEParameters, columns: list[Array]) -> tuple[Floats, Bools]:
-        """(ln P_p(x | class) (rows, parents, classes), which parents take part (rows, parents))."""
+        """(ln P_p(x | class) (n_rows, n_parents, n_classes), which parents take part (n_rows, n_parents))."""
         model, starts = params.model, np.cumsum([0, *params.model.sizes[:-1]])
         terms = kernels.score_parents(columns, model.sizes, model.tables, model.base, self._threads())
         log_weights = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
         return terms, ~np.isneginf(np.stack(log_weights, axis=1))
 
     def _left_out(self) -> AODELeftOut:
-        """Scores of learnt rows under the estimates made without them."""
+        """Return the leave-one-out scorer."""
         self._check_is_fitted()
         return AODELeftOut(self)
 
@@ -260,7 +260,7 @@ class AODE(CodedClassifier):
         return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
 
     def dependence(self) -> DependenceGraph:
-        """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
+        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits."""
         self._check_is_fitted()
         return pair_dependence(self.tally_)
 

@@ -27,7 +27,7 @@ DENSE = 1 << 24  # cells of a dense matrix that holds indicators
 
 @dataclass(frozen=True)
 class Design:
-    """How a table becomes a matrix, with mean and standard deviation of each feature.
+    """Mapping from a table to a design matrix, with mean and standard deviation of each feature.
 
     Features are the measured columns in order, then the indicators of each coded column.
     """
@@ -72,7 +72,7 @@ class Design:
         return [*self.columns, *(f"{n}={v}" for n, all_ in values.items() for v in all_[self.skip :])]
 
     def rows(self, block: Block) -> Floats:
-        """The matrix of a block (rows, features)."""
+        """The matrix of a block (n_rows, n_features)."""
         out = np.empty((block.n_rows, self.n_features))
         for j, name in enumerate(self.columns):
             x = block.floats[name]
@@ -82,14 +82,14 @@ class Design:
         return out
 
     def indicators(self, name: str, span: slice) -> Floats:
-        """What a code of a coded column becomes (slots, features): missing and unseen are the average."""
+        """Return the features of each code, shape (n_slots, n_features); missing and unseen codes get the mean."""
         table = np.zeros((self.values[name] + 2, span.stop - span.start))
         table[[0, -1]] = self.mean[span]
         table[np.arange(1 + self.skip, self.values[name] + 1), np.arange(span.stop - span.start)] = 1.0
         return table
 
     def dense(self, blocks: Iterator[Block]) -> Floats:
-        """All rows as one array (rows, features)."""
+        """All rows as one array (n_rows, n_features)."""
         parts = [self.rows(block) for block in blocks]
         if not parts:
             raise BayesError(NO_ROWS)
@@ -156,7 +156,7 @@ def collinear(M: Matrix, weights: Floats, mean: Floats, spread: Floats, names: l
 
 
 def collinear_sentence(guilty: list[str]) -> str:
-    """What is wrong with such features, and the way out."""
+    """Return the error message for collinear features."""
     return (
         f"{', '.join(guilty[:5])}{', …' if len(guilty) > 5 else ''}: collinear, a weighted sum of the other columns, "
         "so the weights are not determined. Leave a column out, or pass a penalty above 0 (a prior decides)."

@@ -28,7 +28,7 @@ from bayeskit.typing import Array
 
 @dataclass(eq=False, repr=False)
 class Discretizer(Transforms):
-    """Numbers into intervals: a value on a cut belongs to the left one, and a missing cell stays missing.
+    """Discretize numeric columns into right-closed intervals; missing cells stay missing.
 
     Parameters
     ----------

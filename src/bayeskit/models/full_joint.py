@@ -35,7 +35,7 @@ from bayeskit.typing import Array, Floats
 
 @dataclass(frozen=True)
 class JointParameters:
-    """What the full joint believes: the counts of whole rows, and what smoothing adds to each possible one."""
+    """Parameters of the full joint: counts of distinct rows and the pseudo-count of each possible row."""
 
     log_prior: Floats
     joint: Joint
@@ -44,12 +44,12 @@ class JointParameters:
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values."""
+        """Return the vocabulary of each coded column."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
     @property
     def silent(self) -> list[str]:
-        """Columns that say nothing of any class."""
+        """Return the columns that carry no information about the class."""
         return [name for name, values in self.values.items() if not values]
 
     def added(self, columns: tuple[str, ...]) -> tuple[float, float]:
@@ -125,7 +125,7 @@ class FullJointBayes(CodedClassifier):
         return self._log_likelihoods(params, block, 0.0) + params.log_prior
 
     def _log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
-        """ln P(x | class) (rows, classes); with a unit, each class has lost the row itself."""
+        """ln P(x | class) (n_rows, n_classes); with a unit, each class has lost the row itself."""
         names = params.joint.columns
         known = [(block.codes[name] > 0) & (block.codes[name] <= len(params.values[name])) for name in names]
         scores = np.empty((block.n_rows, len(params.log_prior)))
@@ -158,7 +158,7 @@ class FullJointBayes(CodedClassifier):
         return logspace.log(np.where(total + whole > 0, p, 0.0))
 
     def _left_out(self) -> JointLeftOut:
-        """Scores of learnt rows under the estimates made without them."""
+        """Return the leave-one-out scorer."""
         self._check_is_fitted()
         return JointLeftOut(self)
 

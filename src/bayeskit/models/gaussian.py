@@ -46,7 +46,7 @@ LIMIT = 2 * 10**9  # bytes of products
 
 @dataclass(frozen=True)
 class GaussianParameters:
-    """What a multivariate Gaussian model believes."""
+    """Parameters of a multivariate Gaussian model."""
 
     log_prior: Floats
     columns: tuple[str, ...]
@@ -59,7 +59,7 @@ class GaussianParameters:
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """Columns that tell nothing of any class, and are left out."""
+        """Return the columns that carry no information about the class."""
         return frozenset(n for n, used in zip(self.columns, self.normal.spread.used, strict=True) if not used)
 
 
@@ -165,7 +165,7 @@ class GaussianBayes(TallyClassifier):
 
     @property
     def _rule(self) -> CovarianceRule:
-        """How covariances are shared; shrinking comes on top."""
+        """Return the covariance type before shrinkage."""
         return "full" if self.covariance == "shrunk" else self.covariance  # type: ignore[return-value]
 
     @property
@@ -199,13 +199,13 @@ class GaussianBayes(TallyClassifier):
         return params.log_prior + log_density(_matrix(params, block), params.normal)
 
     def _log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
-        """What each column adds to the scores (rows, classes) in schema order: ln p(x_j | those before it, class)."""
+        """Return ln p(x_j | earlier columns, class) of each column, shape (n_rows, n_classes), in schema order."""
         terms = log_density(_matrix(params, block), params.normal, by_column=True)
         at = {name: i for i, name in enumerate(params.columns)}
         return {name: np.ascontiguousarray(terms[:, :, at[name]]) for name in self.schema_.used}
 
     def _left_out(self) -> NormalsLeftOut:
-        """Scores of learnt rows under the estimates made without them."""
+        """Return the leave-one-out scorer."""
         self._check_is_fitted()
         floor = as_variance_floor(self.variance_floor)
         return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self._rule, self.ddof, floor)
@@ -240,14 +240,14 @@ class GaussianBayes(TallyClassifier):
 
     @property
     def means_(self) -> Floats:
-        """(classes, columns)"""
+        """Return the class means, shape (n_classes, n_columns)."""
         self._check_is_fitted()
         means: Floats = self.params_.normal.mean
         return means
 
     @property
     def covariances_(self) -> Floats:
-        """(classes, columns, columns); NaN for a column that is left out."""
+        """Return the covariances, shape (n_classes, n_columns, n_columns); NaN for dropped columns."""
         self._check_is_fitted()
         covariances: Floats = self.params_.normal.covariance
         return covariances
@@ -270,7 +270,7 @@ class GaussianBayes(TallyClassifier):
         return Table({self._class_header(): list(self.tally_.classes), **columns})
 
     def correlations(self, label: Any) -> Table:
-        """The correlations that the model believes of one class, column by column."""
+        """Return the correlation matrix of one class."""
         self._check_is_fitted()
         c, params = class_position(label, self.tally_.classes), self.params_
         correlation = params.normal.spread.correlation[c]
@@ -302,5 +302,5 @@ AMOUNTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8
 
 
 def _matrix(params: GaussianParameters, block: Block) -> Floats:
-    """The cells of a block (rows, columns), NaN where missing."""
+    """The cells of a block (n_rows, n_columns), NaN where missing."""
     return np.column_stack([block.floats[name] for name in params.columns])

@@ -41,7 +41,7 @@ from bayeskit.typing import Floats
 
 @dataclass(eq=False, repr=False)
 class KDB(StructuredClassifier):
-    """k-dependence Bayes for tables: numbers are cut, missing cells and unseen values left out.
+    """k-dependence Bayes classifier: each column depends on the class and up to k other columns.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class LinearRegression(Composite, PredictsNumbers):
         values = np.maximum(values, 0.0)
         moved, total = vectors.T @ (Z.T @ centred), float(centred @ centred)
         self.penalty_ = _by_evidence(values, moved, total, n) if self.penalty == "evidence" else float(self.penalty)
-        # What is collinear has no direction.
+        # Drop directions with a zero eigenvalue (collinear features).
         values = np.where(values > DEPENDENT * values.max(initial=0.0), values, 0.0)
         curve = values + self.penalty_
         inverse = np.divide(1.0, curve, out=np.zeros_like(curve), where=curve > 0)
@@ -133,7 +133,7 @@ class LinearRegression(Composite, PredictsNumbers):
         self._root = vectors * np.sqrt(inverse)  # its product with itself is the posterior covariance over σ²
 
     def predict(self, X: Any) -> Floats:
-        """The expected y of each row."""
+        """Predict the expected y of each row, shape (n_rows,)."""
         with np.errstate(all="ignore"):  # what overflows is refused
             expected = np.asarray(self._matrix(X) @ self.coef_ + self.intercept_)
         if not np.isfinite(expected).all():
@@ -153,7 +153,7 @@ class LinearRegression(Composite, PredictsNumbers):
         return np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1)))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Floats:
-        """(rows, 2): between which bounds a new y lies with this probability."""
+        """Return the bounds of the predictive interval of each row, shape (n_rows, 2)."""
         from scipy import stats
 
         _, upper = tails(level)
@@ -162,7 +162,7 @@ class LinearRegression(Composite, PredictsNumbers):
         return np.column_stack([middle - half, middle + half])
 
     def table(self) -> Table:
-        """Intercept and weights, readable."""
+        """Return a table of intercept and weights."""
         self._check_is_fitted()
         return Table({"feature": ["(intercept)", *self.features_], "weight": [self.intercept_, *self.coef_.tolist()]})
 
@@ -172,15 +172,15 @@ class LinearRegression(Composite, PredictsNumbers):
         noise = f"noise of variance {self.noise_variance_:.4g}" if self.df_ > 0 else "no row left to tell the noise by"
         return StructureDescription(f"a prediction is a sum of weights, with {noise}", self.table())
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
-        """What was counted of the columns, which reads the rows."""
+        """Return the fitted column statistics."""
         return {"counter": self._counter}
 
     @classmethod
     def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """What was counted of the columns."""
+        """Return the name of the column statistics part."""
         return ("counter",)
 
     def _held_state(self) -> State:
@@ -190,7 +190,7 @@ class LinearRegression(Composite, PredictsNumbers):
         return State({}, [*arrays, self._used.astype(np.uint8)])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         state.holds(6)
         counter = parts["counter"]

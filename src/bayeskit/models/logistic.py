@@ -1,4 +1,4 @@
-"""Logistic regression: the discriminative twin of naive Bayes, learnt by conditional likelihood.
+"""Logistic regression, the discriminative counterpart of naive Bayes, fitted by conditional likelihood.
 
     P(c | x) = exp(b_c + w_c · x) / Σ_k exp(b_k + w_k · x)
 
@@ -97,7 +97,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     n_threads: int | None = None
     unlabelled: str = "error"
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
@@ -215,10 +215,10 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         self.log_loss_ = (loss.value(theta) - 0.5 * _prior(loss, theta)) / loss.total
         return theta
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Log odds of the second class (rows,), or a score for each of several (rows, classes)."""
+        """Log odds of the second class (n_rows,), or a score for each of several (n_rows, n_classes)."""
         self._check_is_fitted()
         if not self._sparse and not is_sparse(X):
             return self.form_.log_odds(X)
@@ -238,17 +238,17 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         return z[:, 0] if len(self.classes_) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) of each row (rows, classes)."""
+        """Return ln P(class | x), shape (n_rows, n_classes)."""
         z = self.decision_function(X)
         return logspace.log_normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes)."""
+        """Return P(class | x), shape (n_rows, n_classes)."""
         z = self.decision_function(X)
         return logspace.normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row."""
         z = self.decision_function(X)
         return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
@@ -260,7 +260,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         return self.form_.scoring_form(self.schema_.target.name, type(self).__name__)
 
     def table(self) -> Table:
-        """Intercept and weights, readable."""
+        """Return a table of intercept and weights."""
         self._check_is_fitted()
         if not self._sparse:
             return self.form_.table()
@@ -281,7 +281,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         reference = 0 if self._sparse else len(self.form_.tables) * (self._coding() == "reference")
         return (len(self.classes_) - 1) * (1 + len(self.features_) - reference)
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
         """The twin, which reads the rows; of a sparse matrix there is none."""
@@ -302,7 +302,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         self.penalty_, self.n_iter_, self.path_ = _search_of(state.header)
         self.log_loss_ = float(state.numbers(0, 1)[0])

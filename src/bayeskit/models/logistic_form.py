@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class LogisticForm(Readable):
-    """Weights and intercept that give probabilities (rows, classes).
+    """Weights and intercept that give probabilities (n_rows, n_classes).
 
     Numbers are taken from a `center`, so that far from zero no digits are lost; `weights` and `intercept` are those of
     the plain x.
@@ -53,17 +53,17 @@ class LogisticForm(Readable):
 
     classes: Array
     encoder: Encoder
-    base: Floats  # (classes,)
+    base: Floats  # (n_classes,)
     columns: tuple[str, ...]  # measured ones
     center: Floats  # (columns,)
-    slope: Floats  # (classes, columns): of x − center
-    present: Floats  # (classes, columns): added where the cell is there
-    tables: dict[str, Floats]  # (slots, classes) of the coded columns; slot 0 missing, the last unseen
+    slope: Floats  # (n_classes, n_columns): of x − center
+    present: Floats  # (n_classes, n_columns): added where the cell is there
+    tables: dict[str, Floats]  # (n_slots, n_classes) of the coded columns; slot 0 missing, the last unseen
     texts: Mapping[str, WordsTerm] = field(default_factory=dict)  # the words of the columns of text
     opened: Callable[[Any], Source] = open_source  # rows or documents, as they are read
 
     def scores(self, block: Block) -> Floats:
-        """z of each row (rows, classes)."""
+        """z of each row (n_rows, n_classes)."""
         z = np.empty((block.n_rows, len(self.classes)))
         z[:] = self.base
         if self.tables:
@@ -101,16 +101,16 @@ class LogisticForm(Readable):
         return ScoringForm(target, tuple(self.classes.tolist()), self.base, tuple(terms), None, model=model)
 
     def log_odds(self, X: Any) -> Floats:
-        """z of each row, as a classifier's ``decision_function``: (rows,) of two classes, else (rows, classes)."""
+        """Return the log odds: shape (n_rows,) for two classes, else scores (n_rows, n_classes)."""
         z = self._stack(X)
         return z[:, 1] - z[:, 0] if len(self.classes) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) of each row (rows, classes)."""
+        """Return ln P(class | x), shape (n_rows, n_classes)."""
         return logspace.log_normalise(self._stack(X))[0]
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes)."""
+        """Return P(class | x), shape (n_rows, n_classes)."""
         return logspace.normalise(self._stack(X))[0]
 
     def _stack(self, X: Any) -> Floats:
@@ -121,7 +121,7 @@ class LogisticForm(Readable):
 
     @property
     def features(self) -> list[str]:
-        """What each weight belongs to: a measured column, ``column=value``, or a word (``text=word`` beside others)."""
+        """Return the feature names: a numeric column, ``column=value`` or a word (``text=word``)."""
         named = [f"{name}={value}" for name in self.tables for value in self._values(name)]
         beside = len(self.columns) + len(self.tables) + len(self.texts) > 1
         words = [f"{n}={word}" if beside else word for n, term in self.texts.items() for word in term.words]
@@ -129,14 +129,14 @@ class LogisticForm(Readable):
 
     @property
     def weights(self) -> Floats:
-        """(1, features) for two classes, the log odds of the second; else (classes, features)."""
+        """(1, features) for two classes, the log odds of the second; else (n_classes, n_features)."""
         tables = [table[1:-1].T for table in self.tables.values()]
         words = [term.weights.T for term in self.texts.values()]
         return self._against_first(np.column_stack([self.slope, *tables, *words]))
 
     @property
     def intercept(self) -> Floats:
-        """(1,) for two classes, the log odds of the second; else (classes,). For rows without gaps."""
+        """(1,) for two classes, the log odds of the second; else (n_classes,). For rows without gaps."""
         plain = self.base + self.present.sum(axis=1) - self.slope @ self.center
         return self._against_first(plain[:, None])[:, 0]
 
@@ -157,7 +157,7 @@ class LogisticForm(Readable):
 
     @property
     def sheet(self) -> Sheet:
-        """What the weights add up to, and their table."""
+        """Return the printable summary of the weights."""
         odds = f"ln P({self.classes[1]}) / P({self.classes[0]})" if len(self.classes) == 2 else "the score of a class"
         return Sheet(f"{odds} is the intercept and the weights of what a row has", (self.table().grid,))
 

@@ -49,7 +49,7 @@ from bayeskit.typing import Array, Floats
 
 @dataclass(frozen=True)
 class TreeParameters:
-    """What an NBTree believes: class prior, leaves (leaves, classes), and a table for each column."""
+    """Parameters of an NBTree: class prior, leaf counts (n_leaves, n_classes) and a table per column."""
 
     log_prior: Floats
     tree: Tree
@@ -61,7 +61,7 @@ class TreeParameters:
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values."""
+        """Return the vocabulary of each coded column."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
     @cached_property
@@ -81,7 +81,7 @@ class TreeParameters:
 
     @cached_property
     def log_leaf(self) -> Floats:
-        """ln P(leaf | class), (leaves, classes)."""
+        """ln P(leaf | class), (n_leaves, n_classes)."""
         pseudo_total = self.leaf_alpha * len(self.leaf_counts)
         return np.asarray(
             logspace.log(smoothed(self.leaf_counts, self.leaf_counts.sum(axis=0), self.leaf_alpha, pseudo_total))
@@ -127,7 +127,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(eq=False, repr=False)
 class NBTree(CodedClassifier):
-    """Naive Bayes in the leaves of a rough tree, over raw mixed tables.
+    """NBTree: a decision tree with a naive Bayes model in each leaf (Kohavi, 1996).
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class NBTree(CodedClassifier):
             hint='give "back-off", BackOff(m), or a pseudo-count above 0',
         )
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
         return Plan(families=schema.coded())
@@ -323,7 +323,7 @@ class NBTree(CodedClassifier):
         return State({"tree": self.tree_}, [])
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
-        """The model of a file, with its tree; a new fit grows another."""
+        """Restore a fitted model and its tree from a file."""
         if state is None or "tree" not in state.header:
             raise BadFile("an NBTree holds a tree beside its counts, and there is none")
         check_tree(state.header["tree"])
@@ -383,7 +383,7 @@ class NBTree(CodedClassifier):
         values = {name: family.values for name, family in tally.families.items()}
         return TreeParameters(prior, tree, counts, 1.0, tables, values, len(classes))
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def log_joint(self, params: TreeParameters, block: Block) -> Floats:
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
@@ -400,7 +400,7 @@ class NBTree(CodedClassifier):
         return False
 
     def _left_out(self) -> TreeLeftOut:
-        """Scores of learnt rows under the estimates made without them, tree and cut points held."""
+        """Return the leave-one-out scorer; tree and cut points stay fixed."""
         self._check_is_fitted()
         return TreeLeftOut(self)
 
@@ -446,7 +446,7 @@ class NBTree(CodedClassifier):
 
     @property
     def n_leaves_(self) -> int:
-        """How many leaves the tree has; 1 is naive Bayes."""
+        """Return the number of leaves; 1 is naive Bayes."""
         self._check_is_fitted()
         return len(self.params_.paths)
 

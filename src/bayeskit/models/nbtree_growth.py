@@ -1,4 +1,4 @@
-"""How the tree of an NBTree grows: a split is made where naive Bayes in its branches errs less on held-out rows.
+"""Grow the tree of an NBTree: split where naive Bayes in the branches has fewer held-out errors.
 
 The utility of a node is the cross-validated accuracy of naive Bayes on its rows; that of a split, the accuracy of naive
 Bayes in each branch, together. A split must take away a share of the errors (Kohavi 1996).

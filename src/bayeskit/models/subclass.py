@@ -53,7 +53,7 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True)
 class SubclassParameters:
-    """What a model of subclasses believes: naive Bayes over subclasses, and whose they are."""
+    """Parameters of SubclassBayes: naive Bayes over subclasses and the class of each subclass."""
 
     log_prior: Floats  # of the classes
     naive: NaiveParameters  # of the subclasses
@@ -61,18 +61,18 @@ class SubclassParameters:
 
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Codes of the values."""
+        """Return the vocabulary of each coded column."""
         return self.naive.vocabularies
 
     @property
     def silent(self) -> frozenset[str]:
-        """Columns that tell nothing."""
+        """Return the columns that carry no information about the class."""
         return self.naive.silent
 
 
 @dataclass(eq=False, repr=False)
 class SubclassBayes(KnowsJoint):
-    """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
+    """Mixture of naive Bayes subclasses within each class, fitted by EM.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class SubclassBayes(KnowsJoint):
         shared += ["undecidable", "n_threads"]
         return NaiveBayes(**{name: getattr(self, name) for name in shared})
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         if texts := schema.texts():
@@ -213,7 +213,7 @@ class SubclassBayes(KnowsJoint):
         return block if block.weights is None else block.take(block.weights > 0), encoder
 
     def _clusters(self, cells: Cells, labels: Array, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
-        """(shares of each row (rows, subclasses), names of the subclasses): the largest of each class first."""
+        """(shares of each row (n_rows, n_subclasses), names of the subclasses): the largest of each class first."""
         classes = [label for label, n in zip(counted.classes, counted.class_counts, strict=True) if n > 0]
         labels = np.searchsorted(np.flatnonzero(counted.class_counts > 0), labels)
         seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
@@ -240,7 +240,7 @@ class SubclassBayes(KnowsJoint):
     def _numbers(
         self, cells: Cells, labels: Array, classes: list[Value], rngs: list[np.random.Generator], tell: Progress
     ) -> list[int]:
-        """How many subclasses each class has: as given, or as held-out rows ask for."""
+        """Choose the number of subclasses of each class: as given, or by held-out log loss."""
         given = self.n_subclasses
         by_class = {canonical(key): k for key, k in given.items()} if isinstance(given, Mapping) else {}
         sizes = np.bincount(labels, minlength=len(classes))
@@ -293,7 +293,7 @@ class SubclassBayes(KnowsJoint):
         return State({"gaps": self.gaps_}, []) if self.gaps_ else None
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         gaps = {} if state is None else state.header["gaps"]
         if not all(isinstance(gap, float) and 0 < gap < np.inf for gap in gaps.values()):
@@ -331,13 +331,13 @@ class SubclassBayes(KnowsJoint):
         made: Self = clone(self)
         return made.set_params(prior=prior)._fit_parts(self.subclass_tally_, self.gaps_)
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def log_joint(self, params: SubclassParameters, block: Block) -> Floats:
         return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
 
     def _log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Floats]:
-        """What each column adds to the scores (rows, classes) when it joins those before it, in schema order."""
+        """Return the score change (n_rows, n_classes) of adding each column to the earlier ones, in schema order."""
         naive, n_classes = self._naive(), len(params.log_prior)
         naive.schema_ = self.schema_
         terms = naive._log_terms(params.naive, block)
@@ -346,7 +346,7 @@ class SubclassBayes(KnowsJoint):
         return telescoped(params.log_prior, zip(terms, scores, strict=True))
 
     def subclass_proba(self, X: Any) -> Floats:
-        """P(subclass | x) of each row (rows, subclasses), in the order of ``subclasses_``."""
+        """P(subclass | x) of each row (n_rows, n_subclasses), in the order of ``subclasses_``."""
         self._check_is_fitted()
         naive = self._naive()
         order = self._order()
@@ -361,7 +361,7 @@ class SubclassBayes(KnowsJoint):
 
     @property
     def n_subclasses_(self) -> dict[Value, int]:
-        """How many subclasses each class has."""
+        """Return the number of subclasses of each class."""
         self._check_is_fitted()
         counts = np.bincount(self.params_.owner, minlength=len(self.tally_.classes))
         return dict(zip(self.tally_.classes, counts.tolist(), strict=True))
@@ -420,7 +420,7 @@ class SubclassBayes(KnowsJoint):
         return list(names_of(values, self.schema_, name))
 
     def _column_table(self, column: str) -> Table:
-        """What was learnt of one column, by subclass."""
+        """Return the fitted parameters of one column for each subclass."""
         if column not in self.schema_.used:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         naive = self._naive()
@@ -450,7 +450,7 @@ class SubclassBayes(KnowsJoint):
 
 
 def _summed(scores: Floats, owner: Array, n_classes: int) -> Floats:
-    """ln Σ exp over the subclasses of each class (rows, classes); −∞ for a class without any."""
+    """ln Σ exp over the subclasses of each class (n_rows, n_classes); −∞ for a class without any."""
     class_scores = np.full((len(scores), n_classes), -np.inf)
     for c in range(n_classes):
         if (owner == c).any():

@@ -83,7 +83,7 @@ class Tagger(Stored):
     n_threads: int | None = None
     memory_limit: Any = None
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
         """Fit on tagged sentences.
@@ -133,7 +133,7 @@ class Tagger(Stored):
         """``sum(models)`` starts from 0."""
         return self if other == 0 else NotImplemented
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def predict(self, sentences: Any) -> list[list[str]]:
         """Predict the most probable sequence of tags of each sentence.
@@ -317,7 +317,7 @@ def _coded(column: Any) -> tuple[list[str], Ints]:
 
 
 def _sorted(listed: list[str]) -> Ints:
-    """Where each string stands in the order of their bytes."""
+    """Return the rank of each string in byte order."""
     place = np.empty(len(listed), dtype=np.int64)
     place[sorted(range(len(listed)), key=lambda i: listed[i].encode())] = np.arange(len(listed))
     return place

@@ -45,7 +45,7 @@ from bayeskit.tolerance import POSITIVE
 
 @dataclass(eq=False, repr=False)
 class TAN(StructuredClassifier):
-    """Tree-augmented naive Bayes for tables: numbers are cut, missing cells and unseen values left out.
+    """Tree-augmented naive Bayes: each column depends on the class and at most one other column.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class TAN(StructuredClassifier):
         return ("structure",) if self.parents is None else ()
 
     def arcs(self) -> Table:
-        """Which column depends on which besides the class, the strongest first; the information is in nats."""
+        """Return the arcs of the tree, strongest first, with I(parent; child | class) in nats."""
         self._check_is_fitted()
         arcs = []
         for name, column_parents in self.parents_.items():
@@ -144,7 +144,7 @@ class TAN(StructuredClassifier):
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
 
     def dependence(self) -> DependenceGraph:
-        """I(column; column | class) of all pairs, in bits: what naive Bayes takes for nothing."""
+        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits."""
         self._check_is_fitted()
         return pair_dependence(self.tally_)
 

@@ -194,7 +194,7 @@ class BayesClassifier(Learner):
             raise BayesError(f"structure= takes the structure_ of a model, not {type(self.structure).__name__}")
         check_progress(self.progress)
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     partial_fit = where_rows_are_kept(
         remarked(
@@ -348,7 +348,7 @@ class BayesClassifier(Learner):
         chains = CHAINS if self.n_chains is None else int(self.n_chains)
         return EnsembleSize(members, chains, trees, None if free and size.n_rows > FEW_ROWS else False)
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _held_state(self) -> State:
         """Return structure and scores for a file."""
@@ -370,7 +370,7 @@ class BayesClassifier(Learner):
         self._extent(TableSize.of_rows(training_rows(tally)), structure, memory_of_the_machine())
         return self._recount(tally, structure)
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def report(self) -> SheetText:
         """Return the left-out scores, beside naive Bayes and the most frequent class, for printing."""
@@ -384,11 +384,11 @@ class BayesClassifier(Learner):
         return SheetText(Sheet(head, (self.left_out_.grid, optimistic, f"It is made of {self._in_words()}.")))
 
     def log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
-        """Compute ln P(class | x) of each row (rows, classes), capped."""
+        """Compute ln P(class | x) of each row (n_rows, n_classes), capped."""
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
     def _log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
-        """Compute the change of ln P(class | x) as each column is added in schema order (rows, classes)."""
+        """Compute the change of ln P(class | x) as each column is added in schema order (n_rows, n_classes)."""
         told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
 
@@ -441,7 +441,7 @@ class BayesClassifier(Learner):
 
 
 def _naive_left_out(naive: NaiveBayes) -> Floats:
-    """Compute left-out ln P(x, class) by naive Bayes (rows, classes)."""
+    """Compute left-out ln P(x, class) by naive Bayes (n_rows, n_classes)."""
     rows = rows_of(naive.tally_)
     left_out, scores = naive._left_out(), []
     for first in range(0, len(rows.labels), BLOCK):

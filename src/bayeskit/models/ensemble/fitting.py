@@ -151,7 +151,7 @@ class EnsembleFit:
         return members, factors, np.concatenate(chosen)
 
     def _chains(self) -> tuple[list[Any], list[Floats]]:
-        """Fit the chains; return their means (rows, classes) over chains that a row did not choose."""
+        """Fit the chains; return their means (n_rows, n_classes) over chains that a row did not choose."""
         if not self.extent.chains:
             return [], []
         rows, n_classes, prior = self.rows, len(self.rows.classes), prior_of(self.rows)
@@ -280,7 +280,7 @@ def drop_members_and_chains(structure: Structure, exponents: Floats) -> Structur
 
 
 def left_out_prior(rows: TrainingRows, asked: Ints) -> Floats:
-    """Compute ln P(class) without each asked row (rows, classes)."""
+    """Compute ln P(class) without each asked row (n_rows, n_classes)."""
     return logspace.log(shares_without(rows.class_weights, rows.labels[asked], rows.unit(asked), PSEUDO))
 
 
@@ -296,11 +296,11 @@ class LeftOutScores:
     asked: Ints
 
     def of(self, log_proba: Floats) -> tuple[float, float | None]:
-        """Score ln P(class | x) (rows, classes)."""
+        """Score ln P(class | x) (n_rows, n_classes)."""
         return self._score(log_proba, log_proba.argmax(axis=1))
 
     def of_naive_bayes(self, log_joint: Floats) -> tuple[float, float | None]:
-        """Score ln P(x, class) (rows, classes); an impossible row gets the prior."""
+        """Score ln P(x, class) (n_rows, n_classes); an impossible row gets the prior."""
         posterior, evidence = logspace.log_normalise(log_joint)
         return self.of(np.where(np.isneginf(evidence)[:, None], left_out_prior(self.rows, self.asked), posterior))
 
@@ -331,7 +331,7 @@ class EnsembleImportance:
     structure: Structure
     which: Ints  # positions of the rows
     terms: Singles  # (rows, classes, terms)
-    scores: Floats  # (rows, classes)
+    scores: Floats  # (n_rows, n_classes)
     left_out: LeftOutForests | None  # without node totals, which are counted again
     n_threads: int
 
@@ -381,7 +381,7 @@ class EnsembleImportance:
         return rises
 
     def _linear_and_boosted(self, rows: TrainingRows, cells: dict[str, Any], codes: Bytes) -> Floats:
-        """Sum the scores of the linear part and of boosting (rows, classes)."""
+        """Sum the scores of the linear part and of boosting (n_rows, n_classes)."""
         structure, told = self.structure, np.zeros((len(codes), len(rows.classes)))
         if structure.line is not None and structure.trees is not None:
             log_prior = logspace.log(prior_of(rows))

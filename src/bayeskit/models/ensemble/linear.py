@@ -70,12 +70,12 @@ class LinearPart:
     def log_shares(
         self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees, classes: Any, log_prior: Floats, n_threads: int
     ) -> Floats:
-        """Compute ln P(class | x) of the linear part (rows, classes); a class that it has never seen has its prior."""
+        """Compute ln P(class | x) of the linear part (n_rows, n_classes); unseen classes get their prior."""
         scores = kernels.score_line(*self.features(cells, codes, trees), self.coefficients, n_threads)
         return self.in_classes(scores, classes, log_prior)
 
     def in_classes(self, scores: Floats, classes: Any, log_prior: Floats) -> Floats:
-        """Normalize scores of the fitted classes to ln P of the current classes (rows, classes)."""
+        """Normalize scores of the fitted classes to ln P of the current classes (n_rows, n_classes)."""
         at = positions(classes, self.classes)
         known = at >= 0
         shares = logspace.log_normalise(np.ascontiguousarray(scores[:, at[known]]))[0] if known.any() else scores[:, :0]
@@ -114,7 +114,7 @@ def fit_line(
 
 
 def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
-    """Assign a random fold to each row (rows,), spreading each class evenly."""
+    """Assign a random fold to each row (n_rows,), spreading each class evenly."""
     shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
     return fold

@@ -57,7 +57,7 @@ class EnsembleParameters:
 
     @cached_property
     def log_start(self) -> Floats:
-        """ln P(class) of a row of which nothing is known (classes,)."""
+        """ln P(class) of a row of which nothing is known (n_classes,)."""
         return log_scores(self, unknown(self, 1), 1)[0]
 
     @cached_property
@@ -67,7 +67,7 @@ class EnsembleParameters:
 
 
 def prior_of(rows: TrainingRows) -> Floats:
-    """Compute P(class) = (n_y + 1) / (n + C) (classes,)."""
+    """Compute P(class) = (n_y + 1) / (n + C) (n_classes,)."""
     return smoothed(rows.class_weights, rows.n, PSEUDO, PSEUDO * len(rows.classes))
 
 
@@ -137,7 +137,7 @@ def from_leaves(
 
 
 def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """Compute ln P(class | x) of new rows (rows, classes), capped."""
+    """Compute ln P(class | x) of new rows (n_rows, n_classes), capped."""
     scores = np.empty((len(columns[0]), len(params.log_prior)))
     cells = scores.shape[1] * params.structure.terms.size
     together = min(max(CELLS_TOGETHER // cells, FEWEST_TOGETHER), MOST_TOGETHER)
@@ -148,7 +148,7 @@ def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> 
 
 
 def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
-    """Compute the scores of some rows (rows, classes): terms times exponents, plus boosting."""
+    """Compute the scores of some rows (n_rows, n_classes): terms times exponents, plus boosting."""
     structure, members, n_classes = params.structure, params.members, len(params.log_prior)
     at = structure.terms
     terms = np.empty((len(columns[0]), n_classes, at.size))

@@ -50,7 +50,7 @@ class TrainingRows:
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
     def unit(self, rows: Array) -> Floats:
-        """Return the weight that leaving out each row removes (rows,): one, or all of a lighter row."""
+        """Return the weight that leaving out each row removes (n_rows,): one, or all of a lighter row."""
         return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
 
     @property
@@ -60,7 +60,7 @@ class TrainingRows:
 
     @property
     def class_weights(self) -> Floats:
-        """Number or weight of the rows of each class (classes,)."""
+        """Number or weight of the rows of each class (n_classes,)."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
 

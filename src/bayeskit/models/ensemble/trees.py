@@ -116,7 +116,7 @@ class LeftOutForests:
     totals: Floats  # rows at or below every node (nodes, classes)
     labels: npt.NDArray[np.uint32]
     taken: Floats
-    log_prior: Floats  # without the row (rows, classes)
+    log_prior: Floats  # without the row (n_rows, n_classes)
     n: float
 
     def every(self, step: int, unknown: str | None = None) -> LeftOutForests:
@@ -134,7 +134,7 @@ class LeftOutForests:
         )
 
     def means(self, n_threads: int) -> list[Floats]:
-        """Compute both means of each forest (rows, classes), over trees that a row did not grow."""
+        """Compute both means of each forest (n_rows, n_classes), over trees that a row did not grow."""
         means, prior = [], logspace.exp(self.log_prior)
         for first, last in forests_of(len(self.trees)):
             inside = None if self.parts is None else self.parts[first:last]
@@ -155,7 +155,7 @@ def ready_leaves(trees: CodedTrees, totals: Floats, prior: Floats, n: float, n_t
 
 
 def means_of(trees: CodedTrees, values: Singles, codes: Bytes, n_threads: int) -> list[Floats]:
-    """Compute the geometric and the arithmetic mean of each forest (rows, classes)."""
+    """Compute the geometric and the arithmetic mean of each forest (n_rows, n_classes)."""
     means = []
     for first, last in forests_of(len(trees)):
         own = values[trees.nodes_of(first, last)]
@@ -188,7 +188,7 @@ class BoostedTrees:
     values: Singles
 
     def scores(self, codes: Bytes, classes: Any, n_threads: int) -> Floats:
-        """Compute the added scores (rows, classes); 0 for a class that was never seen."""
+        """Compute the added scores (n_rows, n_classes); 0 for a class that was never seen."""
         sums = kernels.add_leaves(np.ascontiguousarray(codes), self.trees, self.values, n_threads)
         at = positions(classes, self.classes)
         told = np.zeros((len(codes), len(at)))

@@ -212,7 +212,7 @@ class PooledParameters(TextParameters):
     def of(
         cls, counted: EvidenceParameters, share: float, offset: Floats, idf: Floats, weights: Floats
     ) -> PooledParameters:
-        """Pool both parts; ``share`` is v₁, ``offset`` is (classes,), and ``weights`` are v₂ W (words, classes)."""
+        """Pool both parts; ``share`` is v₁, ``offset`` is (n_classes,), and ``weights`` are v₂ W (words, classes)."""
         k = len(counted.log_prior)
         several = is_ngram(counted.vocabulary)
         pooled = np.empty((len(idf), 2 + 3 * k))
@@ -224,7 +224,7 @@ class PooledParameters(TextParameters):
 
     @property
     def constant(self) -> Floats:
-        """Scores of a document before its words are added (classes,)."""
+        """Scores of a document before its words are added (n_classes,)."""
         return np.asarray(self.log_prior + self.offset)
 
     @property

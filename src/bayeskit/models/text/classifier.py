@@ -796,7 +796,7 @@ class TextLeftOut:
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
-        """Compute ln P(class) without ``unit`` documents of a class (classes,)."""
+        """Compute ln P(class) without ``unit`` documents of a class (n_classes,)."""
         return log_prior_without(self.prior, self.tally.classes, self.counts, label, unit)
 
     def _log_priors(self, labels: Any, unit: Floats) -> Floats:

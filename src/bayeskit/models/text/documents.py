@@ -112,7 +112,7 @@ class LabeledDocuments:
 
     @property
     def class_counts(self) -> Floats:
-        """Number or total weight of the documents of each class (classes,)."""
+        """Number or total weight of the documents of each class (n_classes,)."""
         return np.bincount(self.labels, self.weights, minlength=len(self.classes)).astype(np.float64)
 
     def take(self, rows: Array) -> LabeledDocuments:

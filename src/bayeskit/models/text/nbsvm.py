@@ -169,7 +169,7 @@ def assign_folds(labels: Ints) -> Ints:
 def fit_machines(
     rows: TokenRows, read: LabeledDocuments, pseudo: Floats, C: float, beta: float
 ) -> tuple[Floats, Floats]:
-    """Train the machines and return (table (words, classes), constant (classes,)) of the margins."""
+    """Train the machines and return (table (words, classes), constant (n_classes,)) of the margins."""
     from sklearn.svm import LinearSVC
 
     k = len(read.classes)

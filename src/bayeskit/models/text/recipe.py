@@ -81,7 +81,7 @@ class TextParameters(ABC):
     @property
     @abstractmethod
     def constant(self) -> Floats:
-        """Scores of a document before its words are added (classes,)."""
+        """Scores of a document before its words are added (n_classes,)."""
 
     @property
     @abstractmethod
@@ -109,7 +109,7 @@ class TextParameters(ABC):
         return ()
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
-        """Export the scores as (base (classes,), sum over words)."""
+        """Export the scores as (base (n_classes,), sum over words)."""
         raise BayesError(
             "this recipe weights a word by the other words of its document, so it cannot be exported as a sum over "
             "words"
@@ -131,7 +131,7 @@ class WordParameters(TextParameters):
 
     @property
     def constant(self) -> Floats:
-        """Scores of a document before its words are added (classes,)."""
+        """Scores of a document before its words are added (n_classes,)."""
         return np.asarray(self.log_prior + self.weights.constant)
 
     @property
@@ -150,7 +150,7 @@ class WordParameters(TextParameters):
         return out
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
-        """Export the scores as (base (classes,), sum over words)."""
+        """Export the scores as (base (n_classes,), sum over words)."""
         return self.constant, WordsTerm(name, tuple(self.vocabulary.tolist()), self.table)
 
     def contributions(self, rows: TokenRows) -> Floats:

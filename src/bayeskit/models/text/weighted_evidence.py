@@ -57,7 +57,7 @@ class EvidenceParameters(TextParameters):
 
     @property
     def constant(self) -> Floats:
-        """Scores of a document before its words are added (classes,)."""
+        """Scores of a document before its words are added (n_classes,)."""
         return np.asarray(self.log_prior + self.bias)
 
     @property

@@ -1,4 +1,4 @@
-"""Calibrated: any classifier, with probabilities that come true as often as they say.
+"""Probability calibration of any classifier.
 
 Naive Bayes counts evidence twice where columns repeat each other: it is often right, and far too sure. What it says of
 rows that it has not learnt, beside what they are, shows how much; a curve then takes the one to the other. Where a
@@ -62,7 +62,7 @@ def _says_terms(calibrated: Any) -> bool:
 
 @dataclass(eq=False, repr=False)
 class Calibrated(Composite, PredictsClasses):
-    """A classifier whose probabilities are corrected by what rows that it has not learnt turned out to be.
+    """Calibrate the probabilities of a classifier on leave-one-out or cross-validated scores.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Calibrated(Composite, PredictsClasses):
     leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier, then the curves by what it says of rows that are left out."""
+        """Fit the classifier, then the calibration maps on its held-out scores."""
         self._check_settings()
         if y is None:
             raise BayesError("Calibrated requires y to be passed, but the target y is None")
@@ -148,17 +148,17 @@ class Calibrated(Composite, PredictsClasses):
 
     @property
     def _drops_unlabelled(self) -> bool:
-        """Whether the classifier leaves rows without a label out."""
+        """Return True if the classifier drops unlabeled rows."""
         return getattr(self.model, "_drops_unlabelled", False)
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes), calibrated."""
+        """Return the calibrated P(class | x), shape (n_rows, n_classes)."""
         return self.calibrated(self._log_scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) of each row (rows, classes), calibrated."""
+        """Return the calibrated ln P(class | x), shape (n_rows, n_classes)."""
         return np.asarray(logspace.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> Array:
@@ -185,7 +185,7 @@ class Calibrated(Composite, PredictsClasses):
         return log_probabilities(self.model_, X)
 
     def calibrated(self, scores: Floats) -> Floats:
-        """Probabilities (rows, classes) of log scores of the classifier, by the curves."""
+        """Probabilities (n_rows, n_classes) of log scores of the classifier, by the curves."""
         n_classes = len(self.classes_)
         if self.maps_:
             odds = _odds(scores)
@@ -203,7 +203,7 @@ class Calibrated(Composite, PredictsClasses):
         return (n * p + 1) / (n + n_classes) if self.capped and n else p
 
     def table(self) -> Table:
-        """What is said where the classifier says so many per cent, class by class."""
+        """Return the calibrated probability for a grid of classifier probabilities, for each class."""
         check_is_fitted(self)
         said = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
         columns: dict[str, Any] = {"classifier says": said}
@@ -222,15 +222,15 @@ class Calibrated(Composite, PredictsClasses):
             sentence = f"log scores are divided by {self.temperature_:.4g}, learnt from scores by {self.method_}"
         return StructureDescription(sentence, self.table())
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
-        """The fitted classifier."""
+        """Return the fitted classifier."""
         return {"model": self.model_}
 
     @classmethod
     def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """The classifier."""
+        """Return the name of the classifier part."""
         return ("model",)
 
     def _held_state(self) -> State:
@@ -239,7 +239,7 @@ class Calibrated(Composite, PredictsClasses):
         return State({"by": self.method_}, [numbers, *(curve.numbers for curve in self.maps_)])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         inner = parts["model"]
         if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
@@ -296,7 +296,7 @@ class CalibratedParams:
 
 
 class CalibratedEvidence:
-    """What an explanation asks of a model: a classifier with log terms, seen through its curves."""
+    """Adapter that gives explanations the calibrated scores of a classifier."""
 
     def __init__(self, calibrated: Calibrated) -> None:
         self.calibrated, self.inner = calibrated, calibrated.model_
@@ -307,7 +307,7 @@ class CalibratedEvidence:
 
     @property
     def tally_(self) -> Tally:
-        """What was counted."""
+        """Return the tally of the classifier."""
         tally: Tally = self.inner.tally_
         return tally
 
@@ -321,11 +321,11 @@ class CalibratedEvidence:
         return scores
 
     def log_joint(self, params: CalibratedParams, block: Block) -> Floats:
-        """ln P(class | x), calibrated (rows, classes); −∞ where a row is impossible under every class."""
+        """ln P(class | x), calibrated (n_rows, n_classes); −∞ where a row is impossible under every class."""
         return self._through(self._scores(block))
 
     def _log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
-        """What each column adds to the calibrated scores when it joins those before it."""
+        """Return the change of the calibrated scores when each column is added to the earlier ones."""
         plain = self.inner.params_
         so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
         steps = []
@@ -344,7 +344,7 @@ class CalibratedEvidence:
         return np.asarray(self.inner.log_joint(self.inner.params_, block))
 
     def _through(self, scores: Floats) -> Floats:
-        """Scores (rows, classes) of the classifier through the curves; rows that are impossible stay so."""
+        """Scores (n_rows, n_classes) of the classifier through the curves; rows that are impossible stay so."""
         log_p, evidence = logspace.log_normalise(self.inner._tempered(scores))
         impossible = np.isneginf(evidence)
         log_p[impossible] = 0.0

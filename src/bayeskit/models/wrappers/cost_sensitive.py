@@ -21,7 +21,7 @@ from bayeskit.typing import Array, Floats
 
 @dataclass(eq=False, repr=False)
 class CostSensitive(Composite, PredictsClasses):
-    """Any classifier with probabilities, asked for the decision of least expected cost.
+    """Classifier that predicts the decision with the lowest expected cost.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class CostSensitive(Composite, PredictsClasses):
 
     @property
     def _drops_unlabelled(self) -> bool:
-        """Whether the classifier leaves rows without a label out."""
+        """Return True if the classifier drops unlabeled rows."""
         return getattr(self.classifier, "_drops_unlabelled", False)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -79,22 +79,22 @@ class CostSensitive(Composite, PredictsClasses):
         return decide(p, self.costs_, self.reject_cost, top_k, capacity, classes=labels, action=action)
 
     def predict(self, X: Any) -> Array:
-        """The decision of least expected cost for each row."""
+        """Predict the decision with the lowest expected cost for each row."""
         decisions = self.decide(X)
         labels = decisions.labels
         if decisions.rejected.any() and self.reject_label is not None:
             labels = np.array([self.reject_label if r else v for v, r in zip(labels, decisions.rejected, strict=True)])
         return labels if labels.dtype == object else labels.astype(np.asarray(labels).dtype)
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
-        """The fitted classifier."""
+        """Return the fitted classifier."""
         return {"classifier": self.classifier_}
 
     @classmethod
     def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """The classifier."""
+        """Return the name of the classifier part."""
         return ("classifier",)
 
     def _settings_to_save(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class CostSensitive(Composite, PredictsClasses):
         return State({"decisions": list(self.costs_.decisions)}, [self.costs_.matrix])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         state.holds(1, "decisions")
         inner = parts["classifier"]
         if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):

@@ -48,7 +48,7 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
 
 @dataclass(eq=False, repr=False)
 class DiscriminativeWeights(Composite, PredictsClasses, Exported):
-    """Naive Bayes whose columns have learnt exponents: the cheap cure for overconfidence.
+    """Naive Bayes with one exponent per column, fitted by conditional likelihood.
 
     Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by
     heart) and finds the exponents, a convex problem in as many unknowns as there are columns.
@@ -120,7 +120,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
 
     @property
     def _drops_unlabelled(self) -> bool:
-        """Whether the naive Bayes leaves rows without a label out."""
+        """Return True if the naive Bayes model drops unlabeled rows."""
         return getattr(self.nb, "_drops_unlabelled", False)
 
     def _terms(self, nb: NaiveBayes, source: Source) -> tuple[Floats, Any, Any]:
@@ -149,23 +149,23 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return np.concatenate(terms), np.concatenate(labels), np.concatenate(weights)
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row."""
         return self._fitted().predict(X)
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes)."""
+        """Return P(class | x), shape (n_rows, n_classes)."""
         return self._fitted().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) of each row (rows, classes)."""
+        """Return ln P(class | x), shape (n_rows, n_classes)."""
         return self._fitted().predict_log_proba(X)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """The score of each class (rows, classes): a sum of weighted terms, no longer ln P(x, class)."""
+        """The score of each class (n_rows, n_classes): a sum of weighted terms, no longer ln P(x, class)."""
         return self._fitted().predict_joint_log_proba(X)
 
     def contributions(self, X: Any) -> Floats:
-        """What each term adds to each class's score (rows, classes, terms in the order of ``exponents_``).
+        """Return the contribution of each term to each class score, shape (n_rows, n_classes, n_terms).
 
         They sum to :meth:`predict_joint_log_proba`, and their differences between two classes to the log odds.
         """
@@ -195,7 +195,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         sentence = "each column speaks with an exponent: 1 as in naive Bayes, 0 not at all"
         return StructureDescription(sentence, self.table())
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
         """Naive Bayes, as it was counted."""
@@ -211,7 +211,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return State({}, [np.array(list(self.exponents_.values()))])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         state.holds(1)
         nb = parts["nb"]

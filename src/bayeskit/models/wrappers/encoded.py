@@ -37,7 +37,7 @@ def _says_probabilities(encoded: Any) -> bool:
 
 @dataclass(eq=False, repr=False)
 class Encoded(PredictsClasses):
-    """A classifier of matrices, on raw tables: strings, booleans, missing cells, unseen values, files.
+    """Fit a scikit-learn classifier on a raw table with strings, booleans and missing cells.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Encoded(PredictsClasses):
 
     @property
     def _drops_unlabelled(self) -> bool:
-        """Whether rows without a label are left out."""
+        """Return True if unlabeled rows are dropped."""
         return self.unlabelled == "drop"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -97,7 +97,7 @@ class Encoded(PredictsClasses):
         return self
 
     def matrix(self, X: Any) -> Floats:
-        """The matrix that the classifier sees (rows, features)."""
+        """The matrix that the classifier sees (n_rows, n_features)."""
         self._check_is_fitted()
         return self._matrix(self._counter._with_all_columns(open_source(X)))
 
@@ -108,7 +108,7 @@ class Encoded(PredictsClasses):
 
     @available_if(_says_probabilities, "the classifier has none")
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes), as the classifier says it."""
+        """P(class | x) of each row (n_rows, n_classes), as the classifier says it."""
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict_proba(matrix))
 

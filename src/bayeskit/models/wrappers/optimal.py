@@ -1,4 +1,4 @@
-"""Many hypotheses, one answer: the Bayes-optimal classifier, and Gibbs' cheap one.
+"""Bayes-optimal classifier and Gibbs classifier over a set of hypotheses.
 
     optimal   argmax_c Σ_h P(c | h, x) · P(h | D)      every hypothesis votes with its posterior
     Gibbs     the class that one hypothesis says, drawn anew for each row by P(h | D)
@@ -83,7 +83,7 @@ class _Committee(PredictsClasses):
         return self.members_[int(np.argmax(self.posterior_))]
 
     def _votes(self, X: Any) -> Floats:
-        """P(c | h, x) (members, rows, classes); a member without probabilities votes with certainty."""
+        """P(c | h, x) (n_members, n_rows, n_classes); a member without probabilities votes with certainty."""
         self._check_is_fitted()
         votes = []
         for member in self.members_:
@@ -114,7 +114,7 @@ class _Committee(PredictsClasses):
 
 @dataclass(eq=False, repr=False)
 class BayesOptimalClassifier(_Committee):
-    """The posterior-weighted vote of all hypotheses.
+    """Bayes-optimal classifier: the posterior-weighted average of its members.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class BayesOptimalClassifier(_Committee):
     cv: Any = 5
 
     def predict_proba(self, X: Any) -> Floats:
-        """Σ_h P(c | h, x) · P(h | D) of each row (rows, classes)."""
+        """Σ_h P(c | h, x) · P(h | D) of each row (n_rows, n_classes)."""
         votes = self._votes(X)
         return np.tensordot(self.posterior_, votes, axes=1)
 
@@ -159,7 +159,7 @@ class BayesOptimalClassifier(_Committee):
 
 @dataclass(eq=False, repr=False)
 class GibbsClassifier(_Committee):
-    """One hypothesis drawn for each row: as cheap as a single member, at most twice the optimal error.
+    """Gibbs classifier: draw one member per row from the posterior; expected error at most twice the optimum.
 
     Parameters as for :class:`BayesOptimalClassifier`; ``random_state`` is the seed of the draws.
     """
@@ -172,7 +172,7 @@ class GibbsClassifier(_Committee):
     random_state: Any = None
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(c | h, x) of the hypothesis drawn for each row (rows, classes)."""
+        """P(c | h, x) of the hypothesis drawn for each row (n_rows, n_classes)."""
         votes = self._votes(X)
         drawn = np.random.default_rng(_seed(self.random_state)).choice(
             len(votes), size=votes.shape[1], p=self.posterior_
@@ -188,7 +188,7 @@ class GibbsClassifier(_Committee):
         """The share of rows it will get wrong if the stated posterior is true: mean of Σ_h P(h) (1 − P(c_h | x))."""
         votes = self._votes(X)
         together = np.tensordot(self.posterior_, votes, axes=1)
-        right = np.take_along_axis(together, votes.argmax(axis=2).T, axis=1)  # (rows, members)
+        right = np.take_along_axis(together, votes.argmax(axis=2).T, axis=1)  # (n_rows, n_members)
         return float(1 - (right @ self.posterior_).mean())
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
+"""Semi-supervised learning from labeled and unlabeled rows by EM.
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
 next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabelled_em.py``.
@@ -44,7 +44,7 @@ class Comparison:
 
     @property
     def helped(self) -> bool:
-        """Whether the unlabelled rows did no harm."""
+        """Return True if the unlabeled rows did not lower the accuracy."""
         return self.together >= self.alone
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Comparison:
 
 @dataclass(eq=False, repr=False)
 class SemiSupervised(Composite, PredictsClasses):
-    """EM around a classifier: rows whose label is missing (None, NaN, NA) teach as well.
+    """Semi-supervised classifier: EM over labeled and unlabeled rows (label None, NaN or NA).
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class SemiSupervised(Composite, PredictsClasses):
     random_state: Any = None
     verbose: bool = False
 
-    # -- learning ------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are).
@@ -246,28 +246,28 @@ class SemiSupervised(Composite, PredictsClasses):
         assert best is not None
         return best
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction -----------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row."""
         return np.asarray(self._fitted().predict(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) (rows, classes)."""
+        """Return P(class | x), shape (n_rows, n_classes)."""
         return np.asarray(self._fitted().predict_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) (rows, classes)."""
+        """Return ln P(class | x), shape (n_rows, n_classes)."""
         return np.asarray(self._fitted().predict_log_proba(X))
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence -----------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
         """The fitted classifier; weights of words that EM has found are no such model, and are held."""
         return {} if isinstance(self.estimator_, DocumentModel) else {"estimator": self.estimator_}
 
     def _reads_by(self) -> Any:
-        """The fitted classifier."""
+        """Return the fitted classifier."""
         return self.estimator_
 
     @classmethod
@@ -276,7 +276,7 @@ class SemiSupervised(Composite, PredictsClasses):
         return ("estimator",) if saved.parts else ()
 
     def _held_state(self) -> State:
-        """How the fit went, and what EM has found of words."""
+        """Return the fit history and the word weights found by EM."""
         held = self.comparison_
         comparison = None if held is None else [held.alone, held.together, held.folds]
         header: dict[str, Any] = {"comparison": comparison, "target": self.target_}
@@ -285,7 +285,7 @@ class SemiSupervised(Composite, PredictsClasses):
         return State(header | {"documents": documents.header}, [history, *documents.arrays])
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """The model of a file."""
+        """Restore a fitted model from a file."""
         model = NaiveBayes() if self.classifier is None else self.classifier
         self._check_settings(model)
         history = state.arrays[0]
