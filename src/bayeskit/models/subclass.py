@@ -31,7 +31,7 @@ from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widene
 from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.explain.evidence import cell, telescoped
+from bayeskit.explain.evidence import format_cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import clone, one_of, seed_of
@@ -145,7 +145,7 @@ class SubclassBayes(KnowsJoint):
     forget_source = unavailable("other rows make other clusters. Fit again.")
     restrict = unavailable("other rows make other clusters. Fit again.")
     leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
-    telling = unavailable(TOGETHER)
+    column_importance = unavailable(TOGETHER)
     nomogram = unavailable(TOGETHER)
 
     def _check_settings(self) -> None:
@@ -406,7 +406,7 @@ class SubclassBayes(KnowsJoint):
                 others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
                 at = int(np.argmax(shares - others))
                 value = self._naive_names(name, table.values)[at]
-                differences.append((float(shares[at] - others[at]), f"{name} {cell(value)} ({shares[at]:.0%})"))
+                differences.append((float(shares[at] - others[at]), f"{name} {format_cell(value)} ({shares[at]:.0%})"))
         normal = naive.of_kind(GaussianColumns)
         for j, name in enumerate(normal.names if normal is not None else ()):
             if normal.gaussian.used[j]:

@@ -204,7 +204,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     )
     forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
     restrict = unavailable("its models speak of whole steps. Fit again without the column")
-    telling = unavailable("steps are no columns. explain says what each step adds")
+    column_importance = unavailable("steps are no columns. explain says what each step adds")
     nomogram = unavailable("steps are no columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self.classes_, self.target_ = class_array(classes), target
         return self
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction ----------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return ln P(sequence, class).
@@ -540,7 +540,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
         return Table({self.target_: list(self.models_), **counts})
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _class_model(self, label: Value | None = None) -> Any:
         """Return the unfitted model of a class."""
@@ -605,9 +605,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self._check_is_fitted()
         self._check_settings()
         sequences = self._read(X)
-        if (
-            self.target_ in sequences.columns and sequences.named
-        ):  # the class, where a table has it: it is not looked at
+        if self.target_ in sequences.columns and sequences.named:  # Ignore the class column of a table.
             columns = {name: column for name, column in sequences.columns.items() if name != self.target_}
             sequences = replace(sequences, columns=columns)
         return sequences
@@ -642,7 +640,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         }
         return Sheet(head, (*settings, "", Grid(shares)))
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
         """Return the model of each class, keyed by class index."""

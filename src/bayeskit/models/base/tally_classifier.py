@@ -36,9 +36,9 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
-from bayeskit.explain.informative import Telling, telling
+from bayeskit.explain.informative import ColumnImportance, column_importance
 from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.explain.work import Work, work_of
+from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier, stacked
 from bayeskit.models.base.estimator import check_is_fitted, clone
@@ -217,7 +217,7 @@ class KnowsJoint(Classifier):
         prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
         spoken = {factor.column for factor in factors}
         silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
-        return work_of(self, block, scores, prior, factors, silent)
+        return build_work(self, block, scores, prior, factors, silent)
 
     def _prior_setting(self) -> Any:
         """The class prior as it was asked for."""
@@ -370,10 +370,10 @@ class TallyClassifier(Learner, KnowsJoint):
         return ()
 
     @available_if("_column_scores", TOGETHER)
-    def telling(self) -> Telling:
+    def column_importance(self) -> ColumnImportance:
         """The columns and values that tell most of the class, in bits."""
         self._check_is_fitted()
-        return telling(self)
+        return column_importance(self)
 
     @available_if("_column_scores", TOGETHER)
     def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:

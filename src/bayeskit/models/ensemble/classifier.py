@@ -161,7 +161,7 @@ class BayesClassifier(Learner):
     predict_joint_log_proba = unavailable("it knows P(class | x) alone")
     score_samples = unavailable("it knows P(class | x) alone")
     log_likelihood = unavailable("it knows P(class | x) alone")
-    telling = unavailable(TOGETHER)
+    column_importance = unavailable(TOGETHER)
     nomogram = unavailable(TOGETHER)
     sample = unavailable("it knows P(class | x) alone")
     leave_one_out = unavailable(

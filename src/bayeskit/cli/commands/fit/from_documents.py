@@ -114,7 +114,7 @@ def fit_documents(
             "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
-            "telling": texts.telling_records(model),
+            "column_importance": texts.telling_records(model),
             "model": output,
             "bytes": written,
         }

@@ -166,7 +166,7 @@ def fit_table(
     if engine is not None and options.calibrate is not None:
         raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
     model = _model(kind, settings)
-    if shared.plot is not None and not (hasattr(model, "telling") or hasattr(model, "describe_structure")):
+    if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
         raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
     model = _calibrated(model, options.calibrate)
     if kind == "best" and options.calibrate is None:
@@ -204,7 +204,7 @@ def fit_table(
         page.line()
         summary.show_left_out(page, model)
     page.line()
-    if hasattr(model, "telling"):
+    if hasattr(model, "column_importance"):
         summary.show_telling(page, model)
         page.line()
     can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
@@ -228,7 +228,7 @@ def fit_table(
             if evaluation is None
             else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
-            "telling": summary.telling_records(model),
+            "column_importance": summary.telling_records(model),
             "advice": advice,
             "model": output,
             "bytes": written,
@@ -253,7 +253,7 @@ def _cut_numbers(numeric: Any, cuts: Any) -> Any:
 
 def _picture(model: Any) -> Any:
     """What tells most of the class, or what joins the columns."""
-    return (model.telling() if hasattr(model, "telling") else model.describe_structure()).chart()
+    return (model.column_importance() if hasattr(model, "column_importance") else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:
