@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
-from bayeskit.cli.plots import Plot, check_plot, joined
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot, joined
+from bayeskit.cli.outputs import plot as draw
 
 
 @grouped
