@@ -16,7 +16,8 @@ MODELS = {
 }
 SMALL = {"BayesClassifier": {"n_members": 2, "n_chains": 2, "n_trees": 2}, "TextClassifier": {"recipe": "multinomial"}}
 REASONED = [
-    "predict_joint_log_proba", "leave_one_out", "explain", "telling", "nomogram", "partial_fit", "learn_source",
+    "predict_joint_log_proba", "leave_one_out", "explain", "column_importance", "nomogram", "partial_fit",
+    "learn_source",
     "forget", "forget_source", "merge", "restrict", "sample", "to_sql", "to_onnx", "to_json",
 ]  # fmt: skip
 CONTRACT = {"plan", "estimate", "log_joint"}  # what a model adds, documented in docs/add_a_model.md

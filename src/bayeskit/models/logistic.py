@@ -28,14 +28,12 @@ from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.exporting import Exported
-from bayeskit.models.base.labels import TakesLabels
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.storage import Composite
+from bayeskit.models.base.classifier import Exported, TakesLabels
+from bayeskit.models.base.estimator import check_is_fitted, one_of
+from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table

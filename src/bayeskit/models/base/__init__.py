@@ -7,8 +7,6 @@ of its counts. A model between the two takes ``Learner`` (rows come and go) or `
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import Estimator, clone
-from bayeskit.models.base.joint_scores import KnowsJoint
-from bayeskit.models.base.learner import Learner
-from bayeskit.models.base.tally_classifier import TallyClassifier
+from bayeskit.models.base.tally_classifier import KnowsJoint, Learner, TallyClassifier
 
 __all__ = ["Classifier", "Estimator", "KnowsJoint", "Learner", "TallyClassifier", "available_if", "clone"]

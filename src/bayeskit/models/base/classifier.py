@@ -1,12 +1,9 @@
-"""Classifier: rows in any form to P(class | x), for every model that has a score for a row.
-
-A model that is a function of its counts takes :class:`TallyClassifier`; one that is not takes this base, and with it
-only what it can honour.
-"""
+"""Classifiers: rows in any form to P(class | x)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
@@ -15,13 +12,25 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
+from bayeskit.data.advice import advice, by_role, numbers_as_text, of_memory, together
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
-from bayeskit.data.frames import is_cluster_frame, open_source
+from bayeskit.data.frames import MemorySource, is_cluster_frame, open_source
+from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import in_order
-from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.source import Responsibilities, Source, engine_of, for_schema, is_source, naming_the_file
+from bayeskit.data.schema import Schema, Target, declared_roles, infer
+from bayeskit.data.source import (
+    Batch,
+    Narrowing,
+    Responsibilities,
+    Source,
+    engine_of,
+    first_rows,
+    for_schema,
+    is_source,
+    naming_the_file,
+)
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
@@ -32,13 +41,9 @@ from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
 from bayeskit.explain.regions import DecisionRegions, decision_regions
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.column_advice import advise
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.labels import TakesLabels
-from bayeskit.models.base.settings import check_temperature, one_of, seed_of
-from bayeskit.models.base.single_row import record_scores
-from bayeskit.models.base.storage import Stored
-from bayeskit.models.base.ties import best_class, first_best, tie_seed
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_temperature, one_of, seed_of
+from bayeskit.models.base.persistence import Stored
+from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.tables.sheet import escaped, left_out
 from bayeskit.tables.table import ProbabilityTable, Table
@@ -48,6 +53,67 @@ from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+if TYPE_CHECKING:
+    from bayeskit.export.scoring_form import ScoringForm, Term
+    from bayeskit.export.sql import ScoringQuery
+    from bayeskit.export.sql_terms import WordTable
+
+
+def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
+    """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
+    if roles is not None and not isinstance(roles, Mapping):
+        return
+    declared = {*decided, *declared_roles(roles, source.kinds, schema)}
+    undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
+    sentences = []
+    if source.named and source.target in schema.used:
+        reason = f"column {source.target!r} has the name of the target and is learnt from"
+        sentences.append(
+            by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
+        )
+    batch = first_rows(source) if undeclared else None
+    if batch is not None:
+        if source.named:
+            texts = [name for name in undeclared if _is_text(name, source, batch)]
+            noticed = advice(batch, schema.restrict(undeclared), texts)
+        else:
+            noticed = numbers_as_text(batch, schema, undeclared)
+        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+    for sentence in together(sentences):
+        if not has_told(str(sentence)):
+            warnings.warn(sentence, stacklevel=5)
+
+
+def _is_text(name: str, source: Source, batch: Batch) -> bool:
+    """Whether someone has said that a column is no number: categories of a frame, types of a file."""
+    if not isinstance(source, MemorySource):
+        return name in (getattr(source, "types", None) or {})
+    return str(getattr(batch.columns[name], "type", "")).startswith("dictionary")
+
+
+class TakesLabels(PredictsClasses):
+    """A classifier that learns from labelled rows, with the setting that all of them share.
+
+    unlabelled: rows without a label are refused ("error"), or left out and counted ("drop"), alike in learning,
+        forgetting and scoring.
+    """
+
+    unlabelled: str = "error"
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        """Whether rows without a label are left out."""
+        return self.unlabelled == "drop"
+
+    def _check_unlabelled(self) -> None:
+        """Refuse a setting that means nothing."""
+        one_of("unlabelled", self.unlabelled, ("error", "drop"))
+
+    def _with_labels(self, source: Source) -> Source:
+        """The rows of a source that are learnt from, or scored."""
+        return LabelledRows(source) if self._drops_unlabelled and not isinstance(source, LabelledRows) else source
+
 
 NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
 COLUMNS = 20  # whose tables a notebook shows
@@ -247,8 +313,6 @@ class Classifier(Stored, TakesLabels):
 
     def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
         """A frame of a cluster with what this model says of its rows."""
-        from bayeskit.models.base.cluster_scores import scored_there
-
         self._check_is_fitted()
         self._check_settings()
         return scored_there(self, frame, what, **settings)
@@ -411,3 +475,86 @@ def model_html(model: Any) -> str:
         parts.append(f"<details><summary>{escaped(head)}</summary>{model.table(name)._repr_html_()}</details>")
     more = left_out(len(names) - COLUMNS, "columns: table(name) has what was learnt of each")
     return "".join([*parts, *(f"<p>{line}</p>" for line in more)])
+
+
+class Exported:
+    """Writes itself as a query, as an ONNX file and as plain numbers. A model gives :meth:`_scoring_form`.
+
+    It stands before the base of a model, which says why others have none of it.
+    """
+
+    if TYPE_CHECKING:
+
+        def _scoring_form(self) -> ScoringForm: ...
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        keys: str | Sequence[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        evidence: bool = False,
+        words: str | WordTable | Mapping[str, str | WordTable] | None = None,
+    ) -> ScoringQuery:
+        """One query that gives the keys, ``predicted`` and ``p_<class>`` of every row of a table.
+
+        ``table``: its name, as SQL writes it. ``dialect``: "duckdb", "postgres", "sqlite" or "spark". ``keys``: the
+        columns that say which row it is. ``columns``: names in the table of columns that the model knows by others.
+        ``evidence``: also ``evidence_<column>``, the log odds that each column gives the predicted class against the
+        runner-up (``against``). ``words``: for texts, the table that has their words.
+
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes().fit({"sky": ["sun", "rain", "rain"]}, ["yes", "no", "no"])
+        >>> query = model.to_sql("days", keys="day")
+        >>> query.probabilities
+        {'no': 'p_no', 'yes': 'p_yes'}
+        >>> import duckdb
+        >>> shop = duckdb.connect()
+        >>> _ = shop.execute("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
+        >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
+        [0.428571, 0.571429]
+        """
+        from bayeskit.export.sql import scoring_query
+        from bayeskit.export.sql_terms import word_tables
+
+        form = self._scoring_form()
+        return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
+
+    def to_onnx(self, path: str | Path | None = None) -> bytes:
+        """The model as ONNX, in double: an input for each column, ``label`` and ``probabilities`` as outputs.
+
+        Written to ``path`` where one is given.
+        """
+        from bayeskit.export.onnx import onnx_model
+
+        return onnx_model(self._scoring_form(), path)
+
+    def to_json(self, path: str | Path | None = None) -> dict[str, Any]:
+        """The numbers of the model as plain data, in the form of docs/export.md; written to ``path`` if given."""
+        from bayeskit.export.json import json_model
+
+        return json_model(self._scoring_form(), path)
+
+
+def refuse_random_ties(model: Any) -> None:
+    """A draw by the row's content is not to be had elsewhere."""
+    if model.ties != "first":
+        raise BayesError(f'ties={model.ties!r}: a query cannot draw. Set ties="first" first.', culprit=model.ties)
+
+
+def whole_form(model: Any, base: Any, terms: Iterable[Term]) -> ScoringForm:
+    """The form of a classifier with its settings: what is said of undecidable rows, and how warm scores are."""
+    from bayeskit.export.scoring_form import ScoringForm
+
+    by_name = {name: i for i, name in enumerate(model.schema_.used)}
+    prior = logspace.exp(model.params_.log_prior) if model.undecidable == "prior" else None
+    return ScoringForm(
+        model.schema_.target.name,
+        tuple(model.tally_.classes),
+        np.asarray(base, dtype=np.float64),
+        tuple(sorted(terms, key=lambda term: by_name.get(term.name, 0))),
+        prior,
+        model.undecidable == "error",
+        float(model.temperature),
+        type(model).__name__,
+    )

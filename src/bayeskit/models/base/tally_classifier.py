@@ -1,27 +1,254 @@
-"""TallyClassifier: what every counting classifier shares; a model adds its plan, estimate and score."""
+"""Classifiers that are functions of their counts: they learn, forget and merge exactly.
+
+Formula: T on leave-one-out scores
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import wraps
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
 
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.advice import advice
 from bayeskit.data.block import Block
-from bayeskit.data.schema import Numeric
-from bayeskit.data.source import Source
-from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BadFile, BayesError, with_article
+from bayeskit.data.encoder import Encoder
+from bayeskit.data.reader import in_order
+from bayeskit.data.schema import Numeric, Schema, Target, as_classes, declared_roles
+from bayeskit.data.source import (
+    Source,
+    columns_held,
+    first_rows,
+    for_schema,
+    in_one_state,
+    naming_the_file,
+)
+from bayeskit.data.vocabulary import Value, sort_values
+from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, with_article
+from bayeskit.estimate.prior import written_prior
+from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
-from bayeskit.explain.informative import Telling, telling
+from bayeskit.explain.informative import ColumnImportance, column_importance
 from bayeskit.explain.nomogram import Nomogram, nomogram
+from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.column_advice import advise_spikes, tell_lost, tell_one_class
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.joint_scores import KnowsJoint
-from bayeskit.models.base.learner import Learner
+from bayeskit.models.base.classifier import Classifier, stacked
+from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
+from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
+from bayeskit.tolerance import NOISE
+from bayeskit.typing import Array, Floats
+
+if TYPE_CHECKING:
+    pass
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Learner(Classifier):
+    """A classifier that learns, forgets and merges: its rows are a tally, to which others are added.
+
+    A model gives ``plan(schema)`` (what to count), ``_begin(tally)`` (become the model of the first rows),
+    ``_move(tally)`` (become that of more rows, or of fewer) and ``_merged(other)`` (a new one of the rows of both).
+    """
+
+    if TYPE_CHECKING:
+
+        def _begin(self, tally: Tally) -> Self: ...
+        def _move(self, tally: Tally) -> Self: ...
+        def _merged(self, other: Any) -> Self: ...
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the statistics to count of columns with these roles."""
+        raise NotImplementedError
+
+    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
+        """What to count where that must be learnt from the rows first, such as which columns go together."""
+        return self.plan(schema)
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
+        self._check_settings()
+        source = self._labelled_source(source, target, engine)
+        with in_one_state(source):
+            with naming_the_file(source):
+                schema = self._schema_for(source)
+            counted = self._count_new(source, schema)
+        self._begin(counted)
+        self._advise(source)
+        return self
+
+    def _advise(self, source: Source) -> None:
+        """Warn of what the rows of a fit suggest."""
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self._with_more(self._count_more(self._labelled_source(source, target, engine)))
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
+        self._check_is_fitted()
+        return self._without(self._count_more(self._labelled_source(source, target, engine)))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; new values and classes may appear at any time.
+
+        ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
+        """
+        self._check_settings()
+        source = self._labelled(X, y, sample_weight)
+        if self._is_fitted():
+            return self._with_more(self._count_more(source))
+        with in_one_state(source):
+            schema = self._schema_for(source)
+            if classes is not None:
+                schema = Schema(schema.columns, Target(schema.target.name, as_classes(classes, "class")), schema.named)
+            counted = self._count_new(source, schema)
+        return self._begin(counted)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt: the counts are then those of a fit without them.
+
+        Rows that would make a count negative are refused and change nothing. (Counts cannot know rows: that
+        test is necessary, not sufficient.)
+        """
+        self._check_is_fitted()
+        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
+
+    def _with_more(self, more: Tally) -> Self:
+        return self._move(self.tally_ + more)
+
+    def _without(self, gone: Tally) -> Self:
+        left = self.tally_ - gone
+        if not left.n_rows:
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+        return self._move(left)
+
+    def merge(self, other: Any) -> Self:
+        """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
+        self._check_is_fitted()
+        if type(other) is not type(self):
+            raise BayesError(
+                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
+            )
+        check_is_fitted(other, "rows and classes")
+        return self._merged(other)
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, Learner) else NotImplemented
+
+    def _count_new(self, source: Source, schema: Schema) -> Tally:
+        """The tally of the first labelled rows."""
+        return self._collect(source, schema, self._learn_plan(schema, source))
+
+    def _count_more(self, source: Source) -> Tally:
+        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        with columns_held():
+            return self._collect(known, self.schema_, self.tally_.plan)
+
+
+def remarked(method: Method, remark: str) -> Method:
+    """The same method, for a model that has more to say of it: the remark ends its docstring.
+
+    >>> print(remarked(Learner.merge, "Both need one structure.").__doc__)
+    A new model of the rows of both; settings are those of this one. Both sides stay as they are.
+    <BLANKLINE>
+    Both need one structure.
+    """
+
+    @wraps(method)
+    def same(*args: Any, **settings: Any) -> Any:
+        return method(*args, **settings)
+
+    same.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{remark}"
+    return cast(Method, same)
+
+
+class LogLikelihood(NamedTuple):
+    """Sums over rows: ln P(x, y) and ln P(y | x)."""
+
+    joint: float
+    conditional: float
+
+
+class KnowsJoint(Classifier):
+    """A classifier whose ``log_joint`` is ln P(x, class)."""
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln p(x) of each row."""
+        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def work(self, row: Any) -> Work:
+        """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
+
+        The record prints as text, is a table in a notebook, and has ``latex()``.
+        """
+        blocks = list(self._score(row))
+        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
+            n = sum(block.n_rows for block, _ in blocks)
+            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
+        block, scores = blocks[0]
+        factors = self._written_factors(block)
+        prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
+        spoken = {factor.column for factor in factors}
+        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
+        return build_work(self, block, scores, prior, factors, silent)
+
+    def _prior_setting(self) -> Any:
+        """The class prior as it was asked for."""
+        return self.prior
+
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
+        """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
+
+        With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
+        """
+        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
+        for block, _ in self._score(X):
+            for name, term in self._log_terms(self.params_, block).items():
+                parts[name].append(term)
+        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
+        """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
+        X = in_order(X)
+        source = self._labelled(X, y, sample_weight)
+        labels, weights = self._label_codes(source, None)
+        rows = source if self._drops_unlabelled else X
+        scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
+        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
+        conditional = logspace.log_posterior_of(tempered, labels)
+        conditional[np.isneginf(joint)] = -np.inf
+        keep = slice(None) if weights is None else weights > 0
+        w = np.ones(len(labels)) if weights is None else weights
+        return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
+
 
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 TOGETHER = "its columns speak together. explain says what each adds in a row"
@@ -143,10 +370,10 @@ class TallyClassifier(Learner, KnowsJoint):
         return ()
 
     @available_if("_column_scores", TOGETHER)
-    def telling(self) -> Telling:
+    def column_importance(self) -> ColumnImportance:
         """The columns and values that tell most of the class, in bits."""
         self._check_is_fitted()
-        return telling(self)
+        return column_importance(self)
 
     @available_if("_column_scores", TOGETHER)
     def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
@@ -175,3 +402,154 @@ def refuse_no_counts(tally: Any) -> None:
         raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
     if not tally.n_rows:
         raise BayesError("the tally is empty: there is nothing to believe")
+
+
+ROWS = 20  # on fewer nothing is advised
+
+
+SEVERAL = 5  # values of a class that are hardly equal by chance
+
+
+def advise_spikes(model: Any, source: Source) -> None:
+    """Warn of numbers that are one and the same in a whole class, by the tally: a Gaussian leans on such a column."""
+    tally, roles = model.tally_, model.roles
+    open_roles = model.schema is None and (roles is None or isinstance(roles, Mapping))
+    if not source.named or not open_roles or tally.n_rows < ROWS:
+        return
+    declared = declared_roles(roles, source.kinds, tally.schema)
+    total = tally.moments.pooled().squared_deviations()
+    constant = (tally.moments.squared_deviations() <= NOISE * total) & (tally.moments.n >= SEVERAL) & (total > 0)
+    spikes = [
+        (name, int(np.argmax(constant[:, j])))
+        for j, name in enumerate(tally.moment_columns)
+        if name not in declared and constant[:, j].any()
+    ]
+    batch = first_rows(source) if spikes else None
+    if batch is not None:  # one sentence a column is enough
+        spikes = [spike for spike in spikes if next(advice(batch, tally.schema.restrict([spike[0]])), None) is None]
+    if not spikes:
+        return
+    (name, c), others = spikes[0], [repr(other) for other, _ in spikes[1:]]
+    more = f", and so {'is' if len(others) == 1 else 'are'} {', '.join(others)} within some class" if others else ""
+    value = tally.moments.mean()[c, tally.moment_columns.index(name)]
+    role = "categorical" if hasattr(model, "numeric") else "ignore"
+    numbers, them = ("their numbers", "them") if others else ("its numbers", "it")
+    purpose = f"if {numbers} are codes, pass" if role == "categorical" else f"to leave {them} out, pass"
+    warning = AdviceWarning(
+        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on {them}",
+        Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
+        f"; {purpose} ",
+        Remedy("roles", {spike: role for spike, _ in spikes}),
+        culprit=name,
+    )
+    if not model._has_told(str(warning)):
+        warnings.warn(warning, stacklevel=5)
+
+
+def tell_lost(model: Any, before: Any) -> None:
+    """Warn of columns that spoke before more rows came and no longer do: a class came without a number in them."""
+    tally, known, now = model.tally_, getattr(before, "silent", ()), getattr(model.params_, "silent", ())
+    for name in (*tally.summed, *tally.values):
+        if name in known or name not in now:
+            continue
+        which = "a class"
+        if name in tally.summed:
+            measured = tally.moments_of([name]).n[:, 0]
+            which = f"class {tally.classes[np.argmax((measured <= 0) & (tally.class_counts > 0))]!r}"
+        warnings.warn(
+            f"column {name!r} is left out from now on, for all classes: {which} has rows but no number in it. Learn "
+            "rows of that class with numbers, or forget those without.",
+            BayesWarning,
+            stacklevel=5,
+        )
+
+
+def tell_one_class(model: Any) -> None:
+    """Warn of a model that puts every row in one and the same class."""
+    if len(model.classes_) == 1:
+        label = model.classes_.tolist()[0]
+        sentence = f"there is one class only ({label!r}): every row will be put in it"
+        warnings.warn(sentence, BayesWarning, stacklevel=4)
+
+
+def weighty_blocks(model: LeavesOut, source: Source) -> Iterator[Block]:
+    """The rows in the model's codes, without those of weight zero, which it has not learnt."""
+    for block in model._encoder().blocks(source):
+        yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
+
+
+class LeavesOut(Protocol):
+    """A model that scores its own rows, each without itself."""
+
+    def _left_out(self) -> Any: ...
+    def _encoder(self) -> Encoder: ...
+
+
+def best_temperature(model: LeavesOut, source: Source, capped: bool = False) -> float:
+    """The T with the least leave-one-out log loss of softmax(scores / T) on the rows the model has learnt.
+
+    ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
+    """
+    left_out = model._left_out()
+    scores, labels, weights = [], [], []
+    for block in weighty_blocks(model, source):
+        block_scores = left_out.scores(block)
+        block_labels = np.asarray(block.labels, dtype=np.int64)
+        # a class that only one row shows is lost for every T
+        known = np.isfinite(block_scores[np.arange(block.n_rows), block_labels])
+        scores.append(block_scores[known])
+        labels.append(block_labels[known])
+        weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
+    s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
+    return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0
+
+
+def name_of(label: Value, number: int) -> str:
+    """The name of a part in a tally.
+
+    >>> name_of("yes", 2)
+    '["yes", 2]'
+    """
+    return json.dumps([label, number], ensure_ascii=False)
+
+
+def parts_of(tally: Tally, model: str, what: str) -> tuple[Array, Array, tuple[Value, ...]]:
+    """(the class of each part, its number, the classes); other tallies are refused."""
+    try:
+        read = [json.loads(name) for name in tally.classes]  # type: ignore[arg-type]
+        named = [(label, int(number)) for label, number in read]
+        for (label, number), name in zip(named, tally.classes, strict=True):
+            if not isinstance(label, (str, int, float)) or number < 0 or name_of(label, number) != name:
+                raise ValueError
+    except (ValueError, TypeError):
+        raise BayesError(
+            f"{model} learns from rows, or from the counts of another one: these counts know no {what}"
+        ) from None
+    classes = tuple(sort_values({label for label, _ in named}))
+    at = {label: i for i, label in enumerate(classes)}
+    owner = np.array([at[label] for label, _ in named], dtype=np.int64)
+    return owner, np.array([number for _, number in named], dtype=np.int64), classes
+
+
+def of_classes(tally: Tally, owner: Array, classes: tuple[Value, ...]) -> Tally:
+    """The counts of the classes: their parts together."""
+    schema = replace(tally.schema, target=replace(tally.schema.target, domain=None))
+    order = np.argsort(owner, kind="stable")
+    numbers = np.empty_like(owner)  # of each part within its class
+    numbers[order] = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
+    whole: Tally | None = None
+    for number in range(int(numbers.max(initial=-1)) + 1):  # one part of each class at a time
+        index = np.full(len(classes), -1)
+        these = np.flatnonzero(numbers == number)
+        index[owner[these]] = these
+        some = tally.with_classes(index, classes)
+        whole = some if whole is None else whole.plus(some)
+    return (whole or tally).with_schema(schema)
+
+
+def readable(sentence: str, tally: Tally) -> str:
+    """A sentence of a tally of leaves, its parts named as people do."""
+    for name in tally.classes:
+        label, number = json.loads(str(name))
+        sentence = sentence.replace(repr(name), f"{label!r} in leaf {number}")
+    return sentence

@@ -27,10 +27,8 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.learner import Learner, remarked
-from bayeskit.models.base.settings import seed_of
-from bayeskit.models.base.tally_classifier import TOGETHER
+from bayeskit.models.base.estimator import clone, seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER, Learner, remarked
 from bayeskit.models.ensemble.fitting import EnsembleFit, EnsembleSize, FitTables, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
@@ -46,7 +44,7 @@ from bayeskit.models.ensemble.persistence import from_parts, to_parts
 from bayeskit.models.ensemble.structure import Structure
 from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, plan_of, rows_of, training_rows
 from bayeskit.models.ensemble.trees import number_of_trees
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
 from bayeskit.tables.sheet import Sheet, SheetText
@@ -163,7 +161,7 @@ class BayesClassifier(Learner):
     predict_joint_log_proba = unavailable("it knows P(class | x) alone")
     score_samples = unavailable("it knows P(class | x) alone")
     log_likelihood = unavailable("it knows P(class | x) alone")
-    telling = unavailable(TOGETHER)
+    column_importance = unavailable(TOGETHER)
     nomogram = unavailable(TOGETHER)
     sample = unavailable("it knows P(class | x) alone")
     leave_one_out = unavailable(

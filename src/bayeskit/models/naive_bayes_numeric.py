@@ -30,14 +30,14 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.remedy import Remedy
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.models.naive_bayes.classifier import NaiveBayes
+    from bayeskit.models.naive_bayes import NaiveBayes
+
 
 Terms = Mapping["Kind", Floats]
 ROWS = 5000  # by which the kinds are chosen

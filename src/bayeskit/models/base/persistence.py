@@ -1,4 +1,4 @@
-"""A model in a file: what is written beside the tally, models within models, how they are made again and changed."""
+"""Model files: settings, tally and state of a fitted model, and models that contain models."""
 
 from __future__ import annotations
 
