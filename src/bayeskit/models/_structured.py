@@ -37,8 +37,8 @@ from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
-from bayeskit.models.base.classifier import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.estimator import held_choices, one_of, seed_of
+from bayeskit.models.base.persistence import refuse_random_ties, whole_form
 from bayeskit.models.base.tally_classifier import TallyClassifier, best_temperature
 from bayeskit.remedy import Remedy
 from bayeskit.tables.table import ProbabilityTable, Table
@@ -274,7 +274,7 @@ class StructuredParameters:
         return [name for name in self.values if name not in self.tables or not self.tables[name].used]
 
 
-class StructuredClassifier(Exported, CodedClassifier):
+class StructuredClassifier(CodedClassifier):
     """A model whose columns have parents besides the class; ``parents_`` says which."""
 
     params_: StructuredParameters

@@ -42,8 +42,8 @@ from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import ClassImages, DensityTable, class_densities, class_images
 from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.classifier import Exported, refuse_random_ties, whole_form
 from bayeskit.models.base.estimator import clone, held_choices, one_of, seed_of
+from bayeskit.models.base.persistence import refuse_random_ties, whole_form
 from bayeskit.models.base.scoring import OneRow
 from bayeskit.models.base.tally_classifier import best_temperature
 from bayeskit.models.logistic_form import LogisticForm, naive_form
@@ -111,7 +111,7 @@ class NaiveParameters:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(Exported, TallyClassifier):
+class NaiveBayes(TallyClassifier):
     """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters

@@ -34,10 +34,10 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import format_cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import unavailable
+from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import clone, one_of, seed_of
 from bayeskit.models.base.tally_classifier import (
     TOGETHER,
-    KnowsJoint,
     name_of,
     of_classes,
     parts_of,
@@ -74,7 +74,7 @@ class SubclassParameters:
 
 
 @dataclass(eq=False, repr=False)
-class SubclassBayes(KnowsJoint):
+class SubclassBayes(Classifier):
     """Naive Bayes inside clusters of each class, found by EM: for classes that are several things at once.
 
     Parameters
@@ -138,6 +138,7 @@ class SubclassBayes(KnowsJoint):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
+    plan = unavailable("its clusters are found before anything is counted")
     partial_fit = unavailable("other rows make other clusters. Fit again.")
     forget = unavailable("other rows make other clusters. Fit again.")
     merge = unavailable("other rows make other clusters. Fit again.")

@@ -11,43 +11,34 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from bayeskit import logspace
 from bayeskit.data.advice import advice
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.reader import in_order
-from bayeskit.data.schema import Numeric, Schema, Target, as_classes, declared_roles
+from bayeskit.data.schema import Numeric, declared_roles
 from bayeskit.data.source import (
     Source,
-    columns_held,
     first_rows,
-    for_schema,
-    in_one_state,
-    naming_the_file,
 )
 from bayeskit.data.vocabulary import Value, sort_values
 from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, with_article
-from bayeskit.estimate.prior import written_prior
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.densities import ClassDensities, class_densities
 from bayeskit.explain.informative import ColumnImportance, column_importance
 from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.classifier import Classifier, stacked
-from bayeskit.models.base.estimator import check_is_fitted, clone
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import clone
 from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
-from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import NOISE
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array
 
 if TYPE_CHECKING:
     pass
@@ -56,120 +47,10 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class Learner(Classifier):
-    """A classifier that learns, forgets and merges: its rows are a tally, to which others are added.
-
-    A model gives ``plan(schema)`` (what to count), ``_begin(tally)`` (become the model of the first rows),
-    ``_move(tally)`` (become that of more rows, or of fewer) and ``_merged(other)`` (a new one of the rows of both).
-    """
-
-    if TYPE_CHECKING:
-
-        def _begin(self, tally: Tally) -> Self: ...
-        def _move(self, tally: Tally) -> Self: ...
-        def _merged(self, other: Any) -> Self: ...
-
-    def plan(self, schema: Schema) -> Plan:
-        """Return the statistics to count of columns with these roles."""
-        raise NotImplementedError
-
-    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
-        """What to count where that must be learnt from the rows first, such as which columns go together."""
-        return self.plan(schema)
-
-    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
-        self._check_settings()
-        source = self._labelled_source(source, target, engine)
-        with in_one_state(source):
-            with naming_the_file(source):
-                schema = self._schema_for(source)
-            counted = self._count_new(source, schema)
-        self._begin(counted)
-        self._advise(source)
-        return self
-
-    def _advise(self, source: Source) -> None:
-        """Warn of what the rows of a fit suggest."""
-
-    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
-        if not self._is_fitted():
-            return self.fit_source(source, target, engine)
-        return self._with_more(self._count_more(self._labelled_source(source, target, engine)))
-
-    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
-        self._check_is_fitted()
-        return self._without(self._count_more(self._labelled_source(source, target, engine)))
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; new values and classes may appear at any time.
-
-        ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
-        """
-        self._check_settings()
-        source = self._labelled(X, y, sample_weight)
-        if self._is_fitted():
-            return self._with_more(self._count_more(source))
-        with in_one_state(source):
-            schema = self._schema_for(source)
-            if classes is not None:
-                schema = Schema(schema.columns, Target(schema.target.name, as_classes(classes, "class")), schema.named)
-            counted = self._count_new(source, schema)
-        return self._begin(counted)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt: the counts are then those of a fit without them.
-
-        Rows that would make a count negative are refused and change nothing. (Counts cannot know rows: that
-        test is necessary, not sufficient.)
-        """
-        self._check_is_fitted()
-        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
-
-    def _with_more(self, more: Tally) -> Self:
-        return self._move(self.tally_ + more)
-
-    def _without(self, gone: Tally) -> Self:
-        left = self.tally_ - gone
-        if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        return self._move(left)
-
-    def merge(self, other: Any) -> Self:
-        """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
-        self._check_is_fitted()
-        if type(other) is not type(self):
-            raise BayesError(
-                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
-            )
-        check_is_fitted(other, "rows and classes")
-        return self._merged(other)
-
-    def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
-        return self if other == 0 else NotImplemented
-
-    def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, Learner) else NotImplemented
-
-    def _count_new(self, source: Source, schema: Schema) -> Tally:
-        """The tally of the first labelled rows."""
-        return self._collect(source, schema, self._learn_plan(schema, source))
-
-    def _count_more(self, source: Source) -> Tally:
-        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
-        values = {name: family.values for name, family in self.tally_.families.items()}
-        known = for_schema(source, self.schema_, values, self.tally_.classes)
-        with columns_held():
-            return self._collect(known, self.schema_, self.tally_.plan)
-
-
 def remarked(method: Method, remark: str) -> Method:
     """The same method, for a model that has more to say of it: the remark ends its docstring.
 
-    >>> print(remarked(Learner.merge, "Both need one structure.").__doc__)
+    >>> print(remarked(Classifier.merge, "Both need one structure.").__doc__)
     A new model of the rows of both; settings are those of this one. Both sides stay as they are.
     <BLANKLINE>
     Both need one structure.
@@ -183,78 +64,11 @@ def remarked(method: Method, remark: str) -> Method:
     return cast(Method, same)
 
 
-class LogLikelihood(NamedTuple):
-    """Sums over rows: ln P(x, y) and ln P(y | x)."""
-
-    joint: float
-    conditional: float
-
-
-class KnowsJoint(Classifier):
-    """A classifier whose ``log_joint`` is ln P(x, class)."""
-
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
-        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
-
-    def score_samples(self, X: Any) -> Floats:
-        """ln p(x) of each row."""
-        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    @available_if("_written_factors", "it is no product of one factor for each column")
-    def work(self, row: Any) -> Work:
-        """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
-
-        The record prints as text, is a table in a notebook, and has ``latex()``.
-        """
-        blocks = list(self._score(row))
-        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
-            n = sum(block.n_rows for block, _ in blocks)
-            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
-        block, scores = blocks[0]
-        factors = self._written_factors(block)
-        prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
-        spoken = {factor.column for factor in factors}
-        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
-        return build_work(self, block, scores, prior, factors, silent)
-
-    def _prior_setting(self) -> Any:
-        """The class prior as it was asked for."""
-        return self.prior
-
-    @available_if("_written_factors", "it is no product of one factor for each column")
-    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
-        """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
-
-        With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
-        """
-        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
-        for block, _ in self._score(X):
-            for name, term in self._log_terms(self.params_, block).items():
-                parts[name].append(term)
-        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
-
-    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
-        """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
-        X = in_order(X)
-        source = self._labelled(X, y, sample_weight)
-        labels, weights = self._label_codes(source, None)
-        rows = source if self._drops_unlabelled else X
-        scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
-        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
-        conditional = logspace.log_posterior_of(tempered, labels)
-        conditional[np.isneginf(joint)] = -np.inf
-        keep = slice(None) if weights is None else weights > 0
-        w = np.ones(len(labels)) if weights is None else weights
-        return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
-
-
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
 TOGETHER = "its columns speak together. explain says what each adds in a row"
 
 
-class TallyClassifier(Learner, KnowsJoint):
+class TallyClassifier(Classifier):
     """A classifier that is its tally: learns, forgets and merges exactly.
 
     A model gives ``plan(schema)`` (what to count), ``estimate(tally)`` (what to believe, a pure function of the
@@ -359,7 +173,7 @@ class TallyClassifier(Learner, KnowsJoint):
             isinstance(role, Numeric) and (role.cuts, role.kind) != (None, None)
             for role in self.schema_.columns.values()
         )
-        return not held and not self.tally_.values and type(self)._learn_plan is Learner._learn_plan
+        return not held and not self.tally_.values and type(self)._learn_plan is Classifier._learn_plan
 
     def _blocks_learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
         """The rows of the fit in the codes of the model, to be left out one by one."""

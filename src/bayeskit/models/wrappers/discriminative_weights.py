@@ -26,9 +26,8 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.classifier import Exported
 from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
-from bayeskit.models.base.persistence import Composite
+from bayeskit.models.base.persistence import Composite, Exported
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table
