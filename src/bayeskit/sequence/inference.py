@@ -17,8 +17,8 @@ from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.settings import seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state

@@ -23,9 +23,8 @@ from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
 from bayeskit.tables.sheet import Sheet

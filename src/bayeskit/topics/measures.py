@@ -20,8 +20,7 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
+from bayeskit.models.base.estimator import clone, one_of, seed_of, whole_number
 from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.tables.table import Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form

@@ -22,10 +22,8 @@ from bayeskit.errors import BayesError, BayesWarning, format_setting, with_artic
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables.sheet import Records
 from bayeskit.threads import thread_count
