@@ -60,6 +60,11 @@ class Message:
         return self.worded(str)
 
     @property
+    def message(self) -> str:
+        """The text without the hint."""
+        return printable("".join(map(str, self.args)))
+
+    @property
     def remedies(self) -> tuple[Remedy | OtherModel, ...]:
         """What would help, as data."""
         return tuple(part for part in self.args if isinstance(part, (Remedy, OtherModel)))
@@ -149,6 +154,8 @@ class UnknownValue(BayesError):
 
 class Unlabelled(BayesError):
     """Rows that have no label, where each needs one."""
+
+    is_partial = False  # whether only the rows read so far were counted
 
 
 class NotScalar(BayesError, TypeError):

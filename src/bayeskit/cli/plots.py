@@ -25,7 +25,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     if path is None:
         return
     if Path(path).suffix.lower() not in ENDINGS:
-        raise BayesError(f"{path}: the name's ending says the form, one of {', '.join(ENDINGS)}", culprit=path)
+        raise BayesError(f"{path}: the name's ending says the form, one of {', '.join(ENDINGS)}")
     check_writable(path, is_model=False, reads=reads)
     altair()
     check_converter()

@@ -18,7 +18,6 @@ from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, Source
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
 from bayeskit.storage.files import (
     check_readable,
     expand_user,
@@ -239,10 +238,8 @@ class TextColumn:
             column = names[0]
         if column is None:
             raise BayesError(
-                f"which column of {source.name} holds the text? Name it: ",
-                Remedy("column"),
-                f" (columns: {', '.join(names)})",
-                place=source.name,
+                f"which column of {source.name} holds the text?",
+                hint=f"Name it: column= (columns: {', '.join(names)})",
             )
         if column not in source.kinds:
             what = "the class and cannot be the text, too" if column == source.target else "not there"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayeskit.errors import BadFile, BayesError, with_article
-from bayeskit.remedy import Remedy, Setting
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
@@ -58,10 +57,10 @@ class Tokenizer:
         object.__setattr__(self, "ngrams", _runs(self.ngrams))
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
         if not isinstance(self.lowercase, bool):
-            raise BayesError(f"lowercase={self.lowercase!r}: give True or False", culprit=self.lowercase)
+            raise BayesError(f"lowercase={self.lowercase!r}: give True or False")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
             raise BayesError(
-                Setting.given("hash_bits", self.hash_bits), f": give a whole number from 1 to {MOST_BITS}, or None"
+                f"hash_bits={self.hash_bits!r}", hint=f"give a whole number from 1 to {MOST_BITS}, or None"
             )
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
@@ -116,8 +115,8 @@ def _checked(pattern: Any) -> Any:
         for token in listed:
             if not isinstance(token, str):
                 raise BayesError(
-                    Setting("pattern"), f" gives {token!r}, {with_article(type(token).__name__)}, for "
-                    f"{document[:40]!r}: tokens are strings", culprit=token,
+                    f"pattern= gives {token!r}, {with_article(type(token).__name__)}, for {document[:40]!r}: "
+                    "tokens are strings"
                 )  # fmt: skip
         return listed
 
@@ -130,18 +129,17 @@ def _runs(ngrams: Any) -> tuple[int, int]:
     except (OverflowError, TypeError, ValueError):
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
-        asked = "{}: give (shortest, longest), from 1 on, such as (1, 2)"
-        without = f"ngrams {ngrams!r}: give the shortest, from 1 on, and the longest, such as 1-2"
-        raise BayesError(Setting("ngrams", shown=repr(ngrams), clause=asked, without=without), culprit=ngrams)
+        hint = "give the shortest, from 1 on, and the longest, such as ngrams=(1, 2)"
+        raise BayesError(f"ngrams={ngrams!r}", hint=hint)
     return low, high
 
 
 def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
     if pattern not in PATTERNS[:3]:
         raise BayesError(
-            Setting.given("characters", characters), " counts inside words: give ", Remedy("pattern", "words"),
-            f" or another of {', '.join(PATTERNS[:3])}",
-        )  # fmt: skip
+            f"characters={characters!r} counts inside words",
+            hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
+        )
     low, high = INSIDE
     try:
         shortest, longest = (operator.index(n) for n in characters)
@@ -149,9 +147,8 @@ def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
         shortest, longest = 0, 0
     if not low <= shortest <= longest <= high:
         raise BayesError(
-            Setting.given("characters", characters),
-            f": give the shortest and the longest run inside a word, of {low} to {high}, such as (3, 5)",
-            culprit=characters,
+            f"characters={characters!r}",
+            hint=f"give the shortest and the longest run inside a word, of {low} to {high}, such as characters=(3, 5)",
         )
     return shortest, longest
 
@@ -174,16 +171,14 @@ def _stop_words(words: Any) -> tuple[str, ...] | None:
 def _check_expression(pattern: Any) -> None:
     if pattern == "":
         raise BayesError(
-            Setting.given("pattern", pattern),
-            f" matches no character: give an expression, or one of {', '.join(PATTERNS)}",
-            culprit=pattern,
+            f"pattern={pattern!r} matches no character", hint=f"give an expression, or one of {', '.join(PATTERNS)}"
         )
     try:
         groups = re.compile(pattern).groups
     except (TypeError, re.error) as problem:
         raise BayesError(
-            Setting.given("pattern", pattern),
-            f" is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}",
+            f"pattern={pattern!r} is no regular expression ({problem});",
+            hint=f"the named patterns are {', '.join(PATTERNS)}",
         ) from None
     if groups > 1:
         raise BayesError(
