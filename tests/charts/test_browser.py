@@ -113,7 +113,8 @@ def test_nothing_in_a_notebook_takes_a_name_for_html(opened, hostile, tmp_path):
     table, model = hostile
     tree = bk.NBTree(min_rows=2, min_gain=0).fit(table, [EVIL, "a"] * 8)
     shown = [
-        model, tree, bk.NaiveBayes(roles={EVIL: "categorical"}), model.table(), model.table(EVIL), model.telling(),
+        model, tree, bk.NaiveBayes(roles={EVIL: "categorical"}), model.table(), model.table(EVIL),
+        model.column_importance(),
         model.explain(table), model.explain(table)[0], model.nomogram(), model.leave_one_out(table, [EVIL, "a"] * 8),
     ]  # fmt: skip
     body = "".join(part._repr_html_() for part in shown)

@@ -116,7 +116,12 @@ def hostile_charts(evil=EVIL):
     yield model.nomogram(evil, "a", row={evil: evil})
     yield words.explain([f"{evil} {evil}"])[0]
     yield words.telling_words()
-    yield from (model.table(evil), model.table(f"n{evil}"), model.densities(f"n{evil}", table, y), model.telling())
+    yield from (
+        model.table(evil),
+        model.table(f"n{evil}"),
+        model.densities(f"n{evil}", table, y),
+        model.column_importance(),
+    )
     yield from (scores, scores.roc(evil), scores.precision_recall(evil), scores.lift(evil), scores.reliability(evil))
     yield model.regions("n", f"n{evil}", table, y)
     yield from (tan.table(evil), tan.describe_structure(), tan.dependence(), model.select(table, y))
@@ -164,7 +169,7 @@ def test_a_chart_is_drawn_whatever_its_columns_values_and_classes_are_called(nam
 
 def test_what_would_steer_a_terminal_or_turn_the_writing_around_is_shown_in_a_chart():
     model = bk.NaiveBayes().fit({"a\u202eb": ["\x1b[2J", "\n"] * 4}, ["\x9bm", "y"] * 4)
-    for record in (model.table("a\u202eb"), model.explain({"a\u202eb": ["\x1b[2J"]})[0], model.telling()):
+    for record in (model.table("a\u202eb"), model.explain({"a\u202eb": ["\x1b[2J"]})[0], model.column_importance()):
         spec = json.dumps(record.chart().to_dict(), ensure_ascii=False)
         assert not set("\x1b\u202e\x9b\n") & set(spec)
         control = r"(?<!\\)(\\\\)*\\(u001b|u009b|u202e|n)"  # what JSON itself would turn into such a character

@@ -23,7 +23,7 @@ def test_a_roc_of_a_million_rows_is_thinned_and_keeps_its_area(tmp_path):
     assert len(points) <= 160
     x, y = np.array([(row["x"], row["y"]) for row in points]).T
     assert ((y[1:] + y[:-1]) / 2 * np.diff(x)).sum() == pytest.approx(curve.area, abs=1e-3)
-    assert f"area {curve.area:.3f}" in head_of(chart)
+    assert f"AUC {curve.area:.3f}" in head_of(chart)
 
 
 def test_precision_and_recall_meet_where_the_worked_example_says(tmp_path):
@@ -47,7 +47,7 @@ def test_reliability_is_drawn_bin_by_bin(tmp_path):
     p = rng.random(2000)
     record = reliability(np.clip(1.5 * p - 0.25, 0, 1), rng.random(2000) < p)
     chart = check(record.chart(), tmp_path)
-    assert "not to be trusted" in head_of(chart)
+    assert "not calibrated" in head_of(chart)
     points = [row for row in rows_of(chart) if "rows" in row]
     assert [row["seen"] for row in points] == pytest.approx(record.seen, abs=1e-3)
     certain = reliability([0.0, 1.0, 1.0], [False, True, True])
@@ -75,7 +75,7 @@ def test_a_comparison_is_a_scatter_over_sets_and_bars_on_one(tmp_path):
     with pytest.raises(bk.BayesError, match="'nave' is none of"):
         one.chart("nave")
     chart = scatter_chart(["a", "b", "c"], [0.5, 0.9, 0.7], [0.6, 0.8, 0.7], ("tree", "naive"), "accuracy")
-    assert "naive is better on 1 and tree on 1 of 3 data sets, 1 even" in head_of(check(chart, tmp_path))
+    assert "naive against tree on 3 data sets (1 wins, 1 ties, 1 losses)" in head_of(check(chart, tmp_path))
     assert "below the line" in head_of(scatter_chart(["a"], [1], [2], ("x", "y"), "log loss", higher_is_better=False))
     with pytest.raises(bk.BayesError, match="nothing to draw"):
         scatter_chart(["a"], [np.nan], [1.0], ("x", "y"), "accuracy")

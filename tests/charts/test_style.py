@@ -66,11 +66,11 @@ def test_titles_of_long_names_keep_their_ends():
     model = bk.NaiveBayes().fit(X, y)
     scores, row = model.leave_one_out(X, y), {name: column[:1] for name, column in X.items()}
     ends = {
-        "wrong with probability": model.densities(LONG),
+        "P(mistake)": model.densities(LONG),
         "and z": model.regions(LONG, "z", X, y),
-        "read the probability": model.nomogram(),
-        "area": scores.roc(y[0]),
-        "they meet at": scores.precision_recall(y[0]),
+        "against": model.nomogram(),
+        "AUC": scores.roc(y[0]),
+        "break-even": scores.precision_recall(y[0]),
         "of the class": scores.lift(y[0]),
         "probability": model.explain(row)[0],
     }

@@ -80,8 +80,12 @@ def test_the_confusion_is_that_of_the_evaluation(birds, model, tmp_path):
 
 
 def test_the_bits_are_those_of_the_columns(model, tmp_path):
-    drawn = {row["name"]: row["number"] for row in rows_of(check(model.telling().chart(), tmp_path)) if "name" in row}
-    assert drawn == pytest.approx({c.column: c.bits for c in model.telling().columns}, abs=1e-5)
+    drawn = {
+        row["name"]: row["number"]
+        for row in rows_of(check(model.column_importance().chart(), tmp_path))
+        if "name" in row
+    }
+    assert drawn == pytest.approx({c.column: c.bits for c in model.column_importance().columns}, abs=1e-5)
 
 
 def test_a_joint_distribution_is_a_bar_for_each_cell(tmp_path):

@@ -21,4 +21,4 @@ def test_topics_draw_the_words_and_shares_that_their_records_hold(tmp_path):
     record = model.explain(["rain and wind"])[0]
     assert "2 known words" in head_of(check(record.chart(), tmp_path))
     choice = model.choose_topics(TEXTS, [1, 2, 3])
-    assert f"{choice.n_topics} topics" in head_of(check(choice.chart(), tmp_path))
+    assert f"best: {choice.n_topics}" in head_of(check(choice.chart(), tmp_path))

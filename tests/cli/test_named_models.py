@@ -17,7 +17,7 @@ def test_every_named_model_is_fitted_scored_explained_and_goes_on_learning(bayes
     assert told.json["leave_one_out"] is None or told.json["leave_one_out"]["accuracy"] > 0.9
     assert type(bk.load("m.bayes")).__name__ == kind
     bayes("explain", "m.bayes", "birds.csv", code=0 if hasattr(bk.load("m.bayes"), "explain") else 1)
-    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "telling") else 1)
+    bayes("explain", "m.bayes", code=0 if hasattr(bk.load("m.bayes"), "column_importance") else 1)
     assert f"{kind} of species" in bayes("inspect", "m.bayes").out
     assert bayes("inspect", "m.bayes", "--column", "body_mass_g").code == 0
     bayes("learn", "m.bayes", "rest.csv", code=0 if hasattr(bk.load("m.bayes"), "partial_fit") else 1)

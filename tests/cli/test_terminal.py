@@ -228,7 +228,7 @@ def test_what_python_prints_is_as_safe(files):
     words = bk.TextClassifier("multinomial").fit([f"a{EVIL}", "b c"], [f"x{EVIL}", "y"])
     records = [
         Table({SKY: [EVIL, "two\nlines"]}), model.table(SKY), model.explain(table), model.explain(table)[0],
-        model.telling(), model.nomogram(), model.leave_one_out(table, labels), tree.tree_text(), joint,
+        model.column_importance(), model.nomogram(), model.leave_one_out(table, labels), tree.tree_text(), joint,
         model, words.explain([f"a{EVIL}"])[0], bk.BayesError(EVIL), bk.BayesWarning(EVIL),
         bk.BayesianNetwork([], {SKY: {EVIL: 0.5, "b": 0.5}}),
     ]  # fmt: skip

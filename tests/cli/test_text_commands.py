@@ -67,7 +67,7 @@ def test_a_folder_of_one_sub_folder_a_class_is_learnt_and_told(bayes, texts):
     named = bayes("fit", "weather", "--recipe", "complement", "--json").json
     assert named["documents"] == 8
     assert named["classes"] == {"bad": 4, "good": 4}
-    assert {word["word"] for word in named["telling"]["good"]} >= {"sun", "sea"}
+    assert {word["word"] for word in named["column_importance"]["good"]} >= {"sun", "sea"}
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_explain_lists_words_that_sum_to_the_log_odds(bayes, mail, texts):
     assert "no word that the model knows" in bayes("explain", mail, "-", stdin=b"xyzzy").out
     assert bayes("explain", mail, "weather", "--row", "1").out.startswith("bad/1.txt: bad")
     assert "most telling words" in bayes("explain", mail).out
-    assert bayes("explain", mail, "--json").json["telling"]["bad"]
+    assert bayes("explain", mail, "--json").json["column_importance"]["bad"]
 
 
 def test_inspect_shows_recipe_words_and_the_telling_ones(bayes, mail):

@@ -221,4 +221,4 @@ def test_mutual_information_of_a_kernel_density_equals_its_integral():
     mixed = density @ p
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.nan_to_num(density * np.log2(density / mixed[:, None])) @ p
-    assert model.telling().columns[0].bits == pytest.approx(part.sum() * (grid[1] - grid[0]), abs=2e-3)
+    assert model.column_importance().columns[0].bits == pytest.approx(part.sum() * (grid[1] - grid[0]), abs=2e-3)

@@ -5,7 +5,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.explain.densities import by_region
+from bayeskit.explain.densities import mistake_by_class
 from tests.charts.drawn import check, head_of
 
 
@@ -31,7 +31,7 @@ def test_two_normals_agree_with_the_closed_form():
     exact, record = bk.mistake_probability(model), model.densities("x")
     assert record.mistake == pytest.approx(exact.probability, abs=1e-6)
     assert record.boundaries == pytest.approx([low for low, _, _ in exact.regions[1:]], abs=1e-9)
-    assert by_region(record) == pytest.approx(exact.by_class, abs=1e-4)
+    assert mistake_by_class(record) == pytest.approx(exact.by_class, abs=1e-4)
 
 
 def test_counts_are_summed_over_whole_numbers():
@@ -60,7 +60,7 @@ def test_the_picture_says_the_mistake_and_names_the_classes(tmp_path):
     for kind in ("gaussian", "student", "kernel"):
         model = bk.NaiveBayes(numeric=kind, roles={"year": "ignore"}).fit(birds, "species")
         chart = check(model.densities("bill_length_mm", birds, "species").chart(), tmp_path, kind)
-        assert "wrong with probability 0.2" in head_of(chart)
+        assert "P(mistake) 0.2" in head_of(chart)
     check(model.table("body_mass_g").chart(), tmp_path)
     many = np.repeat(np.arange(12), 50)
     model = bk.NaiveBayes().fit({"x": many + np.tile(np.linspace(-1, 1, 50), 12)}, many)

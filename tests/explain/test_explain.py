@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.explain.nomogram import Axis, Nomogram, round_step
-from bayeskit.explain.rulers import rulers, text_width
+from bayeskit.explain.rulers import lay_out_nomogram, text_width
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -141,7 +141,7 @@ def test_what_cannot_be_explained_is_refused():
 
 def test_mutual_information_in_bits_is_that_of_the_counts():
     table = datasets.load_worked_example("tennis")
-    found = bk.NaiveBayes(smoothing=0).fit(table, "play").telling()
+    found = bk.NaiveBayes(smoothing=0).fit(table, "play").column_importance()
     for record in found.columns:
         expected = mutual_info_score(table[record.column].to_pylist(), table["play"].to_pylist()) / math.log(2)
         assert record.bits == pytest.approx(expected, abs=1e-12)
@@ -166,13 +166,17 @@ def test_mutual_information_of_a_gaussian_equals_its_integral():
         density = np.array([d.pdf(t) for d in normal])
         return float((p * density * np.log2(density / (p * density).sum())).sum())
 
-    assert model.telling().columns[0].bits == pytest.approx(quad(part, -12, 14, limit=200)[0], abs=1e-3)
+    assert model.column_importance().columns[0].bits == pytest.approx(quad(part, -12, 14, limit=200)[0], abs=1e-3)
 
 
 def test_a_column_without_news_has_no_bits_and_nothing_exceeds_the_class():
     rng = np.random.default_rng(1)
     y = np.repeat(["a", "b"], 50)
-    found = bk.NaiveBayes(smoothing=0).fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y).telling()
+    found = (
+        bk.NaiveBayes(smoothing=0)
+        .fit({"same": ["u", "v"] * 50, "all": y, "x": rng.normal(size=100)}, y)
+        .column_importance()
+    )
     bits = {c.column: c.bits for c in found.columns}
     assert bits["same"] == pytest.approx(0, abs=1e-12)
     assert bits["all"] == pytest.approx(found.class_bits)
@@ -310,7 +314,9 @@ def test_no_name_on_a_ruler_covers_another(points, names, is_number):
     n = min(len(points), len(names))
     values = tuple(float(v) for v in range(n)) if is_number else tuple(names[:n])
     axis = Axis("column", values, tuple(points[:n]), tuple(points[:n]), 50.0, is_number)
-    page = rulers(Nomogram("class", "a", "b", (axis, axis), 1.0, -50.0, ((0.0, 0.1), (2 * max(points[:n]), 0.9))))
+    page = lay_out_nomogram(
+        Nomogram("class", "a", "b", (axis, axis), 1.0, -50.0, ((0.0, 0.1), (2 * max(points[:n]), 0.9)))
+    )
     boxes = [
         (name.x - text_width(name.text) / 2, name.x + text_width(name.text) / 2, name.y)
         for name in page.names
@@ -325,7 +331,7 @@ def test_no_name_on_a_ruler_covers_another(points, names, is_number):
 def test_the_numbers_on_each_side_of_a_ruler_are_in_order():
     rows = {"x": [*np.linspace(-3, 3, 60), *np.linspace(-1, 1, 60)]}  # wide and narrow: the odds fall and rise again
     found = bk.NaiveBayes().fit(rows, ["wide"] * 60 + ["narrow"] * 60).nomogram("wide", "narrow", X=rows)
-    ticks = [tick for tick in rulers(found).ticks if tick.column == "x"]
+    ticks = [tick for tick in lay_out_nomogram(found).ticks if tick.column == "x"]
     for side in (-1, 1):
         values = [
             float(tick.value) for tick in sorted(ticks, key=lambda tick: tick.x) if side * (tick.end - tick.y) > 0

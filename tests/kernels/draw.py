@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.text.tokens import Cut
-from bayeskit.data.text.unicode import unicode_tables
+from bayeskit.data.text.tokens import Cut, unicode_tables
 from bayeskit.data.text.word_list import pack_words
 
 from .conftest import codes, floats, strided

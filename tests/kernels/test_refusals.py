@@ -12,8 +12,7 @@ import pytest
 
 import bayeskit
 from bayeskit import kernels
-from bayeskit.data.text.tokens import Cut
-from bayeskit.data.text.unicode import UnicodeTables, unicode_tables
+from bayeskit.data.text.tokens import Cut, UnicodeTables, unicode_tables
 from bayeskit.data.text.word_list import pack_words
 
 ONE = np.array([1], dtype=np.uint8)

@@ -220,7 +220,7 @@ def test_predictions_need_no_column_and_pass_over_others(n, seed):
 
 @given(networks(9))
 def test_cliques_cover_every_family_and_hang_together(n):
-    cliques = junction_tree.cliques_of(n._graph, n._cards, n.memory_limit)
+    cliques = junction_tree.find_cliques(n._graph, n._cards, n.memory_limit)
     for v, parents in enumerate(n._graph.parents):
         family = sum(1 << u for u in (v, *parents))
         assert any(family & ~members == 0 for members in cliques.members)

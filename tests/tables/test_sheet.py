@@ -35,7 +35,7 @@ def records(name="plain", n=40):
         "words": text.explain([f"{name} a"])[0],
         "documents": text.explain([f"{name} a", "b"]),
         "nomogram": model.nomogram(),
-        "telling": model.telling(),
+        "column_importance": model.column_importance(),
         "leave-one-out": model.leave_one_out(table, labels),
         "structure": ensemble.describe_structure(),
         "report": ensemble.report(),

@@ -1,4 +1,4 @@
-"""Records as Altair charts: interactive in a notebook without the network, PNG and SVG by ``chart.save``."""
+"""Altair charts of records: interactive in a notebook without the network, PNG and SVG by ``chart.save``."""
 
 import lazy_loader
 

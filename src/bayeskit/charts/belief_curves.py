@@ -1,23 +1,23 @@
-"""Beliefs about a parameter: prior, likelihood and posterior, one outcome after the other, and the likelihood alone."""
+"""Charts of conjugate beliefs: prior, likelihood and posterior of a parameter."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.charts.marks import Line, Lines, strongest
-from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, rounded, title
+from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, round_to, title
 
 if TYPE_CHECKING:
     from bayeskit.beliefs.belief import BeliefCurves, BeliefIntervals, LikelihoodCurve
 
 
 def belief_chart(record: Any) -> Any:
-    """The picture of a belief, or of one after the other: that of its curves."""
+    """Draw the curves of a belief."""
     return record.curves().chart()
 
 
 def curves_chart(record: BeliefCurves) -> Any:
-    """Densities of a parameter by name; in the order of outcomes from light to dark."""
+    """Draw densities of a parameter; a sequence of posteriors goes from light to dark."""
     names = [name for name, _ in record.curves]
     rising = any(name.startswith("after") for name in names)
     lines = [Line(name, record.line, density) for name, density in record.curves]
@@ -28,9 +28,9 @@ def curves_chart(record: BeliefCurves) -> Any:
         for name, at in tops.items():
             near = int(abs(last.x - at).argmin())
             marks.append((f"{name} {at:.3g}", at, float(last.y[near])))
-    head = f"What is believed of {_short(record.parameter)} after {record.n:g} outcomes"
+    head = f"Posterior of {_short(record.parameter)} ({record.n:g} outcomes)"
     if rising:
-        head = f"What is believed of {_short(record.parameter)} as outcomes come in"
+        head = f"Posterior of {_short(record.parameter)} by outcome"
     drawn = Lines(
         head, record.parameter, "density", lines=lines, rising=rising, marks=marks[:1], x_domain=record.between,
         remark="" if rising or len(names) < 3 else "the likelihood is scaled to the same area",
@@ -43,10 +43,10 @@ def _short(parameter: str) -> str:
 
 
 def likelihood_chart(record: LikelihoodCurve) -> Any:
-    """The likelihood as a share of its maximum."""
+    """Draw the likelihood relative to its maximum."""
     relative = record.relative
     return Lines(
-        f"The likelihood of {_short(record.parameter)} after {record.n:g} outcomes: highest at {record.maximum:.4g}",
+        f"Likelihood of {_short(record.parameter)} ({record.n:g} outcomes, maximum at {record.maximum:.4g})",
         record.parameter,
         "likelihood, of its maximum",
         lines=[Line("likelihood", record.line, relative)],
@@ -56,13 +56,13 @@ def likelihood_chart(record: LikelihoodCurve) -> Any:
 
 
 def intervals_chart(record: BeliefIntervals) -> Any:
-    """A dot for the mean of each number and a line for where it lies with 95 %; a ring for the mean before."""
+    """Draw posterior means with 95 % intervals, and prior means as rings."""
     alt = altair()
     at = strongest(record.after)
     rows = [
         {
-            "at": i, "name": record.names[k], "mean": rounded(record.after[k]), "prior": rounded(record.before[k]),
-            "low": rounded(record.intervals[k][0]), "high": rounded(record.intervals[k][1]),
+            "at": i, "name": record.names[k], "mean": round_to(record.after[k]), "prior": round_to(record.before[k]),
+            "low": round_to(record.intervals[k][0]), "high": round_to(record.intervals[k][1]),
         }
         for i, k in enumerate(at)
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def intervals_chart(record: BeliefIntervals) -> Any:
         base.mark_point(color=FAINT, size=50).encode(alt.X("prior:Q"), y, tooltip=tip),
         base.mark_point(filled=True, color=INK, size=60, opacity=1).encode(x, y, tooltip=tip),
     ]
-    head = f"What is believed of each value, after {record.n:g} outcomes"
+    head = f"Posterior of each value ({record.n:g} outcomes)"
     return offline(
         alt.layer(*layers).properties(
             width=360,

@@ -19,7 +19,7 @@ from bayeskit.charts.style import (
     inline,
     name_of,
     offline,
-    rounded,
+    round_to,
     safe,
     shape,
     title,
@@ -35,7 +35,7 @@ MOST = len(PALETTE)  # classes that are drawn
 
 
 def density_chart(record: ClassDensities) -> Any:
-    """P(class) p(x | class) of each class; what lies below another curve is decided wrongly, and is shaded."""
+    """Draw P(class) p(x | class) of each class and shade the misclassified mass."""
     alt = altair()
     kept = np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
     names = [record.classes[i] for i in kept]
@@ -49,12 +49,12 @@ def density_chart(record: ClassDensities) -> Any:
     layers = []
     if record.counts is not None and record.edges is not None:
         layers.append(_histogram(alt, record, record.counts, record.edges, kept, x, y))
-    shaded = [{"x": rounded(float(line[i]), 6), "p": rounded(float(wrong[i]))} for i in at]
+    shaded = [{"x": round_to(float(line[i]), 6), "p": round_to(float(wrong[i]))} for i in at]
     layers.append(
         alt.Chart(inline(shaded)).mark_area(color="#555555", opacity=0.45, interpolate=_between(record)).encode(x, y)
     )
     curves = [
-        {"x": rounded(float(line[i]), 6), "p": rounded(float(joint[c, i])), "class": c}
+        {"x": round_to(float(line[i]), 6), "p": round_to(float(joint[c, i])), "class": c}
         for c in range(len(kept))
         for i in at
     ]
@@ -66,14 +66,14 @@ def density_chart(record: ClassDensities) -> Any:
         .encode(x, y, colour(names, heading=safe(record.target)), dash(len(names)), tooltip=tip)
     )
     tops = [
-        {"x": rounded(float(line[i]), 6), "p": rounded(float(joint[c, i])), "name": cut(names[c], 16)}
+        {"x": round_to(float(line[i]), 6), "p": round_to(float(joint[c, i])), "name": cut(names[c], 16)}
         for c, i in enumerate(joint.argmax(axis=1).tolist())
     ]
     named = alt.Chart(inline(tops)).mark_text(dy=-8, fontSize=11, fontWeight="bold", color="#222222")
     layers.append(named.encode(x, y, alt.Text("name:N")))
-    borders = [{"x": rounded(cut_at, 6)} for cut_at in record.boundaries if line[0] <= cut_at <= line[-1]]
+    borders = [{"x": round_to(cut_at, 6)} for cut_at in record.boundaries if line[0] <= cut_at <= line[-1]]
     layers.append(alt.Chart(inline(borders)).mark_rule(color="#222222", strokeDash=[3, 3]).encode(x, tooltip=["x:Q"]))
-    head = f"{in_title(record.target)} by {in_title(record.column)} alone: wrong with probability {record.mistake:.3g}"
+    head = f"Densities of {in_title(record.column)} by {in_title(record.target)} (P(mistake) {record.mistake:.3g})"
     left_out = len(record.classes) - len(kept)
     remark = "dashed: where the decision changes; dark: decided wrongly; strip: the class decided"
     more = f"{left_out:,} rarer classes are not drawn" if left_out else ""
@@ -82,7 +82,7 @@ def density_chart(record: ClassDensities) -> Any:
 
 
 def _range(record: ClassDensities) -> tuple[float, float]:
-    """From where to where the line is drawn: the curves, and all of the histogram."""
+    """Return the range of the curves and the histogram."""
     ends = record.line if record.edges is None else np.concatenate([record.line, record.edges])
     return float(ends.min()), float(ends.max())
 
@@ -92,14 +92,15 @@ def _between(record: ClassDensities) -> str:
 
 
 def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floats, kept: Any, x: Any, y: Any) -> Any:
-    """The rows of each class as shares of all rows by unit of x: what the curves are fitted to."""
+    """Draw the rows of each class as density."""
     names = [record.classes[i] for i in kept]
     counts, width = all_counts[kept], np.diff(edges)
     height = counts / max(float(all_counts.sum()), 1.0) / width
     rows = [
         {
-            "x": rounded(float(edges[i]), 6), "x2": rounded(float(edges[i + 1]), 6), "p": rounded(float(height[c, i])),
-            "zero": 0, "class": c, "rows": rounded(float(counts[c, i]), 6),
+            "x": round_to(float(edges[i]), 6), "x2": round_to(float(edges[i + 1]), 6),
+            "p": round_to(float(height[c, i])),
+            "zero": 0, "class": c, "rows": round_to(float(counts[c, i]), 6),
         }
         for c in range(len(kept))
         for i in range(len(width))
@@ -115,13 +116,13 @@ def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floa
 
 
 def _strip(alt: Any, record: ClassDensities) -> Any:
-    """A strip below the curves, coloured by the class that is decided."""
+    """Draw a strip below the curves, colored by predicted class."""
     low, high = _range(record)
     of = {label: colours(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
     rows = [
         {
-            "x": rounded(max(start, low), 6), "x2": rounded(min(end, high), 6), "label": str(label),
-            "short": cut(label, 18), "colour": of[label], "middle": rounded((max(start, low) + min(end, high)) / 2, 6),
+            "x": round_to(max(start, low), 6), "x2": round_to(min(end, high), 6), "label": str(label),
+            "short": cut(label, 18), "colour": of[label], "middle": round_to((max(start, low) + min(end, high)) / 2, 6),
             "room": bool(min(end, high) - max(start, low) > 0.08 * (high - low)), "light": of[label] in LIGHT,
         }
         for start, end, label in record.regions
@@ -139,7 +140,7 @@ def _strip(alt: Any, record: ClassDensities) -> Any:
 
 
 def _kept_first(record: ClassDensities) -> list[Any]:
-    """The classes in the order of their colours: those that are drawn, then the others."""
+    """Return the classes in the order of their colors: drawn classes first."""
     kept = np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
     return [record.classes[i] for i in (*kept, *(i for i in range(len(record.classes)) if i not in kept))]
 
@@ -149,7 +150,7 @@ SHADES = (0.18, 0.3, 0.42, 0.55)
 
 
 def regions_chart(record: DecisionRegions) -> Any:
-    """Runs of cells of one class and shade as bars, and the rows upon them: points, or circles of counted rows."""
+    """Draw decision regions as runs of cells, and the rows as points or sized circles."""
     alt = altair()
     names = list(record.classes)
     (a, b), (x0, x1), (y0, y1) = record.columns, _ends(record.x), _ends(record.y)
@@ -186,24 +187,24 @@ def regions_chart(record: DecisionRegions) -> Any:
         remark += "; rows counted in cells, by their commonest class"
     if len(names) > len(PALETTE):
         remark += f"; classes after the first {len(PALETTE)} are grey"
-    head = title(f"{in_title(record.target)} as decided by {in_title(a)} and {in_title(b)}", remark)
+    head = title(f"Decision regions of {in_title(record.target)} by {in_title(a)} and {in_title(b)}", remark)
     return offline(alt.layer(plane, drawn).properties(width=430, height=360, title=head))
 
 
 def _rows(record: DecisionRegions) -> list[dict[str, Any]]:
-    """The rows one by one; where they were counted in cells, each cell as a whole."""
+    """Return the rows as points, or one point per cell if they were counted."""
     xs, ys, labels, counts = record.rows
     if not record.counted:
         return [
-            {"x": rounded(x, 5), "y": rounded(y, 5), "class": int(c)} for x, y, c in zip(xs, ys, labels, strict=True)
+            {"x": round_to(x, 5), "y": round_to(y, 5), "class": int(c)} for x, y, c in zip(xs, ys, labels, strict=True)
         ]
     cells: dict[tuple[float, float], dict[int, float]] = {}
     for x, y, c, n in zip(xs.tolist(), ys.tolist(), labels.tolist(), counts.tolist(), strict=True):
         cells.setdefault((x, y), {})[c] = n
     return [
         {
-            "x": rounded(x, 5), "y": rounded(y, 5), "class": max(by_class, key=lambda c: by_class[c]),
-            "rows": rounded(sum(by_class.values()), 6),
+            "x": round_to(x, 5), "y": round_to(y, 5), "class": max(by_class, key=lambda c: by_class[c]),
+            "rows": round_to(sum(by_class.values()), 6),
         }
         for (x, y), by_class in cells.items()
     ]  # fmt: skip
@@ -215,7 +216,7 @@ def _ends(middles: Any) -> tuple[float, float]:
 
 
 def _runs(record: DecisionRegions) -> list[dict[str, Any]]:
-    """Cells beside each other that look alike, as one bar: its line, its ends, class and shade."""
+    """Merge adjacent cells of equal class and shade into bars."""
     sure = np.searchsorted(SURE, record.probability, side="right") - 1
     looks = record.chosen * len(SURE) + sure
     runs = []
@@ -235,7 +236,7 @@ GREYS = ("#ffffff", "#1a1a1a")
 
 
 def images_chart(record: ClassImages) -> Any:
-    """An image for each class; large ones are made smaller by the mean of neighbouring pixels."""
+    """Draw an image for each class; large images are averaged down."""
     alt = altair()
     images = record.pixels[:CLASSES]
     if not np.isfinite(images).any():
@@ -243,7 +244,7 @@ def images_chart(record: ClassImages) -> Any:
     fold = 1
     while images.size / fold**2 > PIXELS:
         fold += 1
-    images = _folded(images, fold)
+    images = _average_down(images, fold)
     k, height, width = images.shape
     low, high = float(np.nanmin(images)), float(np.nanmax(images))
     if record.signed:
@@ -286,12 +287,12 @@ def images_chart(record: ClassImages) -> Any:
         remark += "; blank: says nothing"
     more = len(record.classes) - k
     told = f"{remark}; the first {k} of {len(record.classes):,} classes" if more else remark
-    head = title(f"The {record.what} of each pixel, by {record.target}", told)
+    head = title(f"{record.what.capitalize()} of each pixel by {record.target}", told)
     return offline(alt.layer(drawn, words).properties(width=wide * size, height=tall * size, title=head))
 
 
-def _folded(images: Any, fold: int) -> Any:
-    """Means over squares of pixels; a rest at the edge is left out."""
+def _average_down(images: Any, fold: int) -> Any:
+    """Average over squares of pixels; an incomplete edge is dropped."""
     if fold == 1:
         return images
     k, height, width = images.shape

@@ -1,4 +1,4 @@
-"""The graph of pairwise dependence: columns on a circle, joined where they say the same although the class is known."""
+"""Chart of pairwise dependence: columns on a circle, joined if they depend on each other given the class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.charts.style import INK, LETTER, altair, cut, in_title, inline, offline, rounded, title
+from bayeskit.charts.style import INK, LETTER, altair, cut, in_title, inline, offline, round_to, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.structure import DependenceGraph
 from bayeskit.tolerance import RANK
@@ -23,7 +23,7 @@ WIDE = 8.0  # the widest line
 
 
 def dependence_chart(record: DependenceGraph) -> Any:
-    """Columns on a circle, those that depend beside each other; the wider and darker a line, the more bits."""
+    """Draw columns on a circle; wider and darker lines have more bits."""
     alt = altair()
     pairs = record.pairs
     if not pairs:
@@ -41,8 +41,8 @@ def dependence_chart(record: DependenceGraph) -> Any:
     most = drawn[0][2]
     lines = [
         {
-            "x": rounded(at[place[a]][0]), "y": rounded(at[place[a]][1]), "x2": rounded(at[place[b]][0]),
-            "y2": rounded(at[place[b]][1]), "pair": f"{a} – {b}", "bits": rounded(bits),
+            "x": round_to(at[place[a]][0]), "y": round_to(at[place[a]][1]), "x2": round_to(at[place[b]][0]),
+            "y2": round_to(at[place[b]][1]), "pair": f"{a} – {b}", "bits": round_to(bits),
             "w": round(max(WIDE * bits / most, 0.6), 1), "o": round(0.25 + 0.65 * bits / most, 2),
         }
         for a, b, bits in reversed(drawn)
@@ -56,7 +56,7 @@ def dependence_chart(record: DependenceGraph) -> Any:
             alt.Opacity("o:Q", scale=None, legend=None), tooltip=tip,
         )
     )  # fmt: skip
-    dots = [{"x": rounded(px), "y": rounded(py), "name": name} for (px, py), name in zip(at, kept, strict=True)]
+    dots = [{"x": round_to(px), "y": round_to(py), "name": name} for (px, py), name in zip(at, kept, strict=True)]
     layers = [
         joined,
         alt.Chart(inline(dots))
@@ -67,17 +67,17 @@ def dependence_chart(record: DependenceGraph) -> Any:
     strongest = f"strongest: {pairs[0][0]} and {pairs[0][1]}, {pairs[0][2]:.3g} bits"
     more = len(pairs) - len(drawn)
     remark = f"{strongest}; {more:,} weaker pairs are not drawn" if more else strongest
-    head = title(f"Which columns depend on each other although {in_title(record.given)} is known", remark)
+    head = title(f"Dependencies given {in_title(record.given)}", remark)
     return offline(alt.layer(*layers).properties(width=width, height=height, title=head))
 
 
 def diagnosis_chart(record: Diagnosis) -> Any:
-    """The pairs that break the naive assumption, those that chance would give left out."""
+    """Draw the significant pairs of a diagnosis."""
     return dependence_chart(DependenceGraph(record.names, "the class", record.information))
 
 
 def _names(alt: Any, at: list[tuple[float, float]], angles: list[float], kept: list[str], x: Any, y: Any) -> list[Any]:
-    """Names around the circle: upright beside few columns, along the rays where there are many."""
+    """Draw names around the circle: horizontal for few columns, radial for many."""
     layers = []
     for right in (True, False):
         side = [i for i, a in enumerate(angles) if (math.cos(a) >= -RANK) == right]
@@ -88,8 +88,8 @@ def _names(alt: Any, at: list[tuple[float, float]], angles: list[float], kept: l
             out = (9 * ray[0], 9 * ray[1]) if len(kept) > UPRIGHT else (9 if right else -9, 12 * ray[1])
             rows.append(
                 {
-                    "x": rounded(at[i][0] + out[0]), "y": rounded(at[i][1] + out[1]), "short": cut(kept[i], NAME),
-                    "turned": rounded(turned if len(kept) > UPRIGHT else 0.0),
+                    "x": round_to(at[i][0] + out[0]), "y": round_to(at[i][1] + out[1]), "short": cut(kept[i], NAME),
+                    "turned": round_to(turned if len(kept) > UPRIGHT else 0.0),
                 }
             )  # fmt: skip
         mark = alt.Chart(inline(rows)).mark_text(align="left" if right else "right", baseline="middle", fontSize=11)
@@ -98,7 +98,7 @@ def _names(alt: Any, at: list[tuple[float, float]], angles: list[float], kept: l
 
 
 def _kept(record: DependenceGraph) -> list[str]:
-    """The columns on the circle, each next to one it depends on: they are taken along the strongest pairs."""
+    """Return the columns on the circle, ordered along the strongest pairs."""
     strength = record.bits.sum(axis=1)
     names = record.columns
     if len(names) > COLUMNS:

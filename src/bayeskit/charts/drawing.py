@@ -28,7 +28,7 @@ PICTURES = {
     "StructureDescription": "graphs.structure_chart",
     "StructureGraph": "graphs.graph_chart",
     "BayesianNetwork": "graphs.network_chart",
-    "Telling": "scores.telling_chart",
+    "ColumnImportance": "scores.importance_chart",
     "Evaluation": "scores.confusion_chart",
     "RocCurve": "scores.roc_chart",
     "PrecisionRecall": "scores.precision_recall_chart",

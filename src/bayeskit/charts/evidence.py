@@ -22,14 +22,14 @@ from bayeskit.charts.style import (
     name_of,
     named_axis,
     offline,
-    rounded,
+    round_to,
     safe,
     shape,
     title,
 )
 from bayeskit.charts.style import colour as colour_of
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import Explanation, cell, chance, times
+from bayeskit.explain.evidence import Explanation, format_cell, format_factor, format_probability
 from bayeskit.models.text.explanations import WordsForAndAgainst
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ LABEL = 34  # letters beside the axis
 
 @dataclass(frozen=True)
 class Waterfall:
-    """What is drawn: a start, parts that add to it, and their sum."""
+    """A start, parts that are added to it, and their sum."""
 
     head: str
     remark: str
@@ -57,15 +57,15 @@ class Waterfall:
 
 
 def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
-    """Bars of log odds from the prior to their sum: each column or word by its strength, where the one before ended.
+    """Draw log odds as a waterfall from the prior to their sum, strongest first.
 
-    Contributions by probability zero have no length; the line below the title names them.
+    Contributions by probability zero have no length; the subtitle names them.
     """
     return waterfall(_steps(record))
 
 
 def waterfall(steps: Waterfall) -> Any:
-    """The bars of a sum, from its start to its total."""
+    """Draw the bars of a sum from its start to its total."""
     alt = altair()
     bars = _bars(steps)
     if not bars:
@@ -94,7 +94,7 @@ def waterfall(steps: Waterfall) -> Any:
 
 
 def _bars(steps: Waterfall) -> list[dict[str, Any]]:
-    """From where to where each bar goes; what has no length is left out."""
+    """Return the start and end of each bar."""
     finite = [(what, odds) for what, odds in steps.parts if math.isfinite(odds)]
     if more := finite[BARS + 1 :] and finite[BARS:]:
         finite = [*finite[:BARS], (f"(and {len(more):,} more)", sum(odds for _, odds in more))]
@@ -109,9 +109,9 @@ def _bars(steps: Waterfall) -> list[dict[str, Any]]:
             {
                 "at": at,
                 "what": what,
-                "low": rounded(low, 6),
-                "high": rounded(so_far, 6),
-                "right": rounded(max(low, so_far), 6),
+                "low": round_to(low, 6),
+                "high": round_to(so_far, 6),
+                "right": round_to(max(low, so_far), 6),
                 "log_odds": odds,
                 "speaks": "for" if odds >= 0 else "against",
                 "times": _times(steps, odds),
@@ -122,28 +122,28 @@ def _bars(steps: Waterfall) -> list[dict[str, Any]]:
 
 def _times(steps: Waterfall, odds: float) -> str:
     more, less = (steps.predicted, steps.against) if odds >= 0 else (steps.against, steps.predicted)
-    return f"{more} {times(abs(odds))} times as likely as {less}"
+    return f"{more} {format_factor(abs(odds))} times as likely as {less}"
 
 
 def _label(column: str, value: str) -> str:
-    """A column with its value beside the axis: the room that the one leaves the other has."""
+    """Return a column with its value, shortened to fit beside the axis."""
     name = cut(column, max(LABEL - 1 - len(value), LABEL * 3 // 5))
     return f"{name} {cut(value, LABEL - 1 - len(name))}"
 
 
 def _quoted(label: object) -> str:
-    """A class in a sentence, with quotes where it has several words: “not sports”, and not “sports”."""
+    """Quote a class of several words."""
     return f"“{in_title(label)}”" if " " in str(label) else in_title(label)
 
 
 def _steps(record: Any) -> Waterfall:
     if isinstance(record, Explanation):
-        why = f"Why {_quoted(record.predicted)}, and not {_quoted(record.against)}"
-        head = f"{why}: probability {chance(record.probability)}"
+        why = f"Evidence for {_quoted(record.predicted)} against {_quoted(record.against)}"
+        head = f"{why} (probability {format_probability(record.probability)})"
         remark = "; ".join(c.sentence for c in record.ruled_out)
         spoken = [c for c in record.by_size if c.state != "unused"]
-        parts = [(f"{c.column} {cell(c.value)}", c.log_odds) for c in spoken]
-        short = {f"{c.column} {cell(c.value)}": _label(c.column, cell(c.value)) for c in spoken}
+        parts = [(f"{c.column} {format_cell(c.value)}", c.log_odds) for c in spoken]
+        short = {f"{c.column} {format_cell(c.value)}": _label(c.column, format_cell(c.value)) for c in spoken}
         if record.undecidable:
             head, parts = f"{record.predicted} by the prior alone", []
             remark = f"The row is impossible under every class. {remark}"
@@ -151,7 +151,7 @@ def _steps(record: Any) -> Waterfall:
         labels = str(record.predicted), str(record.against)
         return Waterfall(head, remark, *labels, start, parts, record.log_odds, short)
     if isinstance(record, WordsForAndAgainst):
-        head = f"Why {_quoted(record.label)}, and not {_quoted(record.other)}: the words of a document"
+        head = f"Evidence of the words of a document for {_quoted(record.label)} against {_quoted(record.other)}"
         never = ", ".join(word for word, _, odds in record.words if not math.isfinite(odds))
         words = [(f"{word} (×{count})" if count > 1 else word, odds) for word, count, odds in record.words]
         if record.undecidable:
@@ -169,7 +169,7 @@ DECADE = math.log(10.0)
 
 
 def work_chart(record: Work) -> Any:
-    """A line for each class from its prior down, one step a factor; a class that is ruled out ends where it was."""
+    """Draw the log product of each class factor by factor; a ruled-out class ends early."""
     alt = altair()
     order = np.argsort([-p for p in record.posterior], kind="stable")[: len(PALETTE)]
     factors = record.factors[:FACTORS]
@@ -179,10 +179,10 @@ def work_chart(record: Work) -> Any:
         for at, total in enumerate(np.cumsum(steps).tolist()):
             if math.isfinite(total):
                 factor = factors[at - 1].what if at else "prior"
-                rows.append({"at": at, "y": rounded(total / DECADE, 5), "class": code, "factor": factor})
+                rows.append({"at": at, "y": round_to(total / DECADE, 5), "class": code, "factor": factor})
     if not rows:
         raise BayesError("every product is zero from its first factor: there is nothing to draw")
-    names = [f"{cut(record.classes[i])}  {chance(record.posterior[i])}" for i in order.tolist()]
+    names = [f"{cut(record.classes[i])}  {format_probability(record.posterior[i])}" for i in order.tolist()]
     axis = named_axis(["prior", *(factor.what for factor in factors)], labelAngle=-40)
     x = alt.X("at:O", title=None, **axis)
     y = alt.Y("y:Q", title="product so far, as a power of ten", scale=alt.Scale(zero=False))
@@ -198,5 +198,5 @@ def work_chart(record: Work) -> Any:
     ]
     points = base.mark_point(filled=True, size=55, opacity=1).encode(x, y, hue, *shapes, tooltip=tip)
     remark = [f"{len(record.factors) - FACTORS:,} more factors are not drawn"] * (len(record.factors) > FACTORS)
-    head = f"P({in_title(record.target)}) times one factor after the other"
+    head = f"Product of P({in_title(record.target)}) and its factors"
     return offline(alt.layer(lines, points).properties(width=alt.Step(46), height=260, title=title(head, *remark)))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.charts.marks import MOST, SIDE, bars, heat, strongest
-from bayeskit.charts.style import INK, LETTER, altair, cut, inline, offline, rounded, title
+from bayeskit.charts.style import INK, LETTER, altair, cut, inline, offline, round_to, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Arcs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the middle of each node stands, and the places that each arc runs through, its ends included."""
+    """Node centers and arc paths."""
 
     x: list[float]
     layer: list[int]
@@ -41,7 +41,7 @@ class Layout:
 
 
 def layered(widths: Sequence[float], arcs: Arcs) -> Layout:
-    """The layout of nodes with these widths; arcs lead from lower to higher layers, and the graph has no cycle.
+    """Lay out a directed acyclic graph in layers, given node widths.
 
     >>> plan = layered([10, 10, 10], [(0, 1), (0, 2)])
     >>> plan.layer, plan.x[0] == (plan.x[1] + plan.x[2]) / 2
@@ -71,7 +71,7 @@ def layered(widths: Sequence[float], arcs: Arcs) -> Layout:
 
 
 def _parts(n: int, arcs: Arcs) -> list[list[int]]:
-    """The nodes of each part that no arc joins to another."""
+    """Return the nodes of each connected component."""
     part = list(range(n))
 
     def first(v: int) -> int:
@@ -90,7 +90,7 @@ def _parts(n: int, arcs: Arcs) -> list[list[int]]:
 
 
 def _shelves(plans: Sequence[Layout], room: float) -> dict[int, tuple[float, int]]:
-    """(left end, highest layer) of each part: the highest first, in lines as wide as the room or the widest of them."""
+    """Return (left edge, top layer) of each component, packed in rows, tallest first."""
     room = max([room, *(plan.width for plan in plans)])
     corner, left, top, below = dict[int, tuple[float, int]](), 0.0, 0, 0
     for k in sorted(range(len(plans)), key=lambda k: -plans[k].n_layers):
@@ -102,7 +102,7 @@ def _shelves(plans: Sequence[Layout], room: float) -> dict[int, tuple[float, int
 
 
 def _in_a_page(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
-    """The layout of a connected graph: as it is where there is room for it, else with its layers in several rows."""
+    """Lay out a connected graph, splitting wide layers into several rows if needed."""
     plan = _joined(widths, arcs, math.inf)
     for share in NARROWER:
         if plan.width <= CHANNELS * room:
@@ -112,7 +112,7 @@ def _in_a_page(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
 
 
 def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
-    """The layout of a connected graph with so much room for the nodes of a row."""
+    """Lay out a connected graph within a row width."""
     layer = _rows(widths, arcs, room)
     n_children, n_parents = [0] * len(widths), [0] * len(widths)
     for start, end in arcs:
@@ -154,7 +154,7 @@ def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
 
 
 def _rows(widths: Sequence[float], arcs: Arcs, room: float) -> list[int]:
-    """The row of each node: its layer, or one of the rows of a layer that is wider than the room."""
+    """Return the row of each node: its layer, or one of the rows of a wide layer."""
     layer = _layers(len(widths), arcs)
     parents: list[list[int]] = [[] for _ in widths]
     children: list[list[int]] = [[] for _ in widths]
@@ -173,7 +173,7 @@ def _rows(widths: Sequence[float], arcs: Arcs, room: float) -> list[int]:
 
 
 def _layers(n: int, arcs: Arcs) -> list[int]:
-    """The longest way to each node from one without parents; with more children than parents, as low as they allow."""
+    """Return the longest path to each node; nodes with more children than parents are placed as low as possible."""
     layer = [0] * n
     for _ in range(n):
         moved = False
@@ -194,7 +194,7 @@ def _layers(n: int, arcs: Arcs) -> list[int]:
 
 
 def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
-    """The layers in an order with few crossings."""
+    """Order the layers to reduce crossings."""
     best, fewest = [list(row) for row in rows], _crossings(rows, below)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -223,7 +223,7 @@ def _crossings(rows: list[list[int]], below: list[list[int]]) -> int:
 
 
 def _places(rows: list[list[int]], sizes: list[float], above: list[list[int]], below: list[list[int]]) -> list[float]:
-    """Middles of all nodes: in order, apart, and near to the middle of their neighbours."""
+    """Return node centers in order, apart, and near the median of their neighbors."""
     x = [0.0] * len(sizes)
     for row in rows:
         at = 0.0
@@ -241,7 +241,7 @@ def _places(rows: list[list[int]], sizes: list[float], above: list[list[int]], b
 
 
 def _settle(row: list[int], wanted: list[float], sizes: list[float], x: list[float]) -> None:
-    """Places as near to the wanted ones as order and widths allow: neighbours that would touch move together."""
+    """Move centers to the wanted positions as far as order and widths allow."""
     groups: list[tuple[float, list[int]]] = []  # (middle of the first, members as places in the row)
     offset = [0.0]
     for left, right in itertools.pairwise(row):
@@ -275,17 +275,17 @@ TIPS = (0, 2, 5, 12)  # lines that are said of a node that is pointed at
 
 
 def structure_chart(record: StructureDescription) -> Any:
-    """The graph of a structure where it has one, else its table as bars or as a map."""
+    """Draw the graph of a structure, or its table as bars or heat map."""
     return graph_chart(record.graph) if record.graph is not None else _table_chart(record)
 
 
 def network_chart(record: BayesianNetwork) -> Any:
-    """The graph of a network."""
+    """Draw the graph of a network."""
     return structure_chart(record.describe_structure())
 
 
 def graph_chart(record: StructureGraph) -> Any:
-    """Nodes as boxes in layers, arcs as curves with a head."""
+    """Draw nodes as boxes in layers and arcs as curves."""
     alt = altair()
     if not record.nodes:
         raise BayesError(f"{record.title}: there is nothing to draw")
@@ -308,7 +308,7 @@ def graph_chart(record: StructureGraph) -> Any:
         lines = [cut(line, LETTERS) for line in node.lines[: max(2, SAID // len(nodes))]]
         n = next(n for n in TIPS if n >= min(len(lines), TIPS[-1]))
         said = {f"t{k}": lines[k] if k < len(lines) else "" for k in range(n)}
-        box = {"x": rounded(middle - widths[i] / 2, 5), "x2": rounded(middle + widths[i] / 2, 5), "y": top,
+        box = {"x": round_to(middle - widths[i] / 2, 5), "x2": round_to(middle + widths[i] / 2, 5), "y": top,
                "y2": top + HIGH, "name": node.name, "leaf": node.is_leaf} | said  # fmt: skip
         boxes.setdefault(n, []).append(box)
     for n, rows in boxes.items():
@@ -317,7 +317,7 @@ def graph_chart(record: StructureGraph) -> Any:
         box = alt.Chart(inline(rows)).mark_rect(cornerRadius=7, stroke=INK, strokeWidth=1.2)
         layers.append(box.encode(x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), color=fill, tooltip=tip))
     texts = [
-        {"x": rounded(plan.x[i], 5), "y": gap * plan.layer[i] + HIGH / 2, "short": names[i]} for i in range(len(nodes))
+        {"x": round_to(plan.x[i], 5), "y": gap * plan.layer[i] + HIGH / 2, "short": names[i]} for i in range(len(nodes))
     ]
     named = alt.Chart(inline(texts)).mark_text(fontSize=11, baseline="middle", color="#16181a")
     layers.append(named.encode(x, y, alt.Text("short:N")))
@@ -326,7 +326,7 @@ def graph_chart(record: StructureGraph) -> Any:
 
 
 def _strongest_arcs(widths: list[float], arcs: list[tuple[int, int, Any]]) -> tuple[Layout, list[tuple[int, int, Any]]]:
-    """The layout of all arcs, or of as many of the strongest, of equals the shortest, as a picture can hold."""
+    """Lay out all arcs, or as many of the strongest as fit."""
     while True:
         plan = layered(widths, [(a, b) for a, b, _ in arcs])
         bows = len({link for way in plan.ways for link in pairwise(way)})
@@ -337,7 +337,7 @@ def _strongest_arcs(widths: list[float], arcs: list[tuple[int, int, Any]]) -> tu
 
 
 def _kept(record: StructureGraph) -> tuple[list[int], list[tuple[int, int, Any]], str]:
-    """(nodes that are drawn, arcs between them by their new places, remarks)"""
+    """Return (drawn nodes, arcs between them, remarks)."""
     remark = [record.remark] if record.remark else []
     if any(arc.bits is not None for arc in record.arcs):
         remark.append("wider arcs carry more bits")
@@ -365,11 +365,11 @@ def _arcs(
     for (_, _, arc), way in zip(arcs, plan.ways, strict=True):
         for k, link in enumerate(pairwise(way)):
             bows.setdefault((*link, k > 0), []).append(arc)
-        heads.append({"x": rounded(way[-1][0], 5), "y": gap * way[-1][1] - 4})
+        heads.append({"x": round_to(way[-1][0], 5), "y": gap * way[-1][1] - 4})
         if arc.label:
             (ax, above), (bx, below) = way[:2]
             y_label = (gap * above + HIGH + 2 * gap * below) / 3
-            labels.append({"x": rounded((ax + 2 * bx) / 3, 5), "y": rounded(y_label, 5), "label": cut(arc.label, 18)})
+            labels.append({"x": round_to((ax + 2 * bx) / 3, 5), "y": round_to(y_label, 5), "label": cut(arc.label, 18)})
     rows: list[dict[str, Any]] = []
     silent: list[dict[str, Any]] = []  # bows of several arcs
     for k, (((ax, above), (bx, below), in_channel), through) in enumerate(bows.items()):
@@ -407,7 +407,7 @@ def _arcs(
 
 
 def _table_chart(record: StructureDescription) -> Any:
-    """The table of a structure that is a list: bars of its numbers, or a map where it has several columns of them."""
+    """Draw the table of a structure as bars, or as a heat map if it has several numeric columns."""
     table = record.table
     columns = {name: table[name] for name in table.column_names}
     numbers = {

@@ -26,7 +26,7 @@ from bayeskit.charts.style import (
     name_of,
     named_axis,
     offline,
-    rounded,
+    round_to,
     safe,
     shape,
     title,
@@ -51,19 +51,24 @@ def bars(
     intervals: Sequence[tuple[float, float]] | None = None,
     tips: dict[str, Sequence[Any]] | None = None,
 ) -> Any:
-    """A bar for each name, to the left of zero where its number is negative.
+    """Draw a bar for each name.
 
-    ``of``: what the names are, at the left; ``ticks`` and ``intervals`` are marked beside the bars; ``tips``: what else
-    is said of a bar that is pointed at.
+    ``of`` titles the names; ``ticks`` and ``intervals`` are marked beside the bars; ``tips`` are further tooltip
+    fields.
     """
     alt = altair()
     if not any(math.isfinite(number) for number in numbers):
         raise BayesError(f"{head}: there is nothing to draw")
     rows = []
     for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
-        row = {"at": at, "name": str(name), "number": rounded(number, 6), "sign": "for" if number >= 0 else "against"}
+        row = {
+            "at": at,
+            "name": str(name),
+            "number": round_to(number, 6),
+            "sign": "for" if number >= 0 else "against",
+        }
         row |= {key: column[at] for key, column in (tips or {}).items()}
-        rows.append(row | ({"tick": rounded(ticks[at], 6)} if ticks is not None else {}))
+        rows.append(row | ({"tick": round_to(ticks[at], 6)} if ticks is not None else {}))
     y = alt.Y("at:O", title=None if of is None else safe(of), **named_axis(names))
     axis = safe(axis)
     x = alt.X("number:Q", title=axis, scale=alt.Scale(zero=True))
@@ -80,7 +85,7 @@ def bars(
         right="max(datum.number, 0)"
     )
     if intervals is not None:
-        ends = [{"at": i, "low": rounded(low), "high": rounded(high)} for i, (low, high) in enumerate(intervals)]
+        ends = [{"at": i, "low": round_to(low), "high": round_to(high)} for i, (low, high) in enumerate(intervals)]
         whisker = alt.Chart(inline(ends)).mark_rule(color="#222222", strokeWidth=1.5)
         layers.append(whisker.encode(alt.X("low:Q"), y, alt.X2("high:Q")))
         remark = f"{remark + '; ' if remark else ''}thin lines: credible intervals"
@@ -94,7 +99,7 @@ def bars(
 
 
 def rest_of(share: float) -> str:
-    """What is left out of a chart of probabilities.
+    """Describe the probability that is not drawn.
 
     >>> rest_of(0.1234)
     'the others have up to 12.3 % together'
@@ -103,7 +108,7 @@ def rest_of(share: float) -> str:
 
 
 def strongest(numbers: Sequence[float], n: int = MOST) -> list[int]:
-    """Where the n largest stand, in their own order; all of them where there are few more.
+    """Return the positions of the n largest in their own order; all if there are few more.
 
     >>> strongest([0.1, 0.5, 0.2, 0.3], 2), strongest([0.1, 0.2, 0.3], 2)
     ([1, 3], [0, 1, 2])
@@ -130,13 +135,13 @@ def heat(
     remark: str = "",
     shade: Floats | None = None,
 ) -> Any:
-    """``cells`` (down, across) as a map; ``shade`` from 0 to 1 where it is not the cells' own share of the largest."""
+    """Draw ``cells`` (n_down, n_across) as a heat map; ``shade`` (0 to 1) replaces the share of the largest cell."""
     alt = altair()
     most = np.nanmax(np.abs(cells), initial=0.0)
     dark = np.abs(cells) / (most or 1.0) if shade is None else shade
     figures = cells.size <= FIGURES
     rows = [
-        {"r": i, "c": j, "v": rounded(float(cells[i, j])), "s": rounded(float(dark[i, j]), 2)}
+        {"r": i, "c": j, "v": round_to(float(cells[i, j])), "s": round_to(float(dark[i, j]), 2)}
         | ({"dark": bool(dark[i, j] > 0.55)} if figures else {})
         for i in range(len(down))
         for j in range(len(across))
@@ -165,7 +170,7 @@ def heat(
 
 
 def _cell(across: int, down: int) -> float:
-    """The width of a cell."""
+    """Return the width of a cell."""
     return 60 if across * down <= FIGURES and across <= 12 else max(10.0, min(34.0, 560 / across))
 
 
@@ -175,7 +180,7 @@ MOST_LINES = len(PALETTE)  # lines of a chart
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its name and points; ``low`` and ``high`` of a band around it."""
+    """A line with its name, points, and band from ``low`` to ``high``."""
 
     name: str
     x: Floats
@@ -186,7 +191,7 @@ class Line:
 
 @dataclass
 class Lines:
-    """A chart of lines, and how its axes look."""
+    """A line chart and its axes."""
 
     head: str
     x: str
@@ -205,7 +210,7 @@ class Lines:
     below: Sequence[Any] = field(default=())
 
     def chart(self) -> Any:
-        """All of it."""
+        """Build the chart."""
         alt = altair()
         drawn = [line for line in self.lines if np.isfinite(line.y).any()][:MOST_LINES]
         if not drawn:
@@ -221,12 +226,12 @@ class Lines:
         rows: list[dict[str, Any]] = []
         bands: list[dict[str, Any]] = []
         for i, line in enumerate(drawn):
-            at = thinned(line.x, line.y)
-            rows += [{"x": rounded(line.x[k], 6), "y": rounded(line.y[k], 5), "class": i} for k in at]
+            at = thin_points(line.x, line.y)
+            rows += [{"x": round_to(line.x[k], 6), "y": round_to(line.y[k], 5), "class": i} for k in at]
             if line.low is not None and line.high is not None:
                 around = ((line.x[k], line.low[k], line.high[k]) for k in at)
                 bands += [
-                    {"x": rounded(a, 6), "y": rounded(b, 5), "y2": rounded(c, 5), "class": i} for a, b, c in around
+                    {"x": round_to(a, 6), "y": round_to(b, 5), "y2": round_to(c, 5), "class": i} for a, b, c in around
                 ]
         if bands:
             layers.append(alt.Chart(inline(bands)).mark_area(opacity=0.18).encode(x, y, alt.Y2("y2:Q"), hue))
@@ -260,7 +265,7 @@ class Lines:
         )
 
     def _marked(self, alt: Any, x: Any, y: Any) -> list[Any]:
-        rows = [{"x": rounded(a, 6), "y": rounded(b, 6), "name": cut(name, 40)} for name, a, b in self.marks]
+        rows = [{"x": round_to(a, 6), "y": round_to(b, 6), "name": cut(name, 40)} for name, a, b in self.marks]
         base = alt.Chart(inline(rows))
         dots = base.mark_point(filled=True, size=70, color="#16181a", opacity=1)
         names = base.mark_text(align="left", dx=7, dy=-7, fontSize=11, color="#16181a")
@@ -268,7 +273,7 @@ class Lines:
 
 
 def _between(share: float) -> str:
-    """A shade from light to dark, the lightest left out."""
+    """Return a shade from light to dark."""
     shades = [tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in LIGHT_TO_DARK[1:]]
     at = share * (len(shades) - 1)
     low = min(int(at), len(shades) - 2)
@@ -276,10 +281,10 @@ def _between(share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def thinned(x: Floats, y: Floats, n: int = POINTS) -> list[int]:
-    """Which points of a line are drawn: all of few, else those at equal steps along what is seen of it, and both ends.
+def thin_points(x: Floats, y: Floats, n: int = POINTS) -> list[int]:
+    """Return the drawn points of a line: all if few, else equally spaced ones with both ends.
 
-    >>> thinned(np.arange(5.0), np.zeros(5)), len(thinned(np.arange(1e6), np.zeros(1000000)))
+    >>> thin_points(np.arange(5.0), np.zeros(5)), len(thin_points(np.arange(1e6), np.zeros(1000000)))
     ([0, 1, 2, 3, 4], 160)
     """
     there = np.flatnonzero(np.isfinite(x) & np.isfinite(y))

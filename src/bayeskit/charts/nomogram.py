@@ -1,22 +1,22 @@
-"""A nomogram as rulers: points for each value, and the ruler from their total to the probability."""
+"""Chart of a nomogram."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from bayeskit.charts.style import altair, cut, in_title, inline, offline, rounded, title
+from bayeskit.charts.style import altair, cut, in_title, inline, offline, round_to, title
 from bayeskit.errors import BayesError, format_setting
-from bayeskit.explain.evidence import chance
+from bayeskit.explain.evidence import format_probability
 from bayeskit.explain.nomogram import Nomogram
-from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, rulers
+from bayeskit.explain.rulers import DOT, FAINT, FONT, INK, Tick, lay_out_nomogram
 
 CURVE = 200  # steps of a smooth line
 WHOLE = 60  # letters of what is said of a tick that is pointed at
 
 
 def nomogram_chart(record: Nomogram) -> Any:
-    """A ruler of points for each column, and below them the one from the total to the probability."""
+    """Draw the axes of points of all columns, and the probability by total points."""
     alt = altair()
     if not isinstance(record, Nomogram):
         raise BayesError(f"rulers are drawn from what nomogram gives, not {type(record).__name__}")
@@ -29,7 +29,7 @@ def nomogram_chart(record: Nomogram) -> Any:
             "column distinguishes them",
             hint=f"smooth the estimates, as with {format_setting('smoothing', 1.0)}",
         )
-    page = rulers(record)
+    page = lay_out_nomogram(record)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, page.width], nice=False, zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[page.height, 0], nice=False, zero=False))
     lines = [{key: round(at, 1) for key, at in zip(("x", "y", "x2", "y2"), line, strict=True)} for line in page.lines]
@@ -51,7 +51,7 @@ def nomogram_chart(record: Nomogram) -> Any:
             look = {"align": align, "baseline": "alphabetic", "fontSize": FONT, "color": FAINT if faint else "black"}
             layers.append(alt.Chart(inline(names)).mark_text(**look).encode(x, y, alt.Text("text:N")))
     head = title(
-        f"{in_title(record.predicted)} or {in_title(record.against)}: add the points, read the probability",
+        f"Nomogram of {in_title(record.predicted)} against {in_title(record.against)}",
         _about_the_row(record),
     )
     drawn = alt.layer(*layers).properties(width=page.width, height=page.height, title=head)
@@ -59,7 +59,7 @@ def nomogram_chart(record: Nomogram) -> Any:
 
 
 def _tick(tick: Tick) -> dict[str, Any]:
-    """A tick as data, its places as exact as they can be seen."""
+    """Return a tick as data, rounded to visible precision."""
     places = {"x": round(tick.x, 1), "y": round(tick.y, 1), "end": round(tick.end, 1)}
     said = {"column": cut(tick.column, WHOLE), "value": cut(tick.value, WHOLE), "points": round(tick.points, 1)}
     return places | said
@@ -69,18 +69,17 @@ def _about_the_row(record: Nomogram) -> str:
     if record.row is None:
         return ""
     total = record.row.total
-    return (
-        f"The dots are one row: {total:.1f} points in total, P({record.predicted}) {chance(record.probability(total))}"
-    )
+    probability = format_probability(record.probability(total))
+    return f"The dots are one row: {total:.1f} points in total, P({record.predicted}) {probability}"
 
 
 def _probability_chart(record: Nomogram) -> Any:
-    """P(predicted) by total points: a curve, the totals of the ruler as dots, and the row's own."""
+    """Draw P(predicted) by total points."""
     alt = altair()
     total = record.row.total if record.row is not None and math.isfinite(record.row.total) else record.totals[0][0]
     low, high = min(record.totals[0][0], total), max(record.totals[-1][0], total)
     steps = (low + (high - low) * i / CURVE for i in range(CURVE + 1))
-    curve = [{"total": rounded(total, 6), "P": rounded(record.probability(total))} for total in steps]
+    curve = [{"total": round_to(total, 6), "P": round_to(record.probability(total))} for total in steps]
     dots = [{"total": total, "P": p} for total, p in record.totals]
     x = alt.X("total:Q", title="total points", scale=alt.Scale(zero=False))
     y = alt.Y("P:Q", title="probability", scale=alt.Scale(domain=[0, 1]))

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.marks import MOST, SIDE, bars, heat, rest_of, strongest
-from bayeskit.charts.style import PALETTE, altair, colour, in_title, inline, named_axis, offline, rounded, safe, title
+from bayeskit.charts.style import (
+    PALETTE,
+    altair,
+    colour,
+    in_title,
+    inline,
+    named_axis,
+    offline,
+    round_to,
+    safe,
+    title,
+)
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import cell
+from bayeskit.explain.evidence import format_cell
 from bayeskit.tables.table import ProbabilityTable
 from bayeskit.tolerance import OFF_ONE
 
@@ -22,9 +33,11 @@ if TYPE_CHECKING:
 
 
 def distribution_chart(record: Distribution) -> Any:
-    """A bar for each value of a variable; of many values those that are most probable."""
-    names, numbers, remark = most_probable([cell(value) for value in record.values], record.probabilities.tolist())
-    return bars(names, numbers, f"How probable each value of {record.variable} is", "probability", remark=remark)
+    """Draw a bar for each of the most probable values."""
+    names, numbers, remark = most_probable(
+        [format_cell(value) for value in record.values], record.probabilities.tolist()
+    )
+    return bars(names, numbers, f"Distribution of {record.variable}", "probability", remark=remark)
 
 
 def answer_chart(
@@ -34,11 +47,11 @@ def answer_chart(
     shares: Sequence[float],
     intervals: Sequence[tuple[float, float]] = (),
 ) -> Any:
-    """The answer to a question: a bar for each value, and where rows were counted the interval of each."""
+    """Draw the answer to a query: a bar for each value, with its interval if rows were counted."""
     at = strongest(shares)
     left_out = len(values) - len(at)
     return bars(
-        [cell(values[i]) for i in at],
+        [format_cell(values[i]) for i in at],
         [shares[i] for i in at],
         question,
         "probability",
@@ -49,7 +62,7 @@ def answer_chart(
 
 
 def joint_chart(record: JointDistribution) -> Any:
-    """A bar for each cell of a joint distribution, named by the value of every variable."""
+    """Draw a bar for each cell of a joint distribution."""
     from numpy import argpartition
 
     p, at = record.p, list(range(record.n_cells))
@@ -59,23 +72,25 @@ def joint_chart(record: JointDistribution) -> Any:
             sorted(argpartition(-p, MOST)[:MOST].tolist()),
             f"the {MOST} most probable of {record.n_cells:,} cells",
         )
-    listed = [" · ".join(cell(record.values[name][record.codes[name][i]]) for name in record.variables) for i in at]
+    listed = [
+        " · ".join(format_cell(record.values[name][record.codes[name][i]]) for name in record.variables) for i in at
+    ]
     numbers = [float(p[i]) for i in at]
     if remark:
         remark = f"{remark}; {rest_of(float(p.sum() - sum(numbers)))}"
-    head = f"The joint distribution of {', '.join(record.variables)}"
+    head = f"Joint distribution of {', '.join(record.variables)}"
     return bars(listed, numbers, head, "probability", remark=remark, of=" · ".join(record.variables))
 
 
 def hypotheses_chart(record: Hypotheses) -> Any:
-    """The posterior of each hypothesis, with its prior as a tick."""
+    """Draw the posterior of each hypothesis, with its prior as a tick."""
     posterior, prior = list(record.posterior.values()), list(record.prior.values())
     at = strongest(posterior)
     more = len(posterior) - len(at)
     return bars(
         [record.names[i] for i in at],
         [posterior[i] for i in at],
-        f"What is believed: {record.map} most",
+        f"Posterior (most probable: {record.map})",
         "probability after the evidence",
         remark=f"{more:,} less probable ones are not drawn" if more else "",
         ticks=[prior[i] for i in at],
@@ -84,7 +99,7 @@ def hypotheses_chart(record: Hypotheses) -> Any:
 
 
 def most_probable(names: Sequence[str], numbers: Sequence[float]) -> tuple[list[str], list[float], str]:
-    """The values that have a bar of their own, and a word on the rest."""
+    """Return the drawn values, and a remark on the rest."""
     at = strongest(numbers)
     if len(at) == len(names):
         return list(names), list(numbers), ""
@@ -94,7 +109,7 @@ def most_probable(names: Sequence[str], numbers: Sequence[float]) -> tuple[list[
 
 
 def reply_chart(reply: Reply) -> Any:
-    """The probability of each value, with its interval where rows were counted."""
+    """Draw the probability of each value, with its interval if rows were counted."""
     record = reply.record
     if reply.distribution is None:
         raise BayesError("one number has no picture: ask for all values of a column, P(column | condition)")
@@ -109,9 +124,9 @@ FAINT = 0.5  # where no probability is above, the largest is drawn darkest
 
 
 def conditional_chart(record: ProbabilityTable, kind: str | None = None) -> Any:
-    """Bars of each context side by side ("bars"), or a map ("heat"); without a kind, what has room.
+    """Draw a conditional table as grouped bars ("bars") or heat map ("heat"); by default what fits.
 
-    Of a table without contexts, such as that of the classes, bars alone.
+    A table without contexts is drawn as bars.
     """
     if kind not in (None, "bars", "heat"):
         raise BayesError(f"kind={kind!r}: a table is drawn as 'bars' or as 'heat'")
@@ -119,20 +134,20 @@ def conditional_chart(record: ProbabilityTable, kind: str | None = None) -> Any:
     if not np.isfinite(shares).any():
         raise BayesError(f"column {record.variable!r} tells nothing of any class: there is nothing to draw")
     if not record.given:
-        names, numbers, remark = most_probable([cell(value) for value in record.values], shares[0].tolist())
-        head = f"How probable each {in_title(record.variable)} is before any evidence"
+        names, numbers, remark = most_probable([format_cell(value) for value in record.values], shares[0].tolist())
+        head = f"Prior of {in_title(record.variable)}"
         return bars(names, numbers, head, "probability", remark=remark)
     few = len(record.contexts) <= len(PALETTE)
     if kind is None:
         kind = "bars" if few and len(record.contexts) * min(len(record.values), MOST_VALUES) <= ROOM else "heat"
-    head = f"How probable each value of {in_title(record.variable)} is, given {in_title(record.given)}"
+    head = f"Distribution of {in_title(record.variable)} given {in_title(record.given)}"
     return _bars(record, head) if kind == "bars" else _heat(record, head)
 
 
 def _drawn_values(record: ProbabilityTable, n: int) -> tuple[list[str], np.ndarray[Any, Any], str]:
-    """The values that are drawn, their shares (contexts, values), and what was left out."""
+    """Return the drawn values, their shares (n_contexts, n_values), and a remark on the rest."""
     kept = strongest(np.nanmax(record.shares, axis=0).tolist(), n)
-    names, shares = [cell(record.values[i]) for i in kept], record.shares[:, kept]
+    names, shares = [format_cell(record.values[i]) for i in kept], record.shares[:, kept]
     if len(kept) < len(record.values):
         totals = record.shares.sum(axis=1)
         drawn = f"the {len(kept)} most probable of {len(record.values):,} values"
@@ -150,7 +165,7 @@ def _bars(record: ProbabilityTable, head: str) -> Any:
         remark = f"the first {len(PALETTE)} of {len(contexts):,} contexts; {remark}".rstrip("; ")
         contexts = contexts[: len(PALETTE)]
     rows = [
-        {"at": j, "class": i, "context": str(contexts[i]), "value": names[j], "P": rounded(float(shares[i, j]))}
+        {"at": j, "class": i, "context": str(contexts[i]), "value": names[j], "P": round_to(float(shares[i, j]))}
         for i in range(len(contexts))
         for j in range(len(names))
         if np.isfinite(shares[i, j])

@@ -1,4 +1,4 @@
-"""Scores: confusion, reliability, ROC, learning curves, comparisons, column importance."""
+"""Charts of scores: confusion, reliability, ROC, learning curves, comparisons, column importance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.marks import MOST, SIDE, Line, Lines, bars, heat
-from bayeskit.charts.style import FAINT, INK, PALETTE, SHAPES, altair, in_title, inline, offline, rounded, safe, title
+from bayeskit.charts.style import (
+    FAINT,
+    INK,
+    PALETTE,
+    SHAPES,
+    altair,
+    in_title,
+    inline,
+    offline,
+    round_to,
+    safe,
+    title,
+)
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -21,11 +33,11 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.ranking_curves import LiftCurve, PrecisionRecall, RocCurve
     from bayeskit.evaluate.reliability import BrierParts, Reliability
     from bayeskit.evaluate.selection import Selection
-    from bayeskit.explain.informative import Telling
+    from bayeskit.explain.informative import ColumnImportance
 
 
-def telling_chart(record: Telling) -> Any:
-    """Bits of mutual information of each column with the class."""
+def importance_chart(record: ColumnImportance) -> Any:
+    """Draw the mutual information of each column with the class."""
     if not record.columns:
         raise BayesError("there are no columns: there is nothing to draw")
     first = record.columns[:MOST]
@@ -33,16 +45,16 @@ def telling_chart(record: Telling) -> Any:
     return bars(
         [c.column for c in first],
         [c.bits for c in first],
-        f"What each column alone tells of {record.target}, of {record.class_bits:.3g} bits in all",
+        f"Mutual information with {record.target} (entropy {record.class_bits:.3g} bits)",
         "mutual information (bits)",
         form=".3f",
-        remark=f"{more:,} columns that tell less are not drawn" if more else "",
+        remark=f"{more:,} less informative columns are not drawn" if more else "",
         tips={"share": [f"{c.share:.0%}" for c in first]},
     )
 
 
 def confusion_chart(record: Evaluation) -> Any:
-    """Rows by true and by chosen class; each line is shaded by its shares, so that small classes are seen as well."""
+    """Draw the confusion matrix, shaded by the share of the true class."""
     counts, classes = np.asarray(record.counts, dtype=np.float64), list(map(str, record.classes))
     if not counts.sum():
         raise BayesError("no row was scored: there is nothing to draw")
@@ -57,7 +69,7 @@ def confusion_chart(record: Evaluation) -> Any:
         classes,
         classes,
         counts,
-        f"Which class is taken for which: {record.accuracy:.1%} right",
+        f"Confusion matrix (accuracy {record.accuracy:.1%})",
         down_is=f"true {record.target}",
         across_is="taken for",
         figure_is="rows",
@@ -68,7 +80,7 @@ def confusion_chart(record: Evaluation) -> Any:
 
 
 def _with_others(counts: Any, kept: Any) -> Any:
-    """The confusion of some classes, all others put together at the end."""
+    """Return the confusion of some classes, with all others merged into one."""
     fold = np.full(len(counts), len(kept))
     fold[kept] = np.arange(len(kept))
     smaller = np.zeros((len(kept) + 1, len(kept) + 1))
@@ -77,39 +89,41 @@ def _with_others(counts: Any, kept: Any) -> Any:
 
 
 def costs_chart(record: Costs) -> Any:
-    """What each decision costs, by the true class."""
+    """Draw the cost of each decision by true class."""
     heading: dict[str, Any] = {"down_is": "true class", "across_is": "decision", "figure_is": "cost", "form": ".3~g"}
     matrix = record.matrix[:SIDE, :SIDE]
-    return heat(record.classes[:SIDE], record.decisions[:SIDE], matrix, "What each decision costs", **heading)
+    return heat(record.classes[:SIDE], record.decisions[:SIDE], matrix, "Costs", **heading)
 
 
 def decisions_chart(record: Decisions) -> Any:
-    """How many rows got each decision."""
+    """Draw the number of rows by decision."""
     taken = Counter("rejected" if label is None else str(label) for label in record.labels.tolist())
     if not taken:
         raise BayesError("there are no rows: there is nothing to draw")
     names = [*(str(d) for d in record.decisions if str(d) in taken), *(["rejected"] if "rejected" in taken else [])]
-    head = f"What was decided for {len(record):,} rows"
+    head = f"Decisions for {len(record):,} rows"
     remark = f"expected loss {record.total_loss:.6g} in all"
     return bars(names, [taken[n] for n in names], head, "rows", form=",.0f", remark=remark)
 
 
 def selection_chart(record: Selection) -> Any:
-    """The log loss after each column that was added or dropped."""
+    """Draw the log loss after each added or dropped column."""
     verb, losses = record.steps.column_names[0], record.steps["log loss (nats)"]
-    head = f"Log loss as columns are {verb}: {len(record.columns)} are kept"
+    head = f"Log loss by columns {verb} ({len(record.columns)} selected)"
     names = [*record.steps[verb]]
     return bars(names, losses, head, "leave-one-out log loss (nats)", of=f"{verb}, in turn", form=".4f")
 
 
 def reliability_chart(record: Reliability) -> Any:
-    """Said against seen in each bin, with what chance would do; below it the rows of the bins."""
+    """Draw observed frequency by predicted probability, with sampling error, and rows by bin."""
     alt = altair()
     rows = [
         {
-            "said": rounded(record.said[i]), "seen": rounded(record.seen[i]), "rows": rounded(float(record.rows[i]), 6),
-            "low": rounded(max(record.said[i] - 2 * record.spread[i], 0.0)), "from": rounded(record.low[i]),
-            "high": rounded(min(record.said[i] + 2 * record.spread[i], 1.0)), "to": rounded(record.high[i]), "zero": 0,
+            "said": round_to(record.said[i]), "seen": round_to(record.seen[i]),
+            "rows": round_to(float(record.rows[i]), 6),
+            "low": round_to(max(record.said[i] - 2 * record.spread[i], 0.0)), "from": round_to(record.low[i]),
+            "high": round_to(min(record.said[i] + 2 * record.spread[i], 1.0)), "to": round_to(record.high[i]),
+            "zero": 0,
         }
         for i in range(len(record.rows))
     ]  # fmt: skip
@@ -145,7 +159,7 @@ def reliability_chart(record: Reliability) -> Any:
 
 
 def brier_chart(record: BrierParts) -> Any:
-    """What the Brier score is made of: reliability and uncertainty add to it, resolution takes away."""
+    """Draw the decomposition of the Brier score."""
     parts = {
         "reliability": record.reliability,
         "resolution": -record.resolution,
@@ -156,7 +170,7 @@ def brier_chart(record: BrierParts) -> Any:
     return bars(
         list(parts),
         list(parts.values()),
-        f"What the Brier score of {record.brier:.3f} is made of",
+        f"Decomposition of the Brier score ({record.brier:.3f})",
         "part of the Brier score",
         form="+.4f",
         remark="reliability: how far off what is said is; resolution: what the model tells of the classes",
@@ -164,11 +178,11 @@ def brier_chart(record: BrierParts) -> Any:
 
 
 def _heads(record: Reliability) -> tuple[str, str]:
-    """Whether the probabilities can be trusted, and of what they are."""
-    of = "of the chosen class" if record.of is None else f"of {record.of}"
-    verdict = "are as good as they say" if record.is_trusted else "are not to be trusted"
+    """Return the title and subtitle of a reliability diagram."""
+    of = "of the predicted class" if record.of is None else f"of {record.of}"
+    verdict = "calibrated" if record.is_trusted else "not calibrated"
     error = f"calibration error {record.error:.3f}, by chance {record.by_chance:.3f}"
-    return f"Probabilities {of} {verdict}", f"{error}; bars: where chance would put the dots"
+    return f"Reliability diagram {of} ({verdict})", f"{error}; bars: where chance would put the dots"
 
 
 UNIT = (0.0, 1.0)
@@ -176,11 +190,11 @@ NAMES = {"accuracy": "accuracy", "log_loss": "log loss (nats)"}
 
 
 def roc_chart(record: RocCurve) -> Any:
-    """True against false positives as the threshold falls; the dotted line is what chance gives."""
+    """Draw the true positive rate by false positive rate; the dotted line is chance."""
     if not np.isfinite(record.area):
         raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
     return Lines(
-        f"How well rows of {in_title(record.of)} come before the others: area {record.area:.3f}",
+        f"ROC curve of {in_title(record.of)} (AUC {record.area:.3f})",
         "false positive rate",
         "true positive rate",
         remark="dotted: chance",
@@ -193,12 +207,12 @@ def roc_chart(record: RocCurve) -> Any:
 
 
 def precision_recall_chart(record: PrecisionRecall) -> Any:
-    """Precision by recall, with the point where they are equal; the dotted line is what chance gives."""
+    """Draw precision by recall with the break-even point; the dotted line is chance."""
     if not np.isfinite(record.precision).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     even = record.break_even
     return Lines(
-        f"Precision and recall of {in_title(record.of)}: they meet at {even:.3f}",
+        f"Precision-recall curve of {in_title(record.of)} (break-even {even:.3f})",
         "recall",
         "precision",
         remark=f"average precision {record.average_precision:.3f}; dotted: chance",
@@ -212,11 +226,11 @@ def precision_recall_chart(record: PrecisionRecall) -> Any:
 
 
 def lift_chart(record: LiftCurve) -> Any:
-    """How many times as many of the class as by chance are in the best-scored rows."""
+    """Draw the lift by the share of the best-scored rows."""
     if not np.isfinite(record.lift).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     return Lines(
-        f"Lift of {in_title(record.of)}: the best-scored tenth holds {record.found_at(0.1):.0%} of the class",
+        f"Lift curve of {in_title(record.of)} (top 10 % of rows: {record.found_at(0.1):.0%} of the class)",
         "share of the rows taken, the best-scored first",
         "times as many as by chance",
         remark="dotted: chance",
@@ -230,13 +244,13 @@ def lift_chart(record: LiftCurve) -> Any:
 
 
 def rank_chart(probabilities: Any, label: object) -> Any:
-    """The probability of a class by the place of the row, the most probable first."""
+    """Draw the probability of a class by the rank of the row."""
     p = np.asarray(probabilities, dtype=np.float64)
     if not len(p):
         raise BayesError("there are no rows: there is nothing to draw")
     expected = float(p.sum())
     return Lines(
-        f"How probable {in_title(label)} is, row by row: {expected:,.3g} expected among {len(p):,}",
+        f"Probability of {in_title(label)} by rank ({expected:,.3g} expected among {len(p):,} rows)",
         "rows, the most probable first",
         f"P({label})",
         lines=[Line(str(label), np.arange(1.0, len(p) + 1), p)],
@@ -246,7 +260,7 @@ def rank_chart(probabilities: Any, label: object) -> Any:
 
 
 def learning_chart(record: LearningCurve, measure: str = "accuracy") -> Any:
-    """A measure on rows not learnt, by the number of rows learnt; bands are a standard deviation over the repeats."""
+    """Draw a measure by the number of training rows, with a band of one standard deviation."""
     if measure not in NAMES:
         raise BayesError(f"measure={measure!r}: it is one of {', '.join(NAMES)}")
     sizes, means = np.asarray(record.sizes, dtype=np.float64), record.means(measure)
@@ -277,7 +291,7 @@ UNITS = {"log_loss": "log loss (nats)", "brier": "Brier score", "seconds": "CPU 
 def comparison_chart(
     record: Comparison, first: str | None = None, second: str | None = None, measure: str = "accuracy"
 ) -> Any:
-    """Two models over the data sets; of one data set, or of few without names given, bars of all models."""
+    """Draw two models over the data sets, or bars of all models for few data sets."""
     scores, higher = record.scores(measure), measure == "accuracy"
     name = UNITS.get(measure, measure)
     if len(record.models) < 2 or (len(record.datasets) < FEW and first is None and second is None):
@@ -302,7 +316,7 @@ def scatter_chart(
     higher_is_better: bool = True,
     remark: str = "",
 ) -> Any:
-    """A point for each data set: the measure of one model across and of the other upwards, and where they are equal."""
+    """Draw a point for each data set: the measure of one model by that of the other."""
     alt = altair()
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
@@ -310,12 +324,12 @@ def scatter_chart(
         raise BayesError(f"no data set has the {measure} of both models: there is nothing to draw")
     better = np.sign(y - x) * (1 if higher_is_better else -1)
     rows = [
-        {"set": str(names[i]), "x": rounded(x[i], 5), "y": rounded(y[i], 5), "wins": int(better[i])}
+        {"set": str(names[i]), "x": round_to(x[i], 5), "y": round_to(y[i], 5), "wins": int(better[i])}
         for i in known.tolist()
     ]
     low, high = float(min(x[known].min(), y[known].min())), float(max(x[known].max(), y[known].max()))
     room = 0.04 * (high - low) or 0.5
-    scale = alt.Scale(domain=[rounded(low - room, 3), rounded(high + room, 3)], nice=False, zero=False)
+    scale = alt.Scale(domain=[round_to(low - room, 3), round_to(high + room, 3)], nice=False, zero=False)
     across = alt.X("x:Q", title=safe(f"{measure} of {models[0]}"), scale=scale)
     up = alt.Y("y:Q", title=safe(f"{measure} of {models[1]}"), scale=scale)
     domain = [-1, 0, 1]
@@ -327,8 +341,8 @@ def scatter_chart(
         alt.Tooltip("y:Q", title=safe(models[1])),
     ]
     ends = [
-        {"x": rounded(low - room, 3), "y": rounded(low - room, 3)},
-        {"x": rounded(high + room, 3), "y": rounded(high + room, 3)},
+        {"x": round_to(low - room, 3), "y": round_to(low - room, 3)},
+        {"x": round_to(high + room, 3), "y": round_to(high + room, 3)},
     ]
     equal = alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(across, up)
     points = (
@@ -336,9 +350,8 @@ def scatter_chart(
     )
     wins, losses = int((better[known] > 0).sum()), int((better[known] < 0).sum())
     ties = len(known) - wins - losses
-    even = f", {ties} even" if ties else ""
     first, second = (in_title(model) for model in models)
-    head = f"{second} is better on {wins} and {first} on {losses} of {len(known)} data sets{even}"
+    head = f"{second} against {first} on {len(known)} data sets ({wins} wins, {ties} ties, {losses} losses)"
     side = "above" if higher_is_better else "below"
     told = f"{side} the line (triangles): {models[1]} is better"
     return offline(alt.layer(equal, points).properties(width=340, height=340, title=title(head, told, remark)))

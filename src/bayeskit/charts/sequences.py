@@ -1,4 +1,4 @@
-"""States over time: how probable each is at each step, and the best path through them."""
+"""Charts of hidden states over time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit.charts.evidence import Waterfall, waterfall
-from bayeskit.charts.style import OTHERS, PALETTE, altair, colour, cut, inline, name_of, offline, rounded, title
+from bayeskit.charts.style import OTHERS, PALETTE, altair, colour, cut, inline, name_of, offline, round_to, title
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import chance
+from bayeskit.explain.evidence import format_probability
 
 STEPS = 160  # of time that are drawn; longer sequences are drawn in parts of equal length
 LETTERS = 46  # steps whose observations have room for their names
@@ -25,11 +25,11 @@ def states_chart(
     *,
     path: Sequence[int] | None = None,
     observed: Sequence[object] | None = None,
-    head: str = "Which state it was in, step by step",
+    head: str = "State probabilities",
 ) -> Any:
-    """P(state) of each step (steps, states) as layers of a whole, the best ``path`` as a strip, what was ``observed``.
+    """Draw P(state) by step (n_steps, n_states) as stacked layers, with the best path and observations.
 
-    Of many states those that are most probable on the whole have a colour; the rest is one layer.
+    The most probable states have a color; the others share one layer.
     """
     alt = altair()
     p = np.asarray(probabilities, dtype=np.float64)
@@ -44,7 +44,7 @@ def states_chart(
         base = 0.0
         for i, share in enumerate(part):
             if share > 0.0005:
-                rows.append({"t": a, "t2": b, "y": rounded(base, 3), "y2": rounded(base + share, 3), "class": i})
+                rows.append({"t": a, "t2": b, "y": round_to(base, 3), "y2": round_to(base + share, 3), "class": i})
             base += float(share)
     unit = alt.Scale(domain=[0, 1], nice=False)
     ticks = alt.Axis(tickMinStep=1, format=",d")
@@ -79,7 +79,7 @@ def states_chart(
 
 
 def state_evidence_chart(record: Any) -> Any:
-    """Why a state at one step: what went before, what was observed and what came after, as a waterfall of log odds.
+    """Draw the evidence for a state at one step as a waterfall: past, observation and future.
 
     A record has ``step``, ``predicted``, ``against``, ``probability``, ``past``, ``observation`` (by column) and
     ``future``, whose sum is ``log_odds``.
@@ -89,7 +89,8 @@ def state_evidence_chart(record: Any) -> Any:
     start = ("the start" if record.step == 0 else "what went before", record.past)
     return waterfall(
         Waterfall(
-            f"Why {record.predicted} at step {record.step}, and not {record.against}: {chance(record.probability)}",
+            f"Evidence for {record.predicted} against {record.against} at step {record.step} "
+            f"(probability {format_probability(record.probability)})",
             f"ruled out by {never}" if never else "",
             str(record.predicted),
             str(record.against),
@@ -105,7 +106,7 @@ def _bare(alt: Any, n: int) -> Any:
 
 
 def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:
-    """The states that have a colour, the names of the layers, and their shares (steps, layers)."""
+    """Return the colored states, the names of the layers, and their shares (n_steps, n_layers)."""
     kept = sorted(np.argsort(-p.sum(axis=0), kind="stable")[: len(PALETTE)].tolist())
     names, shares = [states[i] for i in kept], p[:, kept]
     if len(kept) < len(states):
@@ -117,14 +118,14 @@ def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], An
 
 
 def _runs(codes: list[int], edges: Any) -> list[tuple[int, int, int]]:
-    """(from, to, code) of steps in a row that are alike; of a part of several steps the commonest code."""
+    """Return (from, to, code) of runs of equal codes; merged steps take the most common code."""
     parts = [max(set(part), key=part.count) for a, b in pairwise(edges.tolist()) for part in (codes[a:b],)]
     at = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
     return [(int(edges[a]), int(edges[b]), parts[a]) for a, b in pairwise(at)]
 
 
 def _strip(alt: Any, runs: list[tuple[int, int, int]], names: Sequence[object], shades: Sequence[str], x: Any) -> Any:
-    """The best path as a strip of states."""
+    """Draw the best path as a strip of states."""
     last = runs[-1][1]
     light = [shade in (PALETTE[1], PALETTE[3], OTHERS) for shade in shades]
     rows = [

@@ -26,7 +26,7 @@ OF_EVERY_OBJECT = {
 
 
 def altair() -> Any:
-    """The library that draws, which comes with an extra of the package and is imported by the first chart."""
+    """Import Altair, which is an optional dependency."""
     try:
         import altair as alt
     except ImportError as missing:
@@ -35,7 +35,7 @@ def altair() -> Any:
 
 
 def check_converter() -> None:
-    """Refuse to write a picture where the library that makes them is missing; it comes with the same extra."""
+    """Raise an error if the converter to PNG and SVG is missing."""
     try:
         import vl_convert  # noqa: F401
     except ImportError as missing:
@@ -43,7 +43,7 @@ def check_converter() -> None:
 
 
 def inline(rows: list[dict[str, Any]]) -> Any:
-    r"""Rows as data of a chart; what would steer a terminal or turn the writing around is shown as everywhere.
+    r"""Convert rows to the data of a chart, with control characters escaped.
 
     >>> inline([{"class": "</script>"}]).values
     '[{"class":"\\u003c/script\\u003e"}]'
@@ -54,10 +54,10 @@ def inline(rows: list[dict[str, Any]]) -> Any:
     return alt.InlineData(values=texts, format=alt.JsonDataFormat(type="json"))
 
 
-def rounded(number: float, digits: int = 4) -> float | None:
-    """A number as far as a picture shows it, whole numbers as they are; none where it is not finite.
+def round_to(number: float, digits: int = 4) -> float | None:
+    """Round a number to visible precision; None if it is not finite.
 
-    >>> rounded(0.123456), rounded(123456.7), rounded(1234567), rounded(float("nan"))
+    >>> round_to(0.123456), round_to(123456.7), round_to(1234567), round_to(float("nan"))
     (0.1235, 123500.0, 1234567.0, None)
     """
     if not math.isfinite(number):
@@ -66,7 +66,7 @@ def rounded(number: float, digits: int = 4) -> float | None:
 
 
 def literal(text: str) -> str:
-    r"""A text inside an expression.
+    r"""Quote a text for a Vega expression.
 
     >>> print(literal("<b> \"x\""), literal("datum.value"), literal("constructor"))
     "\u003cb\u003e \"x\"" "\u0064atum.value" ("c"+"onstructor")
@@ -80,17 +80,17 @@ ROOM = 60  # pixels beside a chart, for its menu
 
 
 class Offline:
-    """A chart that brings what draws it, and looks as the house has it."""
+    """A chart that includes the Vega library and the shared style."""
 
     def to_dict(self, *args: Any, **settings: Any) -> dict[str, Any]:
-        """The specification; the house style stands in it once, where the chart is no part of another."""
+        """Return the specification; only the outermost chart contains the shared style."""
         spec: dict[str, Any] = super().to_dict(*args, **settings)  # type: ignore[misc]
         if (settings.get("context") or {}).get("top_level", True):
             spec["config"] = _both(CONFIG, spec.get("config", {}))
         return spec
 
     def save(self, fp: Any, format: Any = None, inline: bool = True, **settings: Any) -> None:  # noqa: A002
-        """Write the chart: the ending says PNG, SVG, HTML (a page that needs no network) or JSON."""
+        """Write the chart as PNG, SVG, HTML (without network access) or JSON, by file extension."""
         if (format or Path(str(fp)).suffix.removeprefix(".")) != "json":
             check_converter()
         of_page = {"inline": inline} if _is_page(fp, format) else {}
@@ -104,7 +104,7 @@ class Offline:
 
 
 def _both(house: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The house style, and before it what the chart has of its own."""
+    """Merge the shared style with the chart's own, which wins."""
     parts = {**house, **given}
     return {
         name: _both(house[name], part) if isinstance(part, dict) and isinstance(house.get(name), dict) else part
@@ -117,7 +117,7 @@ def _is_page(file: Any, form: Any) -> bool:
 
 
 def offline(chart: Any) -> Any:
-    """The same chart, which a notebook shows without the network: for charts that were joined, or come from elsewhere.
+    """Return the same chart for notebooks without network access, for joined or foreign charts.
 
     >>> from bayeskit import NaiveBayes
     >>> from bayeskit.charts.evidence import evidence_chart
@@ -134,19 +134,19 @@ def offline(chart: Any) -> Any:
 
 @cache
 def _offline_kind(kind: Any) -> Any:
-    """A kind of chart, with the page of :class:`Offline`."""
+    """Return the subclass of a chart class with the page of :class:`Offline`."""
     return kind if issubclass(kind, Offline) else type(kind.__name__, (Offline, kind), {})
 
 
 def picture(chart: Any) -> str:
-    """The chart as SVG."""
+    """Return the chart as SVG."""
     file = io.StringIO()
     chart.save(file, format="svg")
     return file.getvalue()
 
 
 def frame(chart: Any) -> str:
-    """The chart, the library and all, in a frame of the size of its picture."""
+    """Return the chart with the library in a frame of its size."""
     head = picture(chart).partition(">")[0]
     width, height = (float(re.findall(rf'\b{side}="([\d.]+)', head)[0]) for side in ("width", "height"))
     page = html.escape(chart.to_html(inline=True))
@@ -191,7 +191,7 @@ CONFIG: dict[str, Any] = {
 
 
 def cut(text: object, n: int = NAME) -> str:
-    """A name that fits beside an axis, its end kept; the whole stands where the mark is pointed at.
+    """Shorten a name to fit beside an axis, keeping its end.
 
     >>> cut("a name that is much too long for its place 17", 16)
     'a name that…e 17'
@@ -203,27 +203,28 @@ def cut(text: object, n: int = NAME) -> str:
 
 
 def in_title(name: object) -> str:
-    """A name within a title, whose end it leaves room for."""
+    """Shorten a name for a title."""
     return cut(name, IN_TITLE)
 
 
 def _width(text: str) -> int:
-    """In characters; those beyond the first plane, such as emoji, are as wide as three.
+    """Return the width in characters; those beyond the basic plane, such as emoji, count three.
 
-    What drew a name that is too wide would cut one of them in half, and fail.
+    A name cut inside such a character could not be drawn.
     """
     return len(text) + 2 * sum(character > "\uffff" for character in text)
 
 
 def _fitting(text: str, n: int) -> str:
-    """As much of its beginning as is n wide."""
+    """Return the longest prefix of width n."""
     widths = accumulate(map(_width, text))
     return text[: sum(width <= n for width in widths)]
 
 
 def safe(text: object, n: int = 60) -> str:
-    """A name inside a specification, where none of its characters may be read as HTML: look-alikes stand for three,
-    and a space follows what would be taken for a part of every object.
+    """Shorten a name for a specification, with look-alikes of HTML characters.
+
+    A space is appended to names of JavaScript object members.
 
     >>> safe("a<b & c"), safe("constructor")
     ('a‹b ＆ c', 'constructor ')
@@ -233,7 +234,7 @@ def safe(text: object, n: int = 60) -> str:
 
 
 def lookup(names: Sequence[object], n: int = NAME) -> str:
-    r"""The expression that names the code of a class or a value, for the labels of axes, legends and facets.
+    r"""Return the expression that maps a code to its name, for axes, legends and facets.
 
     >>> print(lookup(["a", "<b>"]))
     ["a", "\u003cb\u003e"][datum.value]
@@ -242,7 +243,7 @@ def lookup(names: Sequence[object], n: int = NAME) -> str:
 
 
 def name_of(names: Sequence[object], field: str = "class") -> str:
-    r"""The expression that gives the whole name of a code of the data, for what is said of a mark that is pointed at.
+    """Return the expression that maps a code of the data to its full name, for tooltips.
 
     >>> print(name_of(["a", "b"]))
     ["a", "b"][datum.class]
@@ -251,14 +252,14 @@ def name_of(names: Sequence[object], field: str = "class") -> str:
 
 
 def title(head: str, *lines: str) -> Any:
-    """What is seen, and below it what else there is to say: texts of the data in lines that are not too long."""
+    """Build a title and subtitles, with long lines wrapped."""
     alt = altair()
     below = [safe(part, LINE + 14) for line in lines if line for part in _lines(line, LINE + 14)]
     return alt.Title(alt.ExprRef(_listed(_lines(head, LINE))), **({"subtitle": below} if below else {}))
 
 
 def _lines(text: str, n: int) -> list[str]:
-    return textwrap.wrap(printable(text, keep=""), n, max_lines=3, placeholder=" …") or [""]
+    return textwrap.wrap(printable(text, keep=""), n, break_on_hyphens=False, max_lines=3, placeholder=" …") or [""]
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -272,9 +273,9 @@ def colour(
     shades: Sequence[str] | None = None,
     **legend: Any,
 ) -> Any:
-    """The colour of classes by their code, or given ``shades``; those beyond the palette share a grey.
+    """Encode classes by color, or by given ``shades``; classes beyond the palette are grey.
 
-    One class alone needs no legend.
+    A single class has no legend.
     """
     alt = altair()
     scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colours(len(names))))
@@ -287,7 +288,7 @@ def colour(
 
 
 def colours(n: int) -> list[str]:
-    """A colour for each of n classes.
+    """Return a color for each of n classes.
 
     >>> colours(2), colours(8)[-1]
     (['#1a5a96', '#ebae34'], '#cfcfcf')
@@ -296,14 +297,14 @@ def colours(n: int) -> list[str]:
 
 
 def dash(n: int, field: str = "class") -> Any:
-    """The dash of the line of each of n classes, for readers without colours: lines are named where they run."""
+    """Encode classes by dash pattern, for readers without colors."""
     alt = altair()
     dashes = [list(DASHES[i % len(DASHES)]) for i in range(n)]
     return alt.StrokeDash(f"{field}:N", legend=None, scale=alt.Scale(domain=list(range(n)), range=dashes))
 
 
 def shape(names: Sequence[object], field: str = "class", heading: str | None = None) -> Any:
-    """The shape of the points of each class, in the same legend as its colour."""
+    """Encode classes by point shape, in the legend of their colors."""
     alt = altair()
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
     legend = alt.Legend(labelExpr=lookup(names), symbolLimit=30)
@@ -313,12 +314,12 @@ def shape(names: Sequence[object], field: str = "class", heading: str | None = N
 
 
 def named_axis(names: Sequence[object], n: int = NAME, **axis: Any) -> dict[str, Any]:
-    """An axis of codes from 0, with their names: what an encoding of ``field:O`` takes besides its field."""
+    """Return the scale and axis of an encoding ``field:O`` whose codes have names."""
     alt = altair()
     shown: dict[str, Any] = {"labelExpr": lookup(names, n), "labelLimit": 400, "ticks": False} | axis
     return {"scale": alt.Scale(domain=list(range(len(names)))), "axis": alt.Axis(**shown)}
 
 
 def band(n: int, least: float = 13.0, most: float = 24.0, room: float = 420.0) -> float:
-    """The width of one of n bars."""
+    """Return the width of one of n bars."""
     return max(least, min(most, room / max(n, 1)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.marks import SIDE, Line, Lines, bars, heat
-from bayeskit.charts.style import altair, cut, inline, lookup, name_of, offline, rounded, title
+from bayeskit.charts.style import altair, cut, inline, lookup, name_of, offline, round_to, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -22,22 +22,22 @@ BAR = "#a9c6de"  # light, so that words can be read upon it
 
 
 def words_chart(record: Any) -> Any:
-    """The words of each class with the most evidence for it, from a table with class, word and evidence."""
+    """Draw the words of each class with the most evidence, from a table with class, word and evidence."""
     labels, words, numbers = (record[name] for name in (record.column_names[0], "word", "evidence"))
     groups: dict[Any, list[tuple[str, float]]] = {}
     for label, word, number in zip(labels, words, numbers, strict=True):
         groups.setdefault(label, []).append((str(word), float(number)))
-    return grouped_words(groups, f"The words that say most for each {record.column_names[0]}", "evidence (nats)")
+    return grouped_words(groups, f"Words with the most evidence by {record.column_names[0]}", "evidence (nats)")
 
 
 def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: str, remark: str = "") -> Any:
-    """Bars of words for each group, the strongest first: classes by their words, topics by theirs."""
+    """Draw bars of words for each group, strongest first."""
     alt = altair()
     kept = list(groups)[:CLASSES]
     if not any(groups[label] for label in kept):
         raise BayesError(f"{head}: there is nothing to draw")
     rows = [
-        {"class": i, "rank": rank, "word": word, "short": cut(word, 20), "number": rounded(number)}
+        {"class": i, "rank": rank, "word": word, "short": cut(word, 20), "number": round_to(number)}
         for i, label in enumerate(kept)
         for rank, (word, number) in enumerate(_first(groups[label]))
     ]
@@ -67,7 +67,7 @@ def _first(words: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
 
 
 def topics_chart(record: TopicTable, kind: str = "words") -> Any:
-    """The topics of a model: their words, or the share of each."""
+    """Draw the topics of a model: their words, or their shares."""
     if kind not in ("words", "shares"):
         raise BayesError(f"kind={kind!r}: topics are drawn by their 'words' or their 'shares'")
     names = [f"topic {k}" for k in record.topics]
@@ -78,25 +78,25 @@ def topics_chart(record: TopicTable, kind: str = "words") -> Any:
 
 
 def document_chart(record: DocumentTopics) -> Any:
-    """The shares of a document's topics, with the words that speak for each."""
+    """Draw the topic shares of a document, with the words of each topic."""
     if not record.topics:
         raise BayesError("no topic has a share of the document: there is nothing to draw")
     return bars(
         [f"topic {one.topic}: {', '.join(w.word for w in one.words[:3]) or 'no word'}" for one in record.topics[:SIDE]],
         [one.share for one in record.topics[:SIDE]],
-        f"The topics of a document of {record.n_words:,} known words",
+        f"Topics of a document ({record.n_words:,} known words)",
         "share of the words",
         tips={"words": [", ".join(w.word for w in one.words) for one in record.topics[:SIDE]]},
     )
 
 
 def topic_choice_chart(record: TopicChoice) -> Any:
-    """The perplexity of documents held out, by the number of topics."""
+    """Draw held-out perplexity by number of topics."""
     numbers = np.array(record.table["n_topics"], dtype=np.float64)
     order = np.argsort(numbers, kind="stable")
     losses = np.array(record.table["perplexity"], dtype=np.float64)
     return Lines(
-        f"{record.n_topics} topics have the least perplexity on documents held out",
+        f"Held-out perplexity by number of topics (best: {record.n_topics})",
         "topics",
         "perplexity",
         lines=[Line("perplexity", numbers[order], losses[order])],
@@ -108,7 +108,7 @@ DOCUMENTS = 24  # of a map
 
 
 def topic_words_chart(words: Mapping[Any, Sequence[tuple[str, float]]], shares: Sequence[float] | None = None) -> Any:
-    """The words of each topic with their probabilities, the most probable first; the largest topics first."""
+    """Draw the most probable words of each topic, largest topics first."""
     order = list(words)
     if shares is not None:
         by_share = sorted(range(len(order)), key=lambda i: -shares[i])
@@ -117,14 +117,14 @@ def topic_words_chart(words: Mapping[Any, Sequence[tuple[str, float]]], shares: 
         named = {str(name): list(words[name]) for name in order}
     return grouped_words(
         dict(named),
-        "The words of each topic",
+        "Words by topic",
         "probability in the topic",
         "beside a name: the topic's share" if shares is not None else "",
     )
 
 
 def topic_shares_chart(topics: Sequence[object], shares: Any, documents: Sequence[object] | None = None) -> Any:
-    """The share of each topic: bars of the whole, or a map of (documents, topics)."""
+    """Draw the share of each topic as bars, or shares (n_documents, n_topics) as a heat map."""
     s = np.asarray(shares, dtype=np.float64)
     if s.shape[-1] != len(topics) or s.ndim not in (1, 2) or not s.size:
         raise BayesError(f"one share for each topic: {s.shape} does not fit {len(topics)} topics")
@@ -133,9 +133,7 @@ def topic_shares_chart(topics: Sequence[object], shares: Any, documents: Sequenc
         more = len(topics) - len(order)
         remark = f"{more:,} smaller topics are not drawn" if more else ""
         names = [topics[i] for i in order]
-        return bars(
-            names, s[order].tolist(), "How much of the texts each topic has", "share of the words", remark=remark
-        )
+        return bars(names, s[order].tolist(), "Topic shares", "share of the words", remark=remark)
     names = [str(i) for i in range(len(s))] if documents is None else [str(name) for name in documents]
     columns = np.sort(np.argsort(-s.sum(axis=0), kind="stable")[:SIDE])
     rows = np.arange(len(s))
@@ -146,5 +144,5 @@ def topic_shares_chart(topics: Sequence[object], shares: Any, documents: Sequenc
         remark = f"the {DOCUMENTS} documents of {len(s):,} that are most of one topic"
     heading = {"down_is": "document", "across_is": "topic", "figure_is": "share", "form": ".2f"}
     picked = s[np.ix_(rows, columns)]
-    return heat([names[i] for i in rows], [topics[i] for i in columns], picked, "The topics of each document",
+    return heat([names[i] for i in rows], [topics[i] for i in columns], picked, "Topics by document",
                 remark=remark, shade=np.clip(picked, 0, 1), **heading)  # fmt: skip

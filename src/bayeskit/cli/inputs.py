@@ -1,7 +1,8 @@
-"""Files for a command, with a progress bar on stderr where there is a terminal; models from and to files."""
+"""Open the data that a command reads, and refuse files that are not tables."""
 
 from __future__ import annotations
 
+import codecs
 import glob  # Path.glob takes no absolute pattern
 import os
 import sys
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
-from bayeskit.storage.container import MAGIC
 from bayeskit.storage.files import (
     LOCK_TIMEOUT,
+    MAGIC,
     expand_user,
     hide_secrets,
     is_stream,
@@ -29,7 +30,51 @@ from bayeskit.storage.files import (
 
 if TYPE_CHECKING:
     from bayeskit.data.io.files import Progress
-    from bayeskit.data.io.streams import Unreadable
+    from bayeskit.data.io.streams import Place, Unreadable
+
+
+STARTS = {
+    MAGIC: "a model of bayeskit",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+ARCHIVES = {".npz": "a file of NumPy arrays", ".xlsx": "an Excel workbook", ".ods": "a spreadsheet"}
+PARQUET = b"PAR1"
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+
+
+def refuse_no_table(place: Place, encoding: str | None) -> None:
+    """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
+    from bayeskit.data.io.streams import peek
+
+    refuse_start(peek(place), place.name, encoding)
+
+
+def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
+    """Refuse what is no table, by its first bytes and its name."""
+    if what := _kind(start, Path(name).suffix.lower(), encoding):
+        raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
+
+
+def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:
+    if suffix == ".bif":
+        return "a Bayesian network, for bayes ask"
+    if start.startswith(b"PK\x03\x04"):
+        return ARCHIVES.get(suffix, "a zip archive")
+    for first, what in STARTS.items():
+        if start.startswith(first):
+            return what
+    is_table = start.startswith((PARQUET, *WIDE)) or suffix in (".parquet", ".pq") or encoding is not None
+    return "a binary file" if b"\0" in start and not is_table else None
+
 
 BAR_AFTER = 0.5  # seconds before a bar appears
 
@@ -38,7 +83,7 @@ def open_data(paths: Sequence[str], target: str | None, reading: Reading, unread
     """The data of a command: the rows of all files that it names, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
-    from bayeskit.cli.no_tables import refuse_no_table
+    from bayeskit.cli.inputs import refuse_no_table
     from bayeskit.data.io.files import FileSource
 
     source = FileSource.of(
@@ -86,7 +131,7 @@ def open_rows(
     """Rows to say something of; those of a pipe as they come."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
-    from bayeskit.cli.no_tables import refuse_start
+    from bayeskit.cli.inputs import refuse_start
     from bayeskit.data.io.pipes import open_arriving
 
     look = partial(refuse_start, encoding=reading.encoding)

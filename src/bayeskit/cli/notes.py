@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bayeskit.cli.wording import plural
+from bayeskit.cli.console import plural
 from bayeskit.printable import printable
 
 if TYPE_CHECKING:

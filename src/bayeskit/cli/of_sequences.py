@@ -289,9 +289,9 @@ def _show(page: Page, table: Any) -> None:
 
 
 def _signed(cell: Any) -> Any:
-    from bayeskit.explain.evidence import signed
+    from bayeskit.explain.evidence import format_log_odds
 
-    return Figure(signed(cell)) if isinstance(cell, float) else cell
+    return Figure(format_log_odds(cell)) if isinstance(cell, float) else cell
 
 
 def _figure(cell: Any) -> Any:

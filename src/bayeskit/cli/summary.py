@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, short
-from bayeskit.explain.overview import contents, count_of, percent
+from bayeskit.explain.overview import contents, percent, round_count
 from bayeskit.tables.sheet import Figure
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
 
 def show_classes(page: Page, tally: Tally) -> None:
     """How many rows each class has."""
-    counts = [count_of(n) for n in tally.class_counts.tolist()]
+    counts = [round_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     listed = order if len(order) <= SHOWN + 3 else order[:SHOWN]
     if len(order) == len(listed):
@@ -131,13 +131,13 @@ def telling_records(model: Any) -> list[dict[str, Any]] | None:
 
 def telling_of(model: Any) -> Any:
     """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
-    if not hasattr(model, "telling"):
+    if not hasattr(model, "column_importance"):
         return None
     tally = model.tally_
     if not tally.words:
-        return model.telling()
+        return model.column_importance()
     others = [name for name in tally.schema.used if name not in tally.words]
-    return model.restrict(others).telling() if others else None
+    return model.restrict(others).column_importance() if others else None
 
 
 def show_left_out(page: Page, model: Any) -> None:

@@ -141,10 +141,10 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
     """Why a document is put in its class: its strongest words."""
-    from bayeskit.explain.evidence import chance, signed
+    from bayeskit.explain.evidence import format_log_odds, format_probability
     from bayeskit.tables.sheet import Figure
 
-    sure = "" if record["probability"] is None else f" with probability {chance(record['probability'])}"
+    sure = "" if record["probability"] is None else f" with probability {format_probability(record['probability'])}"
     page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")
     page.line()
     words = explanation.words[:n_words]
@@ -157,12 +157,13 @@ def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words:
         counts.append(Figure(""))
         evidence.append(rest)
     page.table({
-        "word": names, "count": counts, f"evidence for {explanation.label}": [Figure(signed(x)) for x in evidence],
+        "word": names, "count": counts,
+        f"evidence for {explanation.label}": [Figure(format_log_odds(x)) for x in evidence],
     })  # fmt: skip
     scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
     if explanation.undecidable:
         page.line("undecidable: impossible under every class; the words are left out, and the prior alone decides")
-    page.line(f"sum: {signed(explanation.total)}, {scores} {explanation.label} : {explanation.other}")
+    page.line(f"sum: {format_log_odds(explanation.total)}, {scores} {explanation.label} : {explanation.other}")
     if not explanation.words:
         page.line("it has no word that the model knows: the class is what is likely beforehand")
     if explanation.n_unknown:

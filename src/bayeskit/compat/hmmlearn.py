@@ -14,8 +14,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.models.base.estimator import Estimator, check_is_fitted
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import Estimator, check_is_fitted, one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
 from bayeskit.typing import Array, Floats, Ints
 
@@ -113,7 +112,7 @@ class BaseHMM(Estimator):
     def monitor_(self, monitor: ConvergenceMonitor) -> None:
         self._monitor = monitor
 
-    # -- what a model adds ---------------------------------------------------------------------------
+    # -- emissions of a subclass ---------------------------------------------------------------------
 
     def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return ln P(row | state) as the kernels read it."""
@@ -235,7 +234,7 @@ class BaseHMM(Estimator):
         ):
             check_table(name, table, shape)
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- inference -----------------------------------------------------------------------------------
 
     def _seen(self, X: Any, lengths: Any) -> tuple[Array, HMMRows]:
         self._check_is_fitted()
@@ -613,7 +612,7 @@ class GaussianHMM(BaseHMM):
         drawn: Floats = random_state.multivariate_normal(self.means_[state], self.covars_[state])
         return drawn
 
-    # -- beginning -----------------------------------------------------------------------------------
+    # -- initialization ------------------------------------------------------------------------------
 
     def _init(self, X: Array, lengths: Any = None) -> None:
         super()._init(X, lengths)

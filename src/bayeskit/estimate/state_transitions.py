@@ -28,7 +28,7 @@ from bayeskit.tolerance import SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
 FREE, FIXED = -1, -2
-MOST_COPIES = 8_192  # of all states: tables of moves between them have the square of it
+MOST_COPIES = 8_192  # limit of all copies; transition tables have its square
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class TransitionRules:
             groups = self.ties[named]
             tied = groups >= 0
             sums = np.bincount(groups[tied], counts[named][tied] + smoothing)
-            often = np.bincount(groups[tied], minlength=len(sums)) / named.sum()  # in each row
+            often = np.bincount(groups[tied], minlength=len(sums)) / named.sum()  # per row
             whole = sums.sum()
             share = sums / whole if whole > 0 else often / often.sum()
             rest = 1 - np.nansum(self.fixed[named], axis=1)
@@ -150,7 +150,7 @@ class TransitionRules:
 class MinimumStays:
     """Minimum stays: a state that lasts at least m steps is a chain of m copies."""
 
-    least: Ints  # of each state
+    least: Ints  # minimum stay of each state
 
     @cached_property
     def owner(self) -> Ints:

@@ -22,7 +22,7 @@ from bayeskit.tally.space import Recoding
 from bayeskit.tally.transitions import Transitions, run_keys
 from bayeskit.typing import Counts, Floats, Ints
 
-Pair = tuple[Floats, Floats]  # how often a run was counted, and how often its context was left
+Pair = tuple[Floats, Floats]  # counts of a run and of its context
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class TransitionTable:
     """
 
     symbols: tuple[Value, ...]
-    levels: tuple[RunCounts, ...]  # the shortest runs first; the longest alone where nothing backs off
-    pseudo: Floats  # what is added for each symbol
-    weights: tuple[float, ...]  # m of each level, where it backs off
+    levels: tuple[RunCounts, ...]  # shortest runs first; only the longest without back-off
+    pseudo: Floats  # pseudo-count of each symbol
+    weights: tuple[float, ...]  # m of each level with back-off
 
     @classmethod
     def of(

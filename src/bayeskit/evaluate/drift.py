@@ -48,8 +48,8 @@ class Drift:
 
     >>> from bayeskit import NaiveBayes, open_source
     >>> model = NaiveBayes().fit({"sky": ["sun", "rain"] * 20}, ["yes", "no"] * 20)
-    >>> drift = Drift(model.tally_, model.encoder().vocabularies)
-    >>> for block in model.encoder().blocks(open_source({"sky": ["hail", "snow", None, "sun"] * 5})):
+    >>> drift = Drift(model.tally_, model._encoder().vocabularies)
+    >>> for block in model._encoder().blocks(open_source({"sky": ["hail", "snow", None, "sun"] * 5})):
     ...     drift.add(block)
     >>> [(shift.column, shift.what, shift.count, shift.of) for shift in drift.shifts()]
     [('sky', 'missing', 5, 20), ('sky', 'unseen', 10, 15)]

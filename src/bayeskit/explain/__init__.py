@@ -1,1 +1,1 @@
-"""Why a model says what it says: records of evidence, of what tells most, and nomograms. No drawing."""
+"""Records that explain a model: evidence, column importance, densities, regions and nomograms. No drawing."""

@@ -27,12 +27,12 @@ BINS = 40  # of the histogram of rows
 
 @dataclass(frozen=True, repr=False)
 class ClassDensities(Readable, Drawable):
-    """P(class) p(x | class) along a line of numbers.
+    """Joint densities P(class) p(x | class) of a numeric column.
 
-    ``line``: the numbers; ``densities`` p(x | class) (classes, numbers), probabilities where only whole numbers are
-    possible (``whole``); ``prior`` P(class); ``regions``: (from, to, class) as decided by this column alone;
-    ``mistake``: how often that is wrong if the densities are right; ``edges`` and ``counts`` (classes, bins): the
-    histogram of rows, where they were given.
+    ``line``: numbers (n_numbers,); ``densities``: p(x | class) (n_classes, n_numbers), or probabilities for counts
+    (``whole``); ``prior``: P(class); ``regions``: (from, to, class) decided by this column alone; ``mistake``: the
+    probability that this decision is wrong under the model; ``edges`` and ``counts`` (n_classes, n_bins): histogram of
+    the given rows.
     """
 
     column: str
@@ -49,17 +49,17 @@ class ClassDensities(Readable, Drawable):
 
     @property
     def joint(self) -> Floats:
-        """P(class) p(x | class) (classes, numbers)."""
+        """Return P(class) p(x | class), shape (n_classes, n_numbers)."""
         return self.prior[:, None] * self.densities
 
     @property
     def boundaries(self) -> tuple[float, ...]:
-        """Where one class gives way to another."""
+        """Return the decision boundaries."""
         return tuple(low for low, _, _ in self.regions[1:])
 
     @property
     def sheet(self) -> Sheet:
-        """The regions, and P(mistake)."""
+        """Return the printable form."""
         low, high, label = zip(*self.regions, strict=True)
         grid = Grid(
             {"from": [Figure(f"{x:.6g}") for x in low], "to": [Figure(f"{x:.6g}") for x in high], "decided": label}
@@ -69,19 +69,19 @@ class ClassDensities(Readable, Drawable):
 
 
 class DensityTable(Table, Drawable):
-    """What describes the density of a column in each class; its picture is that of ``densities``."""
+    """Parameters of the density of a column in each class; ``densities`` is drawn."""
 
     def __init__(self, table: Table, densities: ClassDensities) -> None:
         super().__init__({name: table.arrow.column(name) for name in table.column_names}, table.keys)
         self.densities = densities
 
     def chart(self) -> Any:
-        """The densities of the classes, with the regions that they decide."""
+        """Draw the class densities and decision regions."""
         return draw(self.densities)
 
 
 def class_densities(model: Columnwise, column: str, rows: Source | None = None) -> ClassDensities:
-    """The record of one measured column, with a histogram of labelled ``rows`` where they are given."""
+    """Compute the densities of a numeric column, with a histogram of labeled ``rows`` if given."""
     tally, params = model.tally_, model.params_
     belief = params.by_column.get(column)
     if belief is None or column in belief.values or column in belief.words:
@@ -105,7 +105,7 @@ def class_densities(model: Columnwise, column: str, rows: Source | None = None) 
 
 
 def _ends(points: Floats) -> tuple[float, float]:
-    """From where to where the line goes: as far beyond the outermost quantiles as these reach beyond the inner ones."""
+    """Return the ends of the grid: the outermost quantiles and a margin."""
     inner, outer = np.quantile(points, [0.02, 0.98], axis=1), (points.min(axis=1), points.max(axis=1))
     room = (outer[1] - outer[0]) * 0.35
     low = float((np.minimum(outer[0], inner[0]) - room).min())
@@ -114,7 +114,7 @@ def _ends(points: Floats) -> tuple[float, float]:
 
 
 def _whole_numbers(low: float, high: float) -> Floats:
-    """The counts between two ends; of a wide range about as many as a fine line has."""
+    """Return a grid of whole numbers, in larger steps for a wide range."""
     first, last = max(np.floor(low), 0.0), np.ceil(high)
     step = max(1.0, np.ceil((last - first) / FINE))
     return np.arange(first, last + step, step)
@@ -123,7 +123,7 @@ def _whole_numbers(low: float, high: float) -> Floats:
 def _regions(
     model: Columnwise, column: str, line: Floats, joint: Floats, classes: tuple[Value, ...], whole: bool
 ) -> tuple[tuple[float, float, Value], ...]:
-    """Parts of the line by the class that is best there, the borders between them found by halving."""
+    """Return the intervals of the most probable class, with boundaries found by bisection."""
     best = joint.argmax(axis=0)
     cuts = []
     for at in np.flatnonzero(np.diff(best)):
@@ -136,7 +136,7 @@ def _regions(
 
 
 def _border(model: Columnwise, column: str, low: float, high: float, a: int) -> float:
-    """Where class a, the best at ``low``, is no longer so."""
+    """Return the number up to which class ``a``, the best one at ``low``, stays the best."""
     prior = model.params_.log_prior
     for _ in range(50):
         middle = (low + high) / 2
@@ -146,7 +146,7 @@ def _border(model: Columnwise, column: str, low: float, high: float, a: int) -> 
 
 
 def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> ClassDensities:
-    """The same with the rows of each class counted between 40 edges, in two passes over them."""
+    """Add a histogram of the rows of each class, in two passes."""
     low, high, n = np.inf, -np.inf, 0
     for numbers, _, _ in _numbers(drawn, schema, rows):
         if numbers.size:
@@ -168,7 +168,7 @@ def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> Clas
 
 
 def _numbers(drawn: ClassDensities, schema: Schema, rows: Source) -> Iterator[tuple[Floats, Array, Floats | None]]:
-    """(numbers that are there, their classes, their weights), block by block."""
+    """Yield (present numbers, their classes, their weights) block by block."""
     column = drawn.column
     alone = replace(schema, columns={n: r if n == column else Ignored() for n, r in schema.columns.items()})
     encoder = Encoder(alone, classes=Vocabulary(drawn.classes))
@@ -181,7 +181,7 @@ def _numbers(drawn: ClassDensities, schema: Schema, rows: Source) -> Iterator[tu
 
 
 def mass(density: Floats, line: Floats, whole: bool) -> float:
-    """The sum over whole numbers, or the integral over a line of equal steps.
+    """Sum over whole numbers, or integrate over an equally spaced grid.
 
     >>> mass(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 1.0]), whole=False)
     1.0
@@ -191,8 +191,8 @@ def mass(density: Floats, line: Floats, whole: bool) -> float:
     return float((density.sum() - (density[0] + density[-1]) / 2) * (line[1] - line[0]))
 
 
-def by_region(record: ClassDensities) -> Mapping[Value, float]:
-    """What each class adds to P(mistake): its mass where another is decided."""
+def mistake_by_class(record: ClassDensities) -> Mapping[Value, float]:
+    """Return the share of each class in P(mistake)."""
     best = record.joint.argmax(axis=0)
     wrong = {}
     for c, label in enumerate(record.classes):
@@ -203,9 +203,9 @@ def by_region(record: ClassDensities) -> Mapping[Value, float]:
 
 @dataclass(frozen=True)
 class ClassImages(Drawable):
-    """``pixels`` (classes, height, width), each the ``what`` of a column: its mean in the class, or its weight for it.
+    """Images of shape (n_classes, height, width) of a quantity of each column, such as its class mean.
 
-    NaN where nothing is known of a pixel; ``signed`` where below and above zero mean different things.
+    Unknown pixels are NaN; ``signed`` selects a diverging color scale.
     """
 
     target: str
@@ -223,7 +223,7 @@ def class_images(
     what: str,
     signed: bool = False,
 ) -> ClassImages:
-    """The images of numbers by column (classes,), the columns of the table being the pixels line by line."""
+    """Arrange numbers by column, each (n_classes,), as images; columns are pixels in row-major order."""
     columns = list(schema.columns)
     if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(n, (int, np.integer)) for n in shape)):
         raise BayesError(f"shape={shape!r}: give (height, width) of the images, such as (28, 28)")

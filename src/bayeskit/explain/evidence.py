@@ -30,10 +30,10 @@ from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible
 
 
-def times(log_factor: float) -> str:
-    """A factor as a person reads it, from its logarithm.
+def format_factor(log_factor: float) -> str:
+    """Format a factor, given its logarithm.
 
-    >>> [times(logspace.log(f)) for f in (1.04, 2.5, 8.0, 1234.4, 2e6)], times(800.0)
+    >>> [format_factor(logspace.log(f)) for f in (1.04, 2.5, 8.0, 1234.4, 2e6)], format_factor(800.0)
     (['1.04', '2.5', '8', '1,234', '2 million'], '10^347')
     """
     if log_factor > 700:
@@ -46,28 +46,28 @@ def times(log_factor: float) -> str:
     return f"{factor / 1e6:,.0f} million" if factor < 1e9 else f"10^{math.log10(factor):.0f}"
 
 
-def chance(p: float) -> str:
-    """A probability as a person reads it: 1 only where it is.
+def format_probability(p: float) -> str:
+    """Format a probability; only an exact 1 is printed as 1.
 
-    >>> chance(0.96412), chance(0.9999999), chance(1.0), chance(1e-9)
+    >>> format_probability(0.96412), format_probability(0.9999999), format_probability(1.0), format_probability(1e-9)
     ('0.9641', 'above 0.9999', '1', '1e-09')
     """
     return "above 0.9999" if 0.9999 < p < 1 else f"{p:.4g}"
 
 
-def signed(log_odds: float) -> str:
-    """Evidence with its sign; infinite where a class is ruled out, none where both are.
+def format_log_odds(log_odds: float) -> str:
+    """Format log odds with a sign; NaN is printed as none.
 
-    >>> signed(0.69314), signed(-2.0), signed(math.inf), signed(math.nan)
+    >>> format_log_odds(0.69314), format_log_odds(-2.0), format_log_odds(math.inf), format_log_odds(math.nan)
     ('+0.693', '-2.000', '+inf', 'none')
     """
     return "none" if math.isnan(log_odds) else f"{log_odds:+.3f}"
 
 
-def cell(value: object) -> str:
-    """A value of a cell as text: numbers short, others as they are.
+def format_cell(value: object) -> str:
+    """Format the value of a cell.
 
-    >>> cell(49.300000000001), cell(3), cell("sun"), cell(None)
+    >>> format_cell(49.300000000001), format_cell(3), format_cell("sun"), format_cell(None)
     ('49.3', '3', 'sun', 'missing')
     """
     if value is None:
@@ -80,11 +80,11 @@ State = Literal["known", "missing", "unseen", "unused"]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one cell says for the predicted class and against the other.
+    """Evidence of one cell for the predicted class against another class.
 
-    ``column``, ``value`` (None where missing); ``log_odds``: natural logarithm, above zero where it speaks for the
-    predicted class, infinite where one class gives the cell probability zero, NaN where both do; ``state``: "known",
-    "missing", "unseen" (a value that training did not show), "unused" (a column that tells nothing of any class).
+    ``column``, ``value`` (None if missing); ``log_odds``: natural logarithm, positive for the predicted class, infinite
+    if one class gives the cell probability 0, NaN if both do; ``state``: "known", "missing", "unseen" (not in training)
+    or "unused" (the column has no information about the class).
     """
 
     column: str
@@ -96,8 +96,8 @@ class Contribution:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
-        what = f"{self.column} {cell(self.value)}"
+        """Describe the contribution in one sentence."""
+        what = f"{self.column} {format_cell(self.value)}"
         if self.state == "missing" and self.log_odds == 0:
             return f"{self.column} is missing and left out"
         if self.state == "unseen" and self.log_odds == 0:
@@ -112,17 +112,17 @@ class Contribution:
         more, less = (self.predicted, self.against) if self.log_odds > 0 else (self.against, self.predicted)
         if abs(self.log_odds) < 0.005:
             return f"{what} does not tell {self.predicted} from {self.against}"
-        return f"{what} makes {more} {times(abs(self.log_odds))} times as likely as {less}"
+        return f"{what} makes {more} {format_factor(abs(self.log_odds))} times as likely as {less}"
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Readable, Drawable):
-    """Why one row is put in its class.
+    """Evidence for the prediction of one row.
 
-    ``row``: its number; ``predicted`` and ``against``: the classes compared; ``probability`` and
-    ``against_probability``: their posteriors; ``prior_log_odds`` and one of ``contributions`` for each column, in
-    schema order, which sum to ``log_odds``; ``undecidable``: the row is impossible under every class, and predicted
-    by the class priors alone: the contributions are listed, and left out of the sum.
+    ``row``: row number; ``predicted`` and ``against``: the compared classes; ``probability`` and
+    ``against_probability``: their posteriors; ``prior_log_odds`` and the ``contributions`` of all columns in schema
+    order sum to ``log_odds``; ``undecidable``: the row is impossible under every class and predicted by the class
+    priors, and the contributions are excluded from the sum.
     """
 
     row: int
@@ -137,20 +137,20 @@ class Explanation(Readable, Drawable):
 
     @property
     def ruled_out(self) -> tuple[Contribution, ...]:
-        """Contributions by probability zero: infinite, and listed apart from those that can be summed."""
+        """Return the infinite contributions."""
         return tuple(c for c in self.contributions if not math.isfinite(c.log_odds))
 
     @property
     def by_size(self) -> tuple[Contribution, ...]:
-        """The finite contributions, the strongest first; cells that say nothing at the end."""
+        """Return the finite contributions, strongest first."""
         return tuple(
             sorted((c for c in self.contributions if math.isfinite(c.log_odds)), key=lambda c: -abs(c.log_odds))
         )
 
     @property
     def sentences(self) -> list[str]:
-        """All of it in words, the strongest evidence first."""
-        head = f"{self.predicted} with probability {chance(self.probability)}"
+        """Describe the prediction in sentences, strongest evidence first."""
+        head = f"{self.predicted} with probability {format_probability(self.probability)}"
         if self.undecidable:
             by_prior = f"by the priors alone, {head}" if self.probability >= 0 else "it has no probabilities"
             head = f"undecidable: impossible under every class; {by_prior}"
@@ -160,15 +160,15 @@ class Explanation(Readable, Drawable):
         elif abs(self.prior_log_odds) < 0.005:
             prior = f"before any evidence: {more} as likely as {less}"
         else:
-            prior = f"before any evidence: {more} {times(abs(self.prior_log_odds))} times as likely as {less}"
+            prior = f"before any evidence: {more} {format_factor(abs(self.prior_log_odds))} times as likely as {less}"
         return [head, prior, *(c.sentence for c in (*self.ruled_out, *self.by_size))]
 
     @property
     def table(self) -> Table:
-        """Column, value, log odds and sum so far, the prior first."""
+        """Return column, value, log odds and cumulative sum, with the prior first."""
         parts = [
             ("prior", "", self.prior_log_odds),
-            *((c.column, cell(c.value), c.log_odds) for c in self.contributions),
+            *((c.column, format_cell(c.value), c.log_odds) for c in self.contributions),
         ]
         odds = [part[2] for part in parts]
         sums = np.full(len(parts), self.log_odds) if self.undecidable else np.cumsum(odds)
@@ -183,28 +183,28 @@ class Explanation(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """All of it in words."""
+        """Return the printable form."""
         head, *rest = self.sentences
         return Sheet(f"row {self.row}: {head}", (Items(rest),))
 
 
 class Explanations(Records[Explanation]):
-    """Explanations of some rows, in order."""
+    """Explanations of several rows."""
 
 
 class Chooses(Protocol):
-    """A model that puts rows in classes by their scores."""
+    """A model that chooses classes by scores."""
 
     undecidable: str
 
     def _choose(self, scores: Floats, block: Block) -> Ints: ...
     def _tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
+        """Apply the temperature to log scores."""
         ...
 
 
 class Explained(Chooses, Protocol):
-    """What an explanation asks of a fitted model."""
+    """Interface of a fitted model that can be explained."""
 
     @property
     def tally_(self) -> Tally: ...
@@ -213,7 +213,7 @@ class Explained(Chooses, Protocol):
     def _encoder(self) -> Encoder: ...
     def log_joint(self, params: Any, block: Block) -> Floats: ...
     def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
-        """What each column adds to ``log_joint`` after the prior, (rows, classes), in schema order."""
+        """Return the term of each column in ``log_joint``, shape (n_rows, n_classes), in schema order."""
         ...
 
 
@@ -239,7 +239,7 @@ def telescoped(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str
 
 
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
-    """A record for each row of a source."""
+    """Explain each row of a source."""
     encoder, classes = model._encoder(), model.tally_.classes
     if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to explain")
@@ -256,7 +256,7 @@ def explain_rows(model: Explained, source: Source, against: Any = None) -> Expla
 
 
 def class_position(label: Any, classes: Sequence[Value]) -> int:
-    """Where a class stands; one that is not known is an error that names all."""
+    """Return the position of a class; an unknown class raises an error that lists the known ones."""
     value = canonical(label)
     if value not in classes:
         known = f"(classes: {', '.join(map(repr, classes))}){did_you_mean(value, classes)}"
@@ -271,7 +271,7 @@ def _explain(
     scores = model.log_joint(params, block)
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
-    comparison = compared(model, scores, block, params.log_prior, against)
+    comparison = compare_classes(model, scores, block, params.log_prior, against)
     terms = {name: model._tempered(term) for name, term in model._log_terms(params, block).items()}
     prior = model._tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     rows = np.arange(block.n_rows)
@@ -300,8 +300,8 @@ def _explain(
 
 
 @dataclass(frozen=True)
-class Compared:
-    """What ``predict`` and ``predict_log_proba`` say of some rows, and the class that each row's is compared with."""
+class ComparedClasses:
+    """Predicted classes and log posteriors of rows, and the class that each is compared with."""
 
     chosen: Ints
     rivals: Ints
@@ -310,8 +310,10 @@ class Compared:
     undecidable: Bools
 
 
-def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None) -> Compared:
-    """The classes of rows by their scores, undecidable rows as the model's setting has them."""
+def compare_classes(
+    model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None
+) -> ComparedClasses:
+    """Predict rows from their scores, with undecidable rows treated by the model's setting."""
     log_posterior, evidence = logspace.log_normalise(model._tempered(scores))
     settle = Impossible(model.undecidable).settle
     settle(log_posterior, evidence, block.start, logspace.log_normalise(log_prior[None])[0][0])
@@ -323,11 +325,11 @@ def compared(model: Chooses, scores: Floats, block: Block, log_prior: Floats, ag
     rows, undecidable = np.arange(len(scores)), np.isneginf(evidence)
     odds = np.where(undecidable[:, None], log_posterior, model._tempered(scores))
     log_odds = logspace.log_odds(odds[rows, chosen], odds[rows, rivals])  # NaN where undecidable rows are to be so
-    return Compared(chosen, rivals, log_posterior, log_odds, undecidable)
+    return ComparedClasses(chosen, rivals, log_posterior, log_odds, undecidable)
 
 
 def _rivals(scores: Floats, chosen: Ints, against: int | None) -> Ints:
-    """The class to compare each row's own with: the named one, or the best of the others."""
+    """Return the class to compare each prediction with: the named one, or the runner-up."""
     if scores.shape[1] < 2:
         return chosen
     others = scores.copy()
@@ -338,7 +340,7 @@ def _rivals(scores: Floats, chosen: Ints, against: int | None) -> Ints:
 
 
 def _states(block: Block, name: str, params: Any) -> list[State]:
-    """What each cell of a column is to the model."""
+    """Return the state of each cell of a column."""
     if name in getattr(params, "silent", ()):
         return ["unused"] * block.n_rows
     if name in block.texts:
@@ -355,5 +357,5 @@ def _states(block: Block, name: str, params: Any) -> list[State]:
 
 
 def plain_cells(column: Any) -> list[Value | None]:
-    """The cells of a column of a batch as plain values."""
+    """Return the cells of a column as Python values."""
     return [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]

@@ -1,11 +1,9 @@
-"""What tells most of the class: mutual information of each column, and of each value.
+"""Column importance: mutual information of each column, and each value, with the class.
 
     I(C; X_j) = Σ_c P(c) Σ_v P(v | c) log₂ P(v | c) / P(v),   P(v) = Σ_c P(c) P(v | c)
 
-in bits, under the model's own estimates: from 0 (the column says nothing of the class) to the entropy of the class (it
-says all). A number has an integral in the place of the sum over v, here to about 0.001 bits.
-
-The formula is that of ``estimate/information.py``.
+in bits, under the model's estimates. It lies between 0 and the entropy of the class. For a numeric column the sum over
+v is an integral, computed to about 0.001 bits. The formula is in ``estimate/information.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
-from bayeskit.explain.evidence import cell, times
+from bayeskit.explain.evidence import format_cell, format_factor
 from bayeskit.tables.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
 from bayeskit.tables.table import Table
 from bayeskit.tally.tally import Tally
@@ -35,34 +33,34 @@ POINTS = 2_000  # of equal probability in each class, at which a density is aske
 
 
 class Columnwise(Protocol):
-    """A fitted model in which every column speaks for itself."""
+    """Interface of a fitted model whose score is a sum over columns."""
 
     @property
     def tally_(self) -> Tally: ...
     @property
     def params_(self) -> Any: ...
     def _column_scores(self, params: Any, name: str, cells: Array) -> Floats:
-        """ln P(cell | class) of codes or numbers (cells, classes)."""
+        """Return ln P(cell | class) of codes or numbers, shape (n_cells, n_classes)."""
         ...
 
     def _column_points(self, params: Any, name: str, n: int) -> Floats:
-        """Numbers of equal probability in each class (classes, n)."""
+        """Return quantiles of each class at equal probabilities, shape (n_classes, n)."""
         ...
 
     def _tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
+        """Apply the temperature to log scores."""
         ...
 
     def _encoder(self) -> Encoder: ...
     def _with_all_columns(self, source: Source) -> Source: ...
     def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
-        """What each column adds to the scores of a block (rows, classes)."""
+        """Return the term of each column in the scores of a block, shape (n_rows, n_classes)."""
         ...
 
 
 @dataclass(frozen=True)
-class TellingColumn:
-    """``bits`` of mutual information of a ``column`` with the class, and their ``share`` of the class's entropy."""
+class ColumnInformation:
+    """Mutual information of a column with the class in bits, and its share of the class entropy."""
 
     column: str
     bits: float
@@ -70,11 +68,11 @@ class TellingColumn:
 
 
 @dataclass(frozen=True)
-class TellingValue:
-    """A ``value`` of a ``column`` that tells much.
+class ValueInformation:
+    """An informative value of a column.
 
-    ``favours``: the class that it makes more likely, ``log_odds``: by what factor as against all other classes (natural
-    logarithm), ``probability``: how often it occurs, ``bits``: what it adds to the column's mutual information.
+    ``favours``: the class that becomes more probable; ``log_odds``: its log odds against all other classes;
+    ``probability``: frequency of the value; ``bits``: its term in the column's mutual information.
     """
 
     column: str
@@ -86,26 +84,28 @@ class TellingValue:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
-        what = f"{self.column} {cell(self.value)}"
+        """Describe the value in one sentence."""
+        what = f"{self.column} {format_cell(self.value)}"
         if np.isinf(self.log_odds):
             return f"{what} occurs in {self.favours} alone"
-        return f"{what} is {times(self.log_odds)} times as frequent in {self.favours} as elsewhere"
+        return f"{what} is {format_factor(self.log_odds)} times as frequent in {self.favours} as elsewhere"
 
 
 @dataclass(frozen=True, repr=False)
-class Telling(Readable, Drawable):
-    """``columns`` and ``values`` of a model by what they tell of the class, the most first; ``class_bits``: all there
-    is to tell, the entropy of the class."""
+class ColumnImportance(Readable, Drawable):
+    """Columns and values by mutual information with the class, largest first.
+
+    ``class_bits`` is the entropy of the class.
+    """
 
     target: str
     class_bits: float
-    columns: tuple[TellingColumn, ...]
-    values: tuple[TellingValue, ...]
+    columns: tuple[ColumnInformation, ...]
+    values: tuple[ValueInformation, ...]
 
     @property
     def table(self) -> Table:
-        """Mutual information of each column with the class."""
+        """Return the mutual information of each column with the class."""
         return Table(
             {
                 "column": [c.column for c in self.columns],
@@ -116,7 +116,7 @@ class Telling(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """The columns, and the first values in words."""
+        """Return the printable form."""
         sentence = f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"
         columns: dict[str, list[str]] = {
             "column": [c.column for c in self.columns[:ROWS]],
@@ -128,8 +128,8 @@ class Telling(Readable, Drawable):
         return Sheet(sentence, (grid, *values))
 
 
-def refuse_texts(tally: Tally) -> None:
-    """Texts have no few values to list, nor a line of numbers."""
+def check_no_texts(tally: Tally) -> None:
+    """Raise an error for text columns."""
     if tally.words:
         raise BayesError(
             f"column {next(iter(tally.words))!r} is text, whose words are no values to list here: "
@@ -137,10 +137,10 @@ def refuse_texts(tally: Tally) -> None:
         )
 
 
-def telling(model: Columnwise) -> Telling:
-    """The record of a fitted model."""
+def column_importance(model: Columnwise) -> ColumnImportance:
+    """Compute the column importance of a fitted model."""
     tally, params = model.tally_, model.params_
-    refuse_texts(tally)
+    check_no_texts(tally)
     prior = logspace.exp(params.log_prior)
     class_bits = entropy(prior) * BITS + 0.0  # and no −0
     columns, values = [], []
@@ -150,14 +150,14 @@ def telling(model: Columnwise) -> Telling:
             values += of_column
         else:
             bits = _numbers(model, name, prior)
-        columns.append(TellingColumn(name, bits, bits / class_bits if class_bits > 0 else 0.0))
+        columns.append(ColumnInformation(name, bits, bits / class_bits if class_bits > 0 else 0.0))
     columns.sort(key=lambda c: -c.bits)
     values.sort(key=lambda v: -v.bits)
-    return Telling(tally.schema.target.name, class_bits, tuple(columns), tuple(values))
+    return ColumnImportance(tally.schema.target.name, class_bits, tuple(columns), tuple(values))
 
 
-def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[TellingValue]]:
-    """Bits of a coded column, and its values."""
+def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[ValueInformation]]:
+    """Return the mutual information of a categorical column, and its values."""
     tally, params = model.tally_, model.params_
     names = params.by_column[name].labels(name)
     if name in params.silent or not names:
@@ -174,7 +174,9 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     best = ratio.argmax(axis=1)
     values = [
-        TellingValue(name, value, tally.classes[c], float(ratio[i, c]), float(of_value[i]), max(float(parts[i]), 0.0))
+        ValueInformation(
+            name, value, tally.classes[c], float(ratio[i, c]), float(of_value[i]), max(float(parts[i]), 0.0)
+        )
         for i, (value, c) in enumerate(zip(names, best.tolist(), strict=True))
         if of_value[i] > 0
     ]
@@ -182,7 +184,7 @@ def _values(model: Columnwise, name: str, prior: Floats) -> tuple[float, list[Te
 
 
 def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
-    """Bits of a measured column: the mean over each class of log₂ p(x | c) / p(x), at points of equal probability."""
+    """Return the mutual information of a numeric column, averaged over quantiles of each class."""
     params = model.params_
     if name in params.silent:
         return 0.0
@@ -196,6 +198,6 @@ def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
     return max(bits, 0.0)
 
 
-def by_column(records: tuple[TellingColumn, ...]) -> Mapping[str, float]:
-    """Bits by column name."""
+def by_column(records: tuple[ColumnInformation, ...]) -> Mapping[str, float]:
+    """Return bits by column name."""
     return {record.column: record.bits for record in records}

@@ -1,7 +1,7 @@
-"""Nomograms: a model on paper. Each value has points; the total of the points says the probability.
+"""Nomograms: points for each value, and the probability by the total of the points.
 
-The log odds of one class against another are a sum over the columns, so points are log odds on another scale: in each
-column the least value has 0, and the column that reaches furthest has 100.
+The log odds of two classes are a sum over the columns. Points are rescaled log odds: in each column the smallest value
+has 0 points, and the column with the largest range reaches 100.
 
     ln P(a | x) / P(b | x) = offset + total / scale
 
@@ -27,9 +27,9 @@ from bayeskit.data.source import for_schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import cell, chance, class_position, plain_cells
-from bayeskit.explain.informative import Columnwise, refuse_texts
-from bayeskit.explain.rulers import rulers, svg
+from bayeskit.explain.evidence import class_position, format_cell, format_probability, plain_cells
+from bayeskit.explain.informative import Columnwise, check_no_texts
+from bayeskit.explain.rulers import lay_out_nomogram, svg
 from bayeskit.printable import printable
 from bayeskit.tables.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
 from bayeskit.tables.table import Table
@@ -43,10 +43,10 @@ LONGEST = 100.0  # points of the column that reaches furthest
 
 @dataclass(frozen=True)
 class Axis:
-    """The points of one ``column``: ``values`` with their ``log_odds`` and ``points``.
+    """Points of one column: ``values`` with their ``log_odds`` and ``points``.
 
-    ``is_number`` where the values are a grid of numbers; ``missing_points`` for a cell that is missing. Points are
-    infinite where a value rules out one of the classes.
+    ``is_number`` marks a grid of numbers; ``missing_points`` are the points of a missing cell. Points are infinite for
+    a value that rules out one of the classes.
     """
 
     column: str
@@ -58,18 +58,18 @@ class Axis:
 
     @property
     def most(self) -> float:
-        """The points of the value that has most, of those that rule nothing out."""
+        """Return the largest finite number of points."""
         return max((p for p in self.points if np.isfinite(p)), default=0.0)
 
     @property
     def table(self) -> Table:
-        """Values and their points."""
-        return Table({self.column: [cell(v) for v in self.values], "points": list(self.points)})
+        """Return the values and their points."""
+        return Table({self.column: [format_cell(v) for v in self.values], "points": list(self.points)})
 
 
 @dataclass(frozen=True)
 class RowPoints:
-    """One row on the rulers: its ``cells`` as (column, value, points), and their ``total``."""
+    """Points of one row: ``cells`` as (column, value, points), and their ``total``."""
 
     cells: tuple[tuple[str, Value | None, float], ...]
     total: float
@@ -77,12 +77,11 @@ class RowPoints:
 
 @dataclass(frozen=True, repr=False)
 class Nomogram(Readable, Drawable):
-    """The points of each column, and what their total says of ``predicted`` against ``against``.
+    """Points of each column, and the probability of ``predicted`` against ``against`` by their total.
 
-    ``axes`` (the furthest-reaching first), ``scale`` (points a nat of log odds), ``offset`` (log odds at a total of 0)
-    and ``totals``: pairs (total, P(predicted) among the two classes) as far as totals go; ``guessed``: measured columns
-    whose rulers go as far as the model expects numbers, as no rows were given to keep to; ``row``: the points of
-    one row, where one was given, whose probability is that of the model.
+    ``axes`` are sorted by decreasing range; ``scale``: points per nat of log odds; ``offset``: log odds at a total of
+    0; ``totals``: pairs (total, P(predicted) among the two classes); ``guessed``: numeric columns whose range was taken
+    from the model because no rows were given; ``row``: the points of one row, if given.
     """
 
     target: str
@@ -96,7 +95,7 @@ class Nomogram(Readable, Drawable):
     row: RowPoints | None = None
 
     def probability(self, total: float) -> float:
-        """P(predicted), among the two classes, of a row with this many points in total."""
+        """Return P(predicted) among the two classes for a total of points."""
         odds = self.offset + total / self.scale
         if not np.isfinite(odds):  # some value rules out one of the two classes, or both
             return float("nan") if np.isnan(odds) else float(odds > 0)
@@ -104,27 +103,29 @@ class Nomogram(Readable, Drawable):
 
     @property
     def most(self) -> float:
-        """The total of a row with the most points in every column."""
+        """Return the largest possible total."""
         return sum(axis.most for axis in self.axes)
 
     @property
     def sheet(self) -> Sheet:
-        """The rulers on a page; in a terminal the ends of each, and the probabilities of totals."""
+        """Return the printable form."""
         width = max((len(axis.column) for axis in self.axes), default=0)
         lines = []
         for axis in self.axes[:ROWS]:
             low, high = np.argmin(axis.points), np.argmax(axis.points)
-            ends = (
-                f"{cell(axis.values[low])} {axis.points[low]:.0f} … {cell(axis.values[high])} {axis.points[high]:.0f}"
-            )
+            ends = " … ".join(f"{format_cell(axis.values[i])} {axis.points[i]:.0f}" for i in (low, high))
             lines.append(printable(f"  {axis.column:{width}}  {ends}", keep="")[:WIDTH])
         lines += [f"  {line}" for line in left_out(len(self.axes) - ROWS, "columns")]
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
         if self.row is not None:
-            lines.append(f"the row: {self.row.total:.1f} points, P {chance(self.probability(self.row.total))}")
+            lines.append(
+                f"the row: {self.row.total:.1f} points, P {format_probability(self.probability(self.row.total))}"
+            )
         note = (GUESSED,) if self.guessed else ()
-        return Sheet(f"points for {self.predicted} against {self.against}", (Picture(svg(rulers(self)), lines), *note))
+        return Sheet(
+            f"points for {self.predicted} against {self.against}", (Picture(svg(lay_out_nomogram(self)), lines), *note)
+        )
 
 
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -134,8 +135,8 @@ GUESSED = (
 
 
 def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
-    """The nomogram of a fitted model for one class against another, its rulers as long as rows ``X`` need them."""
-    refuse_texts(model.tally_)
+    """Build the nomogram of a fitted model for two classes; rows ``X`` set the ranges of numeric columns."""
+    check_no_texts(model.tally_)
     a, b = _pair(model, predicted, against)
     tally, params = model.tally_, model.params_
     names = [name for name in tally.schema.used if name not in params.silent]
@@ -161,7 +162,7 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: A
 
 
 def _totals(made: Nomogram) -> tuple[tuple[float, float], ...]:
-    """Probabilities to be read off, of totals that some row may have: the ends where no other is within reach."""
+    """Return (total, probability) pairs within reach, with the ends if there are too few."""
     odds = logspace.log_odds(logspace.log(CHANCES), logspace.log(1 - np.array(CHANCES)))
     totals = ((float(w) - made.offset) * made.scale for w in odds)
     within = [(total, p) for total, p in zip(totals, CHANCES, strict=True) if 0 <= total <= made.most]
@@ -184,7 +185,7 @@ def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
 
 
 def _ranges(model: Columnwise, names: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
-    """The least and the greatest number of measured columns: of rows ``X``, or of those learnt where it is known."""
+    """Return the minimum and maximum of numeric columns in rows ``X``, or in the training data if known."""
     tally, params = model.tally_, model.params_
     measured = [name for name in names if name not in params.by_column[name].values]
     ranges = {}
@@ -195,7 +196,7 @@ def _ranges(model: Columnwise, names: Sequence[str], X: Any) -> dict[str, tuple[
 
 
 def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
-    """The least and the greatest number of these columns in rows, which may lack some of them."""
+    """Return the minimum and maximum of these columns in rows that may lack some of them."""
     source = open_source(X)
     there = [name for name in measured if not source.named or name in source.kinds]
     schema = replace(schema, columns={n: r if n in there else Ignored() for n, r in schema.columns.items()})
@@ -211,7 +212,7 @@ def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str
 
 
 def _cells_of_row(model: Columnwise, names: Sequence[str], row: Any) -> dict[str, tuple[Value | None, Floats]]:
-    """The cell of each column in one row, and what it adds to the scores of the classes."""
+    """Return the cell of each column in one row, and its term in the class scores."""
     encoder, source = model._encoder(), model._with_all_columns(open_source(row))
     where = encoder.schema.locate(list(source.kinds), source.named)
     batches = [batch for batch in source.batches() if batch.n_rows]
@@ -224,7 +225,7 @@ def _cells_of_row(model: Columnwise, names: Sequence[str], row: Any) -> dict[str
 
 
 def _points_of_row(made: Nomogram, cells: Mapping[str, tuple[Value | None, Floats]], a: int, b: int) -> RowPoints:
-    """The points of the row, unrounded: their total says what the model says."""
+    """Return the unrounded points of a row; their total gives the probability of the model."""
     listed = []
     for axis in made.axes:
         value, scores = cells[axis.column]
@@ -242,7 +243,7 @@ def _log_odds(
     between: tuple[float, float] | None,
     cell_of_row: tuple[Value | None, Any] | None = None,
 ) -> tuple[str, list[Value], Floats, float]:
-    """(column, its values or a grid of numbers, their log odds, the log odds of a missing cell)"""
+    """Return (column, values or grid of numbers, their log odds, log odds of a missing cell)."""
     params = model.params_
     belief = params.by_column[name]
 
@@ -271,13 +272,13 @@ def _log_odds(
 
 
 def _expected(points: Floats) -> tuple[float, float]:
-    """Where 95 % of each of two classes are expected, from numbers of equal probability (classes, n)."""
+    """Return the range of the central 95 % of two classes, given quantiles (n_classes, n)."""
     tails = np.quantile(points, [0.025, 0.975], axis=1)
     return float(tails[0].min()), float(tails[1].max())
 
 
 def round_step(low: float, high: float, n: int = GRID) -> float:
-    """1, 2 or 5 times a power of ten: the least that cuts the range into fewer than n parts.
+    """Return 1, 2 or 5 times a power of ten that cuts the range into fewer than n parts.
 
     >>> round_step(171.6, 235.4, 10), round_step(0, 1, 30), round_step(3, 3)
     (10.0, 0.05, 1.0)

@@ -1,4 +1,4 @@
-"""What was learnt, in short: columns, classes, what joins them, scores. A model prints it, and so do the commands."""
+"""Overview of a fitted model: columns, classes, structure and scores."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ INNER = ("classifier_", "estimator_", "nb_")  # where a model keeps the one that
 
 
 def overview(model: Any) -> Sheet:
-    """A fitted model in short, from what it has counted and what it believes: no row is read."""
-    return _of_counts(model) if hasattr(model, "tally_") else _of_weights(model)
+    """Summarize a fitted model from its counts and parameters."""
+    return _counts_overview(model) if hasattr(model, "tally_") else _weights_overview(model)
 
 
-def _of_weights(model: Any) -> Sheet:
-    """A model that keeps no counts: its table, the records that it holds, and the model that it is made around."""
+def _weights_overview(model: Any) -> Sheet:
+    """Summarize a model without counts: its table, its records and the model that it wraps."""
     facts = [f"{model.n_features_in_:,} columns"] if hasattr(model, "n_features_in_") else []
     facts += [f"{len(model.classes_):,} classes"] if hasattr(model, "classes_") else []
     parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model._changed_settings()) else []
@@ -36,14 +36,14 @@ def _of_weights(model: Any) -> Sheet:
             parts += ["", *(record.sheet.parts if hasattr(record, "sheet") else [str(record)])]
     for name in INNER:
         if hasattr(inner := getattr(model, name, None), "tally_"):
-            around = _of_counts(inner, with_scores=False)  # those of the model inside are not its own
+            around = _counts_overview(inner, with_scores=False)  # those of the model inside are not its own
             parts += ["", f"made around {around.title}", *around.parts]
     return Sheet(f"{type(model).__name__}: {', '.join(facts)}" if facts else type(model).__name__, tuple(parts))
 
 
-def _of_counts(model: Any, with_scores: bool = True) -> Sheet:
+def _counts_overview(model: Any, with_scores: bool = True) -> Sheet:
     tally = model.tally_
-    rows, classes = count_of(tally.n_rows), len(tally.classes)
+    rows, classes = round_count(tally.n_rows), len(tally.classes)
     head = f"{type(model).__name__} of {tally.schema.target.name}: {rows:,} {model._rows_are}, {classes:,} classes"
     parts: list[Any] = [f"settings: {', '.join(changed)}"] if (changed := model._changed_settings()) else []
     parts += ["", columns_grid(tally), "", classes_grid(tally)]
@@ -54,7 +54,7 @@ def _of_counts(model: Any, with_scores: bool = True) -> Sheet:
 
 
 def _scores(model: Any) -> tuple[Any, ...]:
-    """The scores that a model holds of rows it was not told of, or how to get some."""
+    """Return the evaluation stored in a model, or a hint to get one."""
     if hasattr(model, "report"):
         report = model.report().sheet
         return (report.title, *report.parts)
@@ -64,7 +64,7 @@ def _scores(model: Any) -> tuple[Any, ...]:
 
 
 def columns_grid(tally: Tally) -> Grid:
-    """What each column was taken for, and what it holds."""
+    """Return the role and content of each column."""
     records = column_records(tally)
     return Grid(
         {
@@ -77,8 +77,8 @@ def columns_grid(tally: Tally) -> Grid:
 
 
 def classes_grid(tally: Tally) -> Grid:
-    """How many rows each class has."""
-    counts = [count_of(n) for n in tally.class_counts.tolist()]
+    """Return the number of rows of each class."""
+    counts = [round_count(n) for n in tally.class_counts.tolist()]
     total = sum(counts)
     return Grid(
         {
@@ -90,7 +90,7 @@ def classes_grid(tally: Tally) -> Grid:
 
 
 def percent(share: float) -> Figure:
-    """A share as a person reads it.
+    """Format a share as a percentage.
 
     >>> percent(0.9796)
     '98.0%'
@@ -99,7 +99,7 @@ def percent(share: float) -> Figure:
 
 
 def column_records(tally: Tally) -> list[dict[str, Any]]:
-    """What each column was taken for, and what it holds."""
+    """Return the role and content of each column as records."""
     from bayeskit.estimate.cuts import labels as intervals
 
     rows: float = tally.n_rows
@@ -115,14 +115,14 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             has_order = cuts is not None or getattr(role, "domain", None) is not None
             frequent = [names[i] for i in (sorted(top) if has_order else top)]
             record |= {"values": len(family.values), "most_frequent": frequent}
-            record["missing"] = count_of(family.missing.sum().item())
+            record["missing"] = round_count(family.missing.sum().item())
         elif name in tally.logged:
-            record["missing"] = count_of(rows - tally.moments_of([name]).pooled().n[0, 0].item())
+            record["missing"] = round_count(rows - tally.moments_of([name]).pooled().n[0, 0].item())
         elif name in tally.summed:
             pooled = tally.moments_of([name]).pooled()
             n = pooled.n[0, 0].item()
             spread = math.sqrt(max(pooled.squared_deviations()[0, 0].item(), 0.0) / max(n - 1, 1))
-            record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": count_of(rows - n)}
+            record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": round_count(rows - n)}
         elif name in tally.words:
             counted = tally.words[name]
             total = counted.totals("documents")
@@ -136,10 +136,10 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
     return records
 
 
-def count_of(n: float) -> int | float:
-    """A number of rows; of expected counts what is rounding goes.
+def round_count(n: float) -> int | float:
+    """Round a number of rows that is a whole number up to rounding errors.
 
-    >>> count_of(-5.7e-14), count_of(89.0000000001), count_of(2.5)
+    >>> round_count(-5.7e-14), round_count(89.0000000001), round_count(2.5)
     (0, 89, 2.5)
     """
     return round(n) if abs(n - round(n)) <= WHOLE * max(abs(n), 1.0) else n
@@ -158,13 +158,13 @@ def contents(record: dict[str, Any]) -> str:
         return "nothing"
     if first is None:
         return f"{count:,} numbers"
-    return f"{count:,}: " + ", ".join(map(_listed, first)) + (", …" if count > len(first) else "")
+    return f"{count:,}: " + ", ".join(map(_quote_value, first)) + (", …" if count > len(first) else "")
 
 
-def _listed(value: Any) -> str:
-    """A value in a list: quoted where it has a comma itself.
+def _quote_value(value: Any) -> str:
+    """Format a value in a list, quoted if it contains a comma.
 
-    >>> ", ".join(map(_listed, ["Paris, Texas", "Oslo", 3]))
+    >>> ", ".join(map(_quote_value, ["Paris, Texas", "Oslo", 3]))
     "'Paris, Texas', Oslo, 3"
     """
     return repr(value) if isinstance(value, str) and "," in value else str(value)

@@ -1,4 +1,4 @@
-"""The regions of a plane where each class is decided: two numeric columns, all other cells missing."""
+"""Decision regions of two numeric columns, with all other cells missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BINS = 32  # of these cells each way
 
 
 class Decides(Protocol):
-    """What is asked of a fitted model."""
+    """Interface of a fitted model with decision regions."""
 
     @property
     def tally_(self) -> Tally: ...
@@ -38,11 +38,10 @@ class Decides(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class DecisionRegions(Readable, Drawable):
-    """Which class is decided at each place of a plane.
+    """Predicted class on a grid over two columns.
 
-    ``x`` and ``y``: the middles of its cells; ``chosen``: the position of the class in each (y, x), and its
-    ``probability``; ``rows``: (x, y, position of the class, how many) of the rows that were given, one by one or, of
-    many, counted in cells.
+    ``x`` and ``y``: cell centers; ``chosen``: class codes (n_y, n_x), and their ``probability``; ``rows``: (x, y, class
+    code, count) of the given rows, one by one or counted by cell.
     """
 
     columns: tuple[str, str]
@@ -56,19 +55,19 @@ class DecisionRegions(Readable, Drawable):
 
     @property
     def counted(self) -> bool:
-        """Whether rows were counted in cells."""
+        """Return True if rows were counted by cell."""
         return bool((self.rows[3] != 1).any())
 
     @property
     def sheet(self) -> Sheet:
-        """The share of the plane that each class has."""
+        """Return the printable form."""
         shares = np.bincount(self.chosen.ravel(), minlength=len(self.classes)) / self.chosen.size
         grid = Grid({self.target: list(self.classes), "of the plane": [Figure(f"{share:.1%}") for share in shares]})
         return Sheet(f"{self.target} by {self.columns[0]} and {self.columns[1]} alone", (grid,))
 
 
 def decision_regions(model: Decides, a: str, b: str, rows: Source) -> DecisionRegions:
-    """The regions of a fitted model over the range of some labelled rows, and these rows."""
+    """Compute decision regions over the range of labeled rows."""
     schema, classes = model.schema_, model.tally_.classes
     for column in (a, b):
         if not isinstance(schema.columns[column], Numeric):
@@ -88,7 +87,7 @@ def decision_regions(model: Decides, a: str, b: str, rows: Source) -> DecisionRe
 
 
 def _alone(schema: Schema, columns: dict[str, Floats]) -> Any:
-    """Rows of these columns, all others missing."""
+    """Return rows of these columns with all others missing."""
     import pyarrow as pa
 
     gaps = pa.nulls(len(next(iter(columns.values()))))
@@ -96,7 +95,7 @@ def _alone(schema: Schema, columns: dict[str, Floats]) -> Any:
 
 
 def _possible(model: Any, column: str, middles: Floats) -> Floats:
-    """Numbers that the column can have: of counts the nearest whole ones."""
+    """Round numbers of a count column to whole ones."""
     belief = getattr(model.params_, "by_column", {}).get(column)
     return np.maximum(np.round(middles), 0.0) if getattr(belief, "whole", False) else middles
 
@@ -107,7 +106,7 @@ def _middles(low: float, high: float, n: int) -> Floats:
 
 
 def _numbers(plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source) -> Iterator[Any]:
-    """(numbers of a, of b, class, weight) of rows that have both, block by block."""
+    """Yield (numbers of a, of b, classes, weights) of rows that have both, block by block."""
     encoder = Encoder(plane, classes=Vocabulary(classes))
     for block in encoder.blocks(for_schema(rows, plane, {}, classes)):
         if block.labels is None:
@@ -123,7 +122,7 @@ def _numbers(plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: So
 def _ranges(
     plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source
 ) -> tuple[tuple[float, float], tuple[float, float], int]:
-    """The range of both columns with a little room, and the number of rows that have both."""
+    """Return the range of both columns with a margin, and the number of rows that have both."""
     ends, n = np.array([[np.inf, -np.inf], [np.inf, -np.inf]]), 0
     for first, second, _, _ in _numbers(plane, classes, a, b, rows):
         if first.size:

@@ -1,8 +1,8 @@
-"""Where the rulers, ticks and names of a nomogram stand on a page, so that no name covers another.
+"""Layout of a nomogram without overlapping labels.
 
-A value's place is its points. Along a ruler of numbers the points may rise and fall again: where they rise its ticks
-stand above the line, where they fall below it, so that the numbers on each side are in order. A name that has no room
-beside its neighbours is left out; its tick stays. The page is drawn from the same places as SVG here, and by Altair.
+The position of a value is its number of points. Points of a numeric column may rise and fall: ticks are above the line
+where they rise and below it where they fall. Labels without room are dropped, their ticks stay. The SVG writer here
+and the Altair chart use the same layout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
-from bayeskit.explain.evidence import cell
+from bayeskit.explain.evidence import format_cell
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK, ROUNDING
 
@@ -40,7 +40,7 @@ Anchor = Literal["start", "middle", "end"]
 
 @dataclass(frozen=True)
 class Tick:
-    """A tick from the line of a ruler at ``y`` to ``end``, and what it says when it is pointed at."""
+    """A tick from ``y`` to ``end`` with its tooltip."""
 
     x: float
     y: float
@@ -52,7 +52,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Name:
-    """A text at a place."""
+    """A text label."""
 
     x: float
     y: float
@@ -62,10 +62,10 @@ class Name:
 
 
 @dataclass
-class Rulers:
-    """What stands on a page of ``width`` × ``height``.
+class NomogramLayout:
+    """Elements of a nomogram page of ``width`` × ``height``.
 
-    Lines (x, y, x2, y2), ticks, names, rings where missing cells stand, and dots where one row stands.
+    Lines (x, y, x2, y2), ticks, labels, rings for missing cells and dots for one row.
     """
 
     width: float = GUTTER + SPAN + MARGIN
@@ -77,17 +77,17 @@ class Rulers:
     dots: list[Tick] = field(default_factory=list)
 
 
-def rulers(nomogram: Nomogram) -> Rulers:
-    """The page of a nomogram: points, a ruler for each column that has any, total and probability."""
-    page = Rulers(height=16.0)
+def lay_out_nomogram(nomogram: Nomogram) -> NomogramLayout:
+    """Lay out a nomogram: points, one axis per column, total and probability."""
+    page = NomogramLayout(height=16.0)
     _scale(page, "points", [(float(p), f"{p}") for p in range(0, 101, 10)], (0.0, 100.0))
     reaching = [axis for axis in nomogram.axes if axis.most >= 1 or not all(map(math.isfinite, axis.points))]
     for axis in reaching[:AXES]:
         _ruler(page, axis, nomogram)
     if short := [axis.column for axis in nomogram.axes if axis not in reaching]:
-        _note(page, f"under one point: {listed(short)}")
+        _note(page, f"under one point: {join_names(short)}")
     if more := [axis.column for axis in reaching[AXES:]]:
-        _note(page, f"not drawn: {listed(more)}")
+        _note(page, f"not drawn: {join_names(more)}")
     if page.rings:
         page.height += 4.0
         x, y = GUTTER + SPAN - 6, page.height
@@ -99,8 +99,8 @@ def rulers(nomogram: Nomogram) -> Rulers:
     return page
 
 
-def _total(page: Rulers, nomogram: Nomogram) -> None:
-    """The rulers of totals and of their probabilities, side by side where these change."""
+def _total(page: NomogramLayout, nomogram: Nomogram) -> None:
+    """Add the axes of totals and probabilities."""
     page.height += 10.0
     first, last = nomogram.totals[0][0], nomogram.totals[-1][0]
     room = (last - first) / 12
@@ -118,31 +118,31 @@ def _total(page: Rulers, nomogram: Nomogram) -> None:
     _scale(page, f"P({nomogram.predicted})", [(t, f"{p:.3g}") for t, p in by_size], (low, high))
 
 
-def _note(page: Rulers, text: str) -> None:
+def _note(page: NomogramLayout, text: str) -> None:
     page.height += 6.0
-    text = clipped(text, int((SPAN + MARGIN) / LETTER))
+    text = clip_name(text, int((SPAN + MARGIN) / LETTER))
     page.names.append(Name(GUTTER, page.height, text, "start", faint=True))
     page.height += LANE - 4
 
 
-def listed(names: Sequence[str], n: int = 6) -> str:
-    """The first names, and how many more there are.
+def join_names(names: Sequence[str], n: int = 6) -> str:
+    """Join the first names and count the others.
 
-    >>> listed(["a", "b", "c"], 2)
+    >>> join_names(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
     more = f" and {len(names) - n:,} more" if len(names) > n else ""
-    return ", ".join(clipped(name, NAME + 8) for name in names[:n]) + more
+    return ", ".join(clip_name(name, NAME + 8) for name in names[:n]) + more
 
 
-def clipped(text: str, width: int = NAME) -> str:
-    """A name that fits beside a ruler, with what would steer a terminal shown."""
+def clip_name(text: str, width: int = NAME) -> str:
+    """Shorten a label and escape control characters."""
     text = printable(text, keep="")
     return text if len(text) <= width else f"{text[: width - 1 - width // 4]}…{text[-(width // 4) :]}"
 
 
 def text_width(text: str) -> float:
-    """About how wide a text is, in pixels: letters of the east take twice the room.
+    """Estimate the width of a text in pixels; East Asian characters count twice.
 
     >>> round(text_width("ab")), round(text_width("日本"))
     (13, 26)
@@ -151,13 +151,13 @@ def text_width(text: str) -> float:
 
 
 class _Names:
-    """The lines of names along one ruler: no name covers another, nor the tick that leads to one further out."""
+    """Labels along one axis, placed in lanes without overlaps."""
 
     def __init__(self) -> None:
         self.taken: dict[tuple[int, int], list[tuple[float, float]]] = {}
 
     def place(self, x: float, text: str, lanes: Sequence[tuple[int, int]]) -> tuple[float, tuple[int, int]] | None:
-        """(the middle of a name for a tick at x, its lane) in the first lane with room, which is then taken."""
+        """Place a label for a tick at x in the first free lane; return (center, lane), or None."""
         half = text_width(text) / 2 + GAP / 2
         middle = min(max(x, GUTTER - 10 + half), GUTTER + SPAN + MARGIN - half)
         for side, out in lanes:
@@ -173,16 +173,16 @@ class _Names:
         return not any(left < other and first < right for first, other in self.taken.get(lane, ()))
 
     def lanes(self, side: int) -> int:
-        """How many lines of names stand on a side."""
+        """Return the number of lanes used on a side."""
         return max((out + 1 for one, out in self.taken if one == side), default=0)
 
 
-def _scale(page: Rulers, name: str, marks: Sequence[tuple[float, str]], between: tuple[float, float]) -> None:
-    """A ruler that is the same for all columns, its names above it."""
+def _scale(page: NomogramLayout, name: str, marks: Sequence[tuple[float, str]], between: tuple[float, float]) -> None:
+    """Add an axis with labels above it."""
     page.height += LANE
     y, names, (low, high) = page.height, _Names(), between
     page.lines.append((GUTTER, y, GUTTER + SPAN, y))
-    page.names.append(Name(GUTTER - 14, y + FONT / 3, clipped(name), "end"))
+    page.names.append(Name(GUTTER - 14, y + FONT / 3, clip_name(name), "end"))
     for points, text in marks:
         x = GUTTER + SPAN * (points - low) / (high - low or 1.0)
         page.ticks.append(Tick(x, y, y - TICK, name, text, points))
@@ -193,7 +193,7 @@ def _scale(page: Rulers, name: str, marks: Sequence[tuple[float, str]], between:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A value on a ruler: its points, its name, and the lanes where that may stand, the best first; none for a tick."""
+    """A value on an axis: points, label and allowed lanes in order of preference (none: tick only)."""
 
     points: float
     text: str
@@ -201,18 +201,18 @@ class _Mark:
     side: int = -1
 
 
-def _ruler(page: Rulers, axis: Axis, nomogram: Nomogram) -> None:
-    """The ruler of one column."""
+def _ruler(page: NomogramLayout, axis: Axis, nomogram: Nomogram) -> None:
+    """Add the axis of one column."""
     names, placed, unnamed = _Names(), [], []
     for mark in _number_marks(axis) if axis.is_number else _value_marks(axis):
         x = GUTTER + SPAN * mark.points / 100
         place = names.place(x, mark.text, mark.lanes)
         placed.append((x, mark, place))
         if not place and not axis.is_number:
-            unnamed.append(f"{clipped(mark.text)} {mark.points:.1f}")
+            unnamed.append(f"{clip_name(mark.text)} {mark.points:.1f}")
     page.height += 8 + LANE * max(names.lanes(-1), 0.4)
     y = page.height
-    page.names.append(Name(GUTTER - 14, y + FONT / 3, clipped(axis.column), "end"))
+    page.names.append(Name(GUTTER - 14, y + FONT / 3, clip_name(axis.column), "end"))
     if placed:
         page.lines.append((min(x for x, _, _ in placed), y, max(x for x, _, _ in placed), y))
     ticks: dict[int, list[float]] = {-1: [], 1: []}
@@ -229,18 +229,18 @@ def _ruler(page: Rulers, axis: Axis, nomogram: Nomogram) -> None:
         page.rings.append(Tick(x, y, y, axis.column, "missing", axis.missing_points))
     for column, value, points in nomogram.row.cells if nomogram.row is not None else ():
         if column == axis.column and -5 <= points <= 105:
-            page.dots.append(Tick(GUTTER + SPAN * points / 100, y, y, column, cell(value), points))
+            page.dots.append(Tick(GUTTER + SPAN * points / 100, y, y, column, format_cell(value), points))
     page.height += 10 + LANE * max(names.lanes(1), 0.2)
     for sign, label in ((1, nomogram.against), (-1, nomogram.predicted)):
-        never = [cell(v) for v, p in zip(axis.values, axis.points, strict=True) if p == sign * math.inf]
+        never = [format_cell(v) for v, p in zip(axis.values, axis.points, strict=True) if p == sign * math.inf]
         if never:
-            _note(page, f"never in {clipped(str(label))}: {listed(never)}")
+            _note(page, f"never in {clip_name(str(label))}: {join_names(never)}")
     if unnamed:
-        _note(page, f"also {listed(unnamed[::-1])}")
+        _note(page, f"also {join_names(unnamed[::-1])}")
 
 
 def _number_marks(axis: Axis) -> Iterator[_Mark]:
-    """Numbers, each on the side of its branch: above where points rise, below where they fall; some have a name."""
+    """Yield marks of a numeric column: above the line where points rise, below where they fall."""
     pairs = [(float(v), p) for v, p in zip(axis.values, axis.points, strict=True) if math.isfinite(p)]
     rises = [after >= before for (_, before), (_, after) in pairwise(pairs)]
     rises = [*rises[:1], *rises] or [True]  # of each number, whether the points rise towards it; of the first, from it
@@ -254,11 +254,11 @@ def _number_marks(axis: Axis) -> Iterator[_Mark]:
         side = -1 if up else 1
         is_end = value in (pairs[0][0], pairs[-1][0])
         lanes = dict.fromkeys([(side, 0), (side, branch // 2)]) if value in named or is_end else {}
-        yield _Mark(points, cell(value), tuple(lanes), side)
+        yield _Mark(points, format_cell(value), tuple(lanes), side)
 
 
 def _round_numbers(points: dict[float, float]) -> list[float]:
-    """The numbers of one branch that have a name: as many as have room, in equal steps between rounder ones.
+    """Return the labeled numbers of one branch: as many round numbers as have room.
 
     >>> _round_numbers({float(v): v - 172.0 for v in range(172, 222, 2)})
     [200.0, 180.0, 190.0, 210.0, 220.0]
@@ -274,18 +274,18 @@ def _round_numbers(points: dict[float, float]) -> list[float]:
     names, chosen = _Names(), list[float]()
 
     def take(multiples: list[int]) -> bool:
-        """Give all of these numbers a name, or none of them."""
+        """Label all of these numbers, or none of them."""
         before = {lane: [*taken] for lane, taken in names.taken.items()}
         for multiple in multiples:
             x = GUTTER + SPAN * points[at[multiple]] / 100 if multiple in at else math.nan
-            if multiple not in at or not names.place(x, cell(at[multiple]), [ABOVE]):
+            if multiple not in at or not names.place(x, format_cell(at[multiple]), [ABOVE]):
                 names.taken = before
                 return False
         chosen.extend(at[multiple] for multiple in multiples)
         return True
 
     def fill(first: int, width: int) -> None:
-        """Names between two round numbers: at ten parts, or five, or two."""
+        """Label numbers between two round ones in ten, five or two parts."""
         for parts in (10, 5, 2):
             size = width // parts
             if size and take([m for m in range(first + size, first + width, size) if least <= m <= most]):
@@ -305,19 +305,19 @@ def _round_numbers(points: dict[float, float]) -> list[float]:
 
 
 def _value_marks(axis: Axis) -> Iterator[_Mark]:
-    """Values by their points; those at the same place share a name."""
+    """Yield marks of values; values with equal points share a label."""
     places: dict[float, list[str]] = {}
     for value, points in zip(axis.values, axis.points, strict=True):
         if math.isfinite(points):
-            places.setdefault(round(points, 1), []).append(cell(value))
+            places.setdefault(round(points, 1), []).append(format_cell(value))
     lanes = tuple((side, out) for out in range(LANES) for side in (-1, 1))
     rising = sorted(places)
     for points in (*rising[:1], *rising[:0:-1]):  # the ends of the ruler have the first claim to a name
-        yield _Mark(points, listed(places[points], 2), lanes)
+        yield _Mark(points, join_names(places[points], 2), lanes)
 
 
 def _round(size: float) -> float:
-    """1, 2 or 5 times a power of ten, not below a size.
+    """Round a size up to 1, 2 or 5 times a power of ten.
 
     >>> _round(17.3), _round(0.4)
     (20.0, 0.5)
@@ -326,8 +326,8 @@ def _round(size: float) -> float:
     return next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - RANK))
 
 
-def svg(page: Rulers) -> str:
-    """The page as SVG, in the colours of the text around it."""
+def svg(page: NomogramLayout) -> str:
+    """Write the layout as SVG."""
     parts = [f"<path d='M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}' stroke='{FAINT}'/>" for x, y, x2, y2 in page.lines]
     for tick in page.ticks:
         path = f"<path d='M{tick.x:.1f} {tick.y:.1f}V{tick.end:.1f}' stroke='{INK}' stroke-width='1.5'>"

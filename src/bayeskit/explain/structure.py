@@ -17,7 +17,7 @@ from bayeskit.typing import Floats
 
 @dataclass(frozen=True)
 class Node:
-    """A place in a graph: its name, ``lines`` that say more of it, and whether it is where something ends."""
+    """A node of a graph: name, further ``lines`` of text, and whether it is a leaf."""
 
     name: str
     lines: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Arc:
-    """From one node to another, by their places in the list; ``bits`` of information where known, and a ``label``."""
+    """An arc between two nodes given by index, with ``bits`` of information if known and a ``label``."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class StructureGraph(Drawable):
-    """Nodes and arcs without a cycle, and what is seen in them."""
+    """A directed acyclic graph with a title."""
 
     title: str
     nodes: tuple[Node, ...]
@@ -46,9 +46,9 @@ class StructureGraph(Drawable):
 
 @dataclass(frozen=True, repr=False)
 class StructureDescription(Readable, Drawable):
-    """What joins the columns or divides the rows: a ``sentence``, a ``table``, and where it is a tree its ``lines``.
+    """Structure of a model: a ``sentence``, a ``table``, and ``lines`` if it is a tree.
 
-    ``graph``: the same as nodes and arcs, where it is more than a list.
+    ``graph`` holds nodes and arcs if the structure is more than a list.
     """
 
     sentence: str
@@ -58,14 +58,14 @@ class StructureDescription(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """The sentence, and the tree or else the table."""
+        """Return the printable form."""
         return Sheet(self.sentence, (Lines(self.lines) if self.lines else self.table.grid,))
 
 
 def graph_of_columns(
     title: str, parents: Mapping[str, tuple[str, ...]], bits: Mapping[tuple[str, str], float], remark: str = ""
 ) -> StructureGraph:
-    """The graph of columns that hang on others: those that hang on none, and on which none hangs, are nodes as well.
+    """Build the graph of columns and their parents; isolated columns are nodes, too.
 
     >>> graph = graph_of_columns("a tree", {"a": (), "b": ("a",)}, {("a", "b"): 0.25})
     >>> [(graph.nodes[arc.start].name, graph.nodes[arc.end].name, arc.bits) for arc in graph.arcs]
@@ -81,9 +81,9 @@ def graph_of_columns(
 
 
 def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) -> tuple[str, ...]:
-    """A forest in lines, each column below its parent, with a remark behind it.
+    r"""Format a forest as lines, each column below its parent, with a remark.
 
-    >>> print("\\n".join(tree_lines({"a": None, "b": "a", "c": "b", "d": "a"}, {"b": "0.2 nats"})))
+    >>> print("\n".join(tree_lines({"a": None, "b": "a", "c": "b", "d": "a"}, {"b": "0.2 nats"})))
     a
     ├ b  0.2 nats
     │ └ c
@@ -105,7 +105,7 @@ def tree_lines(parents: Mapping[str, str | None], remarks: Mapping[str, str]) ->
 
 @dataclass(frozen=True, repr=False)
 class DependenceGraph(Readable, Drawable):
-    """``bits`` of I(column; column | ``given``) between all ``columns`` (columns, columns)."""
+    """Conditional mutual information of all pairs of columns in bits, shape (n_columns, n_columns)."""
 
     columns: tuple[str, ...]
     given: str
@@ -113,14 +113,14 @@ class DependenceGraph(Readable, Drawable):
 
     @property
     def pairs(self) -> list[tuple[str, str, float]]:
-        """(column, column, bits) of the pairs that depend on each other, the strongest first."""
+        """Return (column, column, bits) of dependent pairs, strongest first."""
         rows, others = np.nonzero(np.triu(self.bits, 1) > 0)
         pairs = [(self.columns[i], self.columns[j], float(self.bits[i, j])) for i, j in zip(rows, others, strict=True)]
         return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))
 
     @property
     def sheet(self) -> Sheet:
-        """The pairs."""
+        """Return the printable form."""
         pairs = self.pairs
         if not pairs:
             return Sheet(f"no two columns depend on each other, given {self.given}")
@@ -135,7 +135,7 @@ class DependenceGraph(Readable, Drawable):
 
 
 def pair_dependence(tally: Tally) -> DependenceGraph:
-    """From the counts of all pairs; pairs are in the order of the columns that were counted."""
+    """Compute the dependence of all pairs of columns from their counts."""
     columns = tuple(tally.pairs.columns)
     nats = dependence(tally.pairs) / max(float(np.sum(tally.class_counts)), 1.0)
     return DependenceGraph(columns, tally.schema.target.name, nats / NATS_IN_A_BIT)

@@ -1,8 +1,8 @@
-"""The work behind a posterior: the product factor by factor, as it is done by hand, and its normalisation.
+"""Worked posterior: the product of prior and factors as done by hand, and its normalization.
 
     P(c) · Π_j P(x_j | c),   P(c | x) = that / the sum over all classes
 
-A factor stands as counts, as what smoothing makes of them, and as a number.
+Each factor is given as counts, after smoothing, and as a number.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MOST_ADDED = 2  # classes whose sum stands below each of them
 
 @dataclass(frozen=True, repr=False)
 class Work(Readable, Drawable):
-    """The posterior of one row, worked by hand.
+    """Posterior of one row, worked by hand.
 
-    ``prior``: P(class) of each class as it is written out; ``factors``: one for each cell, or word, that speaks;
-    ``left_out``: what says nothing and why; ``log_joint``: ln of the product in each class; ``posterior``;
-    ``undecidable``: every product is zero, and the posterior that of the setting ``undecidable``.
+    ``prior``: P(class) of each class; ``factors``: one per cell or word; ``left_out``: omitted cells with the reason;
+    ``log_joint``: logarithm of the product in each class; ``posterior``; ``undecidable``: every product is zero, and
+    the posterior follows the setting ``undecidable``.
     """
 
     target: str
@@ -57,23 +57,25 @@ class Work(Readable, Drawable):
     undecidable: bool = False
 
     def product(self, label: Any) -> tuple[Written, ...]:
-        """The factors of a class, its prior first."""
+        """Return the factors of a class, with its prior first."""
         i = self.classes.index(label)
         return (self.prior[i], *(factor.of_class[i] for factor in self.factors))
 
     def latex(self) -> str:
-        """An ``align*`` for each class and one for the shares, for LaTeX with amsmath.
+        """Write the products and the normalization as ``align*`` environments (LaTeX with amsmath).
 
-        Notebooks show it by ``IPython.display.Latex``.
+        Notebooks show it with ``IPython.display.Latex``.
         """
         parts: list[list[str]] = []
         for i, label in enumerate(self.classes):
             factors, name = self.product(label), latex.name(label)
-            lines = _aligned("", [f"P({name})", *(_symbol_latex(f, name) for f in self.factors)])
+            lines = _align_lines("", [f"P({name})", *(_symbol_latex(f, name) for f in self.factors)])
             if any(factor.counted is not None for factor in factors):
                 before = [(factor.counted or factor) for factor in factors]
-                lines += _aligned(r"\stackrel{\text{counted}}{=}", [factor.latex for factor in before], _sum_of(before))
-            parts.append(lines + _aligned("=", [factor.latex for factor in factors], self.log_joint[i]))
+                lines += _align_lines(
+                    r"\stackrel{\text{counted}}{=}", [factor.latex for factor in before], _sum_of(before)
+                )
+            parts.append(lines + _align_lines("=", [factor.latex for factor in factors], self.log_joint[i]))
         parts.append(self._shares_latex())
         return "\n".join(
             line for lines in parts for line in (r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}")
@@ -95,7 +97,7 @@ class Work(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """A grid and a product for each class, then the normalisation."""
+        """Return the printable form."""
         parts: list[str | Grid] = []
         for i, label in enumerate(self.classes):
             factors = self.product(label)
@@ -129,7 +131,7 @@ class Work(Readable, Drawable):
         return lines
 
     def _shares(self) -> tuple[list[str], list[float]]:
-        """What is to be known of the last step, and for each class ln of what is divided by the sum of all."""
+        """Return remarks on the normalization, and the logarithm of each class's numerator."""
         if self.undecidable:
             return ["every product is 0: undecidable; the posterior is what the setting undecidable= makes of it"], []
         powers = [log_p / self.temperature for log_p in self.log_joint]
@@ -141,7 +143,7 @@ class Work(Readable, Drawable):
 
 
 class Worked(Protocol):
-    """What the work asks of a fitted model."""
+    """Interface of a fitted model whose posterior can be worked."""
 
     undecidable: str
     temperature: float
@@ -151,11 +153,11 @@ class Worked(Protocol):
     @property
     def params_(self) -> Any: ...
     def _tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
+        """Apply the temperature to log scores."""
         ...
 
 
-def work_of(
+def build_work(
     model: Worked,
     block: Block,
     scores: Floats,
@@ -163,7 +165,7 @@ def work_of(
     factors: Sequence[WrittenFactor],
     left_out: Sequence[str],
 ) -> Work:
-    """The record of the one row of a block, its scores and how they come about."""
+    """Build the record of the one row of a block."""
     posterior, evidence = logspace.normalise(model._tempered(scores))
     Impossible(model.undecidable).settle(posterior, evidence, block.start, logspace.exp(model.params_.log_prior))
     tally = model.tally_
@@ -195,15 +197,15 @@ def _sum_of(factors: Sequence[Written]) -> float:
 
 
 def _chain(factors: Sequence[Written], log_p: float) -> str:
-    """a/b · c/d · … = fraction = number"""
-    chain = " · ".join(_shortened([factor.summed for factor in factors], "…"))
+    """Format a product: a/b · c/d · … = fraction = number."""
+    chain = " · ".join(_shorten([factor.summed for factor in factors], "…"))
     exact = product(factors)
     is_short = exact is not None and exact.numerator and exact.denominator < LARGEST_FRACTION // 1000
     fraction = f" = {exact}" if is_short and len(factors) > 1 else ""
     return f"{chain}{fraction} = {probability(log_p)}"
 
 
-def _shortened(parts: list[str], dots: str) -> list[str]:
+def _shorten(parts: list[str], dots: str) -> list[str]:
     return parts if len(parts) <= CHAIN else [*parts[: CHAIN - 2], dots, parts[-1]]
 
 
@@ -212,8 +214,8 @@ def _symbol_latex(factor: WrittenFactor, label: str) -> str:
     return rf"P({latex.name(factor.what)} \mid {label}{given})"
 
 
-def _aligned(sign: str, factors: list[str], log_p: float | None = None) -> list[str]:
-    """Lines of an ``align*``: a product after its sign, and what it comes to."""
-    first, *more = latex.lines(_shortened(factors, r"\cdots"), r"\cdot")
+def _align_lines(sign: str, factors: list[str], log_p: float | None = None) -> list[str]:
+    """Return the lines of an ``align*``: a product after its sign, and its value."""
+    first, *more = latex.lines(_shorten(factors, r"\cdots"), r"\cdot")
     result = [] if log_p is None else [f"&= {latex.number(probability(log_p))}"]
     return [f"&{sign} {first}", *(f"&{line}" for line in more), *result]

@@ -27,9 +27,9 @@ from bayeskit.export.scoring_form import (
 from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 
-EXACT = 2**53  # whole numbers up to here are doubles
+EXACT = 2**53  # integers up to here are exact doubles
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
-OWN = "bayeskit:"  # what is computed on the way has names of its own
+OWN = "bayeskit:"  # prefix of intermediate names
 
 
 def onnx_library() -> Any:
@@ -209,7 +209,7 @@ class _OnnxGraph:
         for depth, parent in enumerate(term.parents, 1):
             width = parent.n_codes + 2
             nodes = {tuple(codes): i for i, codes in enumerate(term.levels[depth - 1].codes.tolist())}
-            step = np.full((sizes[depth - 1] + 1, width), sizes[depth])  # the last node is no context
+            step = np.full((sizes[depth - 1] + 1, width), sizes[depth])  # the last node means no context
             for i, codes in enumerate(term.levels[depth].codes.tolist()):
                 step[nodes[tuple(codes[:-1])], codes[-1]] = i
             at = self.op("Add", self.op("Mul", node, self.constant(width, np.int64)), self.code(parent))
@@ -220,7 +220,7 @@ class _OnnxGraph:
         row = self.op("Add", self.op("Mul", deepest, self.constant(n_slots, np.int64)), child)
         return self.op("Gather", self.constant(flat.reshape(-1, flat.shape[2])), row, axis=0)
 
-    # -- what is said --------------------------------------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------------------
 
     def outputs(self, form: ScoringForm, scores: str) -> None:
         """Add the outputs: the first class within a tie of the best, and the probabilities."""

@@ -114,8 +114,8 @@ class ScoringQuery:
         return f"<ScoringQuery in {self.dialect}: {len(self.query):,} characters, .query>"
 
 
-STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # how their names begin
-VANISHES = -700.0  # e to this is 1e-304; PostgreSQL refuses powers that are smaller than all doubles
+STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # prefixes of step names
+VANISHES = -700.0  # exp of this is 1e-304; PostgreSQL raises an error on underflow
 
 
 def scoring_query(
@@ -151,7 +151,7 @@ class _QueryBuilder:
     columns: Mapping[str, str]
     evidence: bool
     words: Mapping[str, WordTable]
-    is_relative: bool = False  # scores are those over the first class's
+    is_relative: bool = False  # scores are relative to the first class
     steps: list[tuple[str, tuple[str, ...], Node]] = field(default_factory=list)
 
     def record(self) -> ScoringQuery:
@@ -475,6 +475,6 @@ def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
-    if dialect.name == "sqlite" and not in_64_bits(label):  # which would be a double there
+    if dialect.name == "sqlite" and not in_64_bits(label):  # SQLite would store it as a double
         raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
     return syntax.whole(int(label))

@@ -22,8 +22,8 @@ from bayeskit.export.scoring_form import Coding
 from bayeskit.tolerance import LEAST_NUMBER
 from bayeskit.typing import Floats
 
-ROWS = "t"  # the table that is scored
-CENTRED = "r"  # the step of the cells, as the next one names it
+ROWS = "t"  # alias of the scored table
+CENTRED = "r"  # alias of the cells in the next step
 
 
 @dataclass
@@ -31,11 +31,11 @@ class CellReader:
     """Read the columns of the first step, each once, and collect conditions that reject a row."""
 
     dialect: Dialect
-    columns: Mapping[str, str]  # where a column of the model has another name in the table
+    columns: Mapping[str, str]  # names of the model's columns in the table, if different
     read: dict[str, Node] = field(default_factory=dict)
     refused: list[Node] = field(default_factory=list)
-    sizes: list[Node] = field(default_factory=list)  # of the numbers
-    centred: dict[str, Node] = field(default_factory=dict)  # made of cells, in a step after them
+    sizes: list[Node] = field(default_factory=list)  # absolute values of the numbers
+    centred: dict[str, Node] = field(default_factory=dict)  # computed from cells in the next step
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
@@ -68,7 +68,7 @@ class CellReader:
             # A double as large is compared as one, and would be taken for its neighbours among the whole numbers.
             large = syntax.compared(syntax.called("ABS", syntax.cast(raw, "double")), ">=", syntax.number(2.0**53))
             self.refused.append(syntax.all_of([dialect.is_float(raw.copy()), large]))
-        whole = syntax.plus(raw, syntax.whole(0))  # of a text there is no sum, and the database says so
+        whole = syntax.plus(raw, syntax.whole(0))  # the database raises an error for a text
         nan = dialect.nan()
         if nan is None:
             return whole
@@ -116,7 +116,7 @@ class CellReader:
         conditions = list(self.refused)
         if self.sizes:
             sizes = self.sizes
-            if self.dialect.name == "sqlite":  # whose largest of several is null where one of them is
+            if self.dialect.name == "sqlite":  # where the greatest of several is NULL if one is
                 sizes = [syntax.first_known(size, syntax.number(0.0)) for size in sizes]
             largest = sizes[0] if len(sizes) == 1 else syntax.called(self.dialect.greatest, *sizes)
             conditions.append(syntax.compared(largest, ">", syntax.number(LARGEST)))

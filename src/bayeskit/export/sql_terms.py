@@ -43,7 +43,7 @@ from bayeskit.export.sql_lookups import (
 )
 from bayeskit.typing import Floats
 
-APART = 100.0  # nats between a mean and the centre: of differences of such, thirteen decimals are left
+APART = 100.0  # nats between a mean and the center; differences then keep thirteen decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def _polynomial(term: QuadraticTerm) -> PolynomialTerm | QuadraticTerm:
     )  # fmt: skip
 
 
-CELLS = "r"  # the step that has the cells, as later steps name it
+CELLS = "r"  # alias of the cells in later steps
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class LookupJoin:
     """Join of a lookup table by cells of the row."""
 
     alias: str
-    keys: tuple[str, ...]  # its columns
-    cells: tuple[str, ...]  # those of the rows
-    missing: bool = False  # whether a missing cell has a row, too
+    keys: tuple[str, ...]  # columns of the lookup table
+    cells: tuple[str, ...]  # cells of the row
+    missing: bool = False  # True if missing cells have a row
 
 
 @dataclass
@@ -127,7 +127,7 @@ class TermWriter:
         self.dialect, self.cells, self.lookups = dialect, cells, Lookups(prefix)
         self.codes: dict[
             tuple[str, bool], tuple[Node, list[LookupJoin]]
-        ] = {}  # made in a step between cells and scores
+        ] = {}  # computed in a step between cells and scores
 
     def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> TermScores:
         """Return the expressions of a term."""

@@ -22,9 +22,8 @@ from bayeskit.errors import BayesError, with_article
 from bayeskit.estimate.tagging.interpolation import TrigramTable, log_transitions
 from bayeskit.estimate.tagging.suffixes import Lexicon
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of
+from bayeskit.models.base.persistence import Stored
 from bayeskit.tally.space import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, State, TagCounts
 from bayeskit.tally.tally import Tally
@@ -35,7 +34,7 @@ TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": WORD.findall, "spa
 
 
 class TagReport(NamedTuple):
-    """How many of the words, of those never seen in training, and of whole sentences were tagged rightly."""
+    """Tagging accuracy of all words, of words never seen in training, and of whole sentences."""
 
     accuracy: float
     n_words: int
@@ -47,7 +46,7 @@ class TagReport(NamedTuple):
 
 @dataclass(frozen=True)
 class TagBeliefs:
-    """What the counts make believe."""
+    """Parameters of a tagger: transitions, lexicon, and the tag of each state."""
 
     transitions: TrigramTable
     lexicon: Lexicon
@@ -56,13 +55,23 @@ class TagBeliefs:
 
 @dataclass(eq=False, repr=False)
 class Tagger(Stored):
-    """Finds the tags of the words of sentences, such as parts of speech.
+    """Part-of-speech tagger: a second-order hidden Markov model (Brants 2000, "TnT").
 
-    ``own_states``: how many of the commonest words are states of their own, so that what follows *to* need not be what
-    follows *of*; or these words. They are chosen by the first fit and held from then on (``own_states_``).
-    ``tokenizer`` cuts sentences that come as strings: "words" (runs of letters and digits, and marks one by one) or
-    "spaces"; lists of words are taken as they are.
+    Parameters
+    ----------
+    own_states : int or iterable of str, default=100
+        Number of the most frequent words that are states of their own, or these words: what follows *to* need not
+        follow *of*. They are chosen by the first fit and stay fixed (``own_states_``).
+    tokenizer : {"words", "spaces"}, default="words"
+        Cuts sentences given as strings: "words" (runs of letters and digits, and single marks) or "spaces". Lists of
+        words are used as they are.
+    n_threads : int, default=None
+        None for all cores.
+    memory_limit : float, default=None
+        Bytes that the tables may take.
 
+    Examples
+    --------
     >>> tagger = Tagger().fit([["the", "dog", "barks"], ["a", "cat", "sleeps"]], [["D", "N", "V"], ["D", "N", "V"]])
     >>> tagger.predict(["The cat barks", "a dog sleeps"])
     [['D', 'N', 'V'], ['D', 'N', 'V']]
@@ -76,22 +85,32 @@ class Tagger(Stored):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
-        """Learn from sentences with a tag for each word.
+        """Fit on tagged sentences.
 
-        ``fine`` holds finer tags, one for each word too: they are what the model goes by, and the answer is the tag.
+        Parameters
+        ----------
+        sentences : list of str or of list of str
+        tags : list of list of str
+            A tag for each word.
+        fine : list of list of str, optional
+            A finer tag for each word: the states of the model. ``predict`` still returns ``tags``.
+
+        Returns
+        -------
+        self
         """
         self._check_settings()
         words, coarse, finer = self._read(sentences, tags, fine)
         return self._become(self._tally(words, coarse, finer, self._choose(words)))
 
     def partial_fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
-        """Learn more sentences: the model is then that of a fit on all of them, with the words of ``own_states_``."""
+        """Add sentences; the model equals one fit on all of them with the same ``own_states_``."""
         if not self.__sklearn_is_fitted__():
             return self.fit(sentences, tags, fine)
         return self._become(self.tally_ + self._more(sentences, tags, fine))
 
     def forget(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
-        """Unlearn sentences that were learnt; those that cannot have been are refused, and nothing changes."""
+        """Remove sentences; raise NotLearnt and change nothing if they cannot have been added."""
         self._check_is_fitted()
         left = self.tally_ - self._more(sentences, tags, fine)
         if not left.n_rows:
@@ -99,7 +118,7 @@ class Tagger(Stored):
         return self._become(left)
 
     def merge(self, other: Any) -> Self:
-        """A new model of the sentences of both; both sides stay as they are. They need the same ``own_states_``."""
+        """Return a new model of the sentences of both, which need the same ``own_states_``."""
         self._check_is_fitted()
         if type(other) is not Tagger:
             raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
@@ -116,17 +135,26 @@ class Tagger(Stored):
     # -- saying --------------------------------------------------------------------------------------
 
     def predict(self, sentences: Any) -> list[list[str]]:
-        """The tags of the words of each sentence, together the most probable ones."""
+        """Predict the most probable sequence of tags of each sentence.
+
+        Parameters
+        ----------
+        sentences : list of str or of list of str
+
+        Returns
+        -------
+        list of list of str
+        """
         words, path, _ = self._path(self._sentences(sentences))
         tags, at = self._beliefs.tags[path].tolist(), words.starts.tolist()
         return [tags[a:b] for a, b in pairwise(at)]
 
     def score(self, sentences: Any, tags: Any) -> float:
-        """The share of words that are tagged rightly."""
+        """Return the share of words with the correct tag."""
         return self.report(sentences, tags).accuracy
 
     def report(self, sentences: Any, tags: Any) -> TagReport:
-        """The share of words tagged rightly: of all, of those never seen in training, and of whole sentences."""
+        """Return the accuracy of all words, of words never seen in training, and of whole sentences."""
         words, truth, _ = self._read(sentences, tags, None)
         _, path, known = self._path(words)
         right = self._beliefs.tags[path] == np.asarray(truth.words.to_pylist(), dtype=object)
@@ -139,12 +167,12 @@ class Tagger(Stored):
         return TagReport(float(right.mean()), len(right), missed, len(unknown), float(whole.mean()), len(whole))
 
     def tokenize(self, sentence: str) -> list[str]:
-        """The words of a sentence, as ``predict`` cuts one that is a string."""
+        """Cut a sentence into words, as ``predict`` does with a string."""
         return TOKENIZERS[self.tokenizer](sentence)
 
     @property
     def states_(self) -> tuple[State, ...]:
-        """What a word may be in: a tag, a finer one within it, the word itself."""
+        """The states: tag, fine tag, and the word if it is a state of its own."""
         self._check_is_fitted()
         return self._counts.states
 
@@ -194,7 +222,7 @@ class Tagger(Stored):
         return tuple(sorted(one["values"] for one in common))
 
     def _more(self, sentences: Any, tags: Any, fine: Any) -> Tally:
-        """What more sentences hold, counted as the first were."""
+        """Count further sentences like the first ones."""
         self._check_settings()
         held = self._counts
         if held.fine != (fine is not None):
@@ -206,7 +234,7 @@ class Tagger(Stored):
         return self._tally(*self._read(sentences, tags, fine), held.own_states)
 
     def _tally(self, words: Sentences, coarse: Sentences, fine: Sentences | None, own_states: tuple[str, ...]) -> Tally:
-        """The counts of tagged sentences."""
+        """Count tagged sentences."""
         if not len(words.words):
             raise BayesError("there are no words to learn from")
         listed, codes = _coded(words.words)
@@ -239,7 +267,7 @@ class Tagger(Stored):
         return self
 
     def _restore(self, tally: Tally, state: Any) -> Self:
-        """The fitted model of a file."""
+        """Restore a fitted model from a file."""
         self._check_settings()
         check_memory(_table(len(tally.statistics["tags"].states)), self.memory_limit)  # type: ignore[attr-defined]
         return self._become(tally)
@@ -252,13 +280,13 @@ class Tagger(Stored):
 
     @cached_property
     def _beliefs(self) -> TagBeliefs:
-        """Made when they are first asked for, and made anew when the counts have changed."""
+        """The parameters, computed when first needed and again after the counts change."""
         counts = self._counts
         tags = np.array([state.tag for state in counts.states], dtype=object)
         return TagBeliefs(log_transitions(counts), Lexicon.of(counts), tags)
 
     def _path(self, words: Sentences) -> tuple[Sentences, npt.NDArray[np.int32], Bools]:
-        """The best states of all words, and which words are known."""
+        """Return the best states of all words, and a mask of the known words."""
         spans, known = self._beliefs.lexicon.spans(words.words)
         path, _ = kernels.best_tags(
             spans.first,

@@ -189,7 +189,7 @@ class _Conjunction:
 
 # -- data ---------------------------------------------------------------------------------------------
 
-LISTED = 1000  # different numbers whose shares are listed; a measured column has more
+LISTED = 1000  # maximum number of distinct numbers whose shares are listed
 
 
 @dataclass(frozen=True)

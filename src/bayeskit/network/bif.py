@@ -308,7 +308,7 @@ class _BifParser:
     def rows(self, node: _BifToken, parents: list[str], shape: list[int], n_states: int) -> Floats:
         """Parse a table of shape (n_contexts, n_states); memory is allocated only after all numbers were read."""
         n_rows, default, numbers = prod(shape), None, array("d")
-        place: dict[int, int] = {}  # context → which of the rows in ``numbers``
+        place: dict[int, int] = {}  # row in ``numbers`` of each context
         self.sign("{")
         while not self.is_sign("}"):
             at = self.now.at

@@ -25,7 +25,7 @@ from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Floats
 
 MOST_PARENTS = 30
-COPIES = 4  # of all tables: what reading and normalising them holds at its height
+COPIES = 4  # peak memory of reading and normalizing tables, in copies of all tables
 
 
 def read_parents(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:

@@ -26,7 +26,7 @@ from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
 Findings = list[tuple[str, Any]]
-ROWS = 4096  # taken at a time: a likelihood for each state is many numbers a row
+ROWS = 4096  # rows at a time, to bound the memory of likelihoods
 
 
 @dataclass(frozen=True)

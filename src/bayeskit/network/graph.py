@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-Nodes = int  # a set of nodes as bits
+Nodes = int  # a set of nodes, one bit each
 
 
 def bits(nodes: Nodes) -> Iterator[int]:

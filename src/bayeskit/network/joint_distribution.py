@@ -173,7 +173,7 @@ class JointDistribution(Readable, Drawable):
         self.n_rows = n_rows
         self.cuts = dict(cuts or {})
 
-    # -- where it comes from -------------------------------------------------------------------------
+    # -- construction --------------------------------------------------------------------------------
 
     @classmethod
     def from_table(cls, data: Any, probability: str | None = None, count: str | None = None) -> JointDistribution:
@@ -317,7 +317,7 @@ class JointDistribution(Readable, Drawable):
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
         return JointDistribution(self.values, enumerate_cells(self.values), p, self.n_rows, self.cuts)
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the distribution to a ``.bayes`` file for :func:`bayeskit.load`.
@@ -338,7 +338,7 @@ class JointDistribution(Readable, Drawable):
         """Restore the distribution from a file."""
         return cls(*persistence.joint_parts(saved.wrapped()))
 
-    # -- questions -----------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------
 
     def probability(self, query: str) -> float:
         """Return P(event | condition) of a query such as ``"P(sky = rain | wet)"``.
@@ -646,7 +646,7 @@ class JointDistribution(Readable, Drawable):
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
         return printable(f"<JointDistribution of {names}: {self.n_cells} cells>", keep="")
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
     def _domains(self) -> dict[str, Domain]:
@@ -702,7 +702,7 @@ class JointDistribution(Readable, Drawable):
             for name in names:
                 cell = cell * len(self.values[name]) + self.codes[name]
             return cell, size
-        for name in names:  # too many for one number: renumber as we go
+        for name in names:  # too many for int64: renumber at every step
             cell = np.unique(cell * len(self.values[name]) + self.codes[name], return_inverse=True)[1]
         return cell, size
 

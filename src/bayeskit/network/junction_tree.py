@@ -35,8 +35,8 @@ from bayeskit.network.variable_elimination import (
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats, Ints
 
-SMALL = 4096  # cells: a tree of fewer is good enough
-HOPELESS = 4  # times the limit: other orders will not help
+SMALL = 4096  # cells; smaller trees are not optimized further
+HOPELESS = 4  # times the memory limit; other orders are not tried
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Cliques:
 def clique_tree(elimination: Elimination) -> Cliques:
     """Return the maximal cliques of an elimination as a junction tree."""
     when = {v: i for i, v in enumerate(elimination.order)}
-    inside: dict[int, int] = {}  # variable → the clique that holds it and all that was joined when it went
+    inside: dict[int, int] = {}  # clique in which each variable was eliminated
     members: list[Nodes] = []
-    above: list[Nodes] = []  # what a clique shares with the rest when all its own variables are gone
+    above: list[Nodes] = []  # separator of each clique
     last: list[int] = []
-    waiting: dict[int, list[int]] = {}  # variable → cliques whose shared part begins with it
+    waiting: dict[int, list[int]] = {}  # cliques by the first variable of their separator
     for v, nodes in zip(elimination.order, elimination.cliques, strict=True):
         clique = next((k for k in waiting.get(v, ()) if above[k] == nodes), None)
         if clique is None:
@@ -91,7 +91,7 @@ def _parents_first(members: list[Nodes], parents: list[int]) -> Cliques:
         if p >= 0:
             children.setdefault(p, []).append(i)
     order = [roots[0]]
-    children.setdefault(roots[0], []).extend(roots[1:])  # parts without connection share nothing
+    children.setdefault(roots[0], []).extend(roots[1:])  # disconnected parts have empty separators
     for i in order:
         order.extend(children.get(i, ()))
     place = {i: k for k, i in enumerate(order)}
@@ -127,7 +127,7 @@ class JunctionTree:
         check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
         self.cards = list(cards)
         shared = [list(bits(nodes)) for nodes in self.cliques.separators]
-        self.variables = [  # of each table: the separator first, and slowest
+        self.variables = [  # of each table: the separator first, varying slowest
             [*separator, *bits(nodes & ~as_set(separator))]
             for nodes, separator in zip(self.cliques.members, shared, strict=True)
         ]
@@ -198,7 +198,7 @@ class JunctionTree:
 
     def _marginal(self, log_table: Floats, i: int, v: int) -> Floats:
         logs = logspace.log_sum_exp(self._by(log_table, i, (v,)))
-        with np.errstate(invalid="ignore"):  # an impossible row: NaN is meant
+        with np.errstate(invalid="ignore"):  # an impossible row gives NaN
             return logspace.exp(logs - logspace.log_sum_exp(logs))
 
     def _by(self, table: Floats, i: int, onto: Sequence[int]) -> Floats:

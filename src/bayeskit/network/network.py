@@ -42,9 +42,9 @@ from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
-LARGEST = 100_000  # cells of a family whose information is computed
-MOST = 80  # nodes of a network whose arcs are weighed
-LINES = 12  # of the table of a node
+LARGEST = 100_000  # maximum number of cells of a family for arc information
+MOST = 80  # maximum number of nodes for arc information
+LINES = 12  # maximum number of lines of a node's table
 
 
 class MostProbableExplanation(NamedTuple):
@@ -265,7 +265,7 @@ class BayesianNetwork(Readable, Drawable):
             raise BayesError(f"{what}: this network was written, not counted; make one with from_data first")
         return self.tally_
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the network to a ``.bayes`` file for :func:`bayeskit.load`.
@@ -299,12 +299,10 @@ class BayesianNetwork(Readable, Drawable):
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:
                 raise BadFile("a counted network holds counts and their smoothing, and nothing else")
-            return cls._of_tally(
-                persistence.counted_network(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT
-            )
-        return cls.of_arrays(*persistence.written_network(saved.wrapped()))
+            return cls._of_tally(persistence.restore_counts(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT)
+        return cls.of_arrays(*persistence.restore_tables(saved.wrapped()))
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- inference -----------------------------------------------------------------------------------
 
     def posterior(
         self, evidence: Any = None, nodes: Sequence[str] | None = None, *, n_threads: int | None = None
@@ -579,7 +577,7 @@ class BayesianNetwork(Readable, Drawable):
 
     __hash__ = None  # type: ignore[assignment]
 
-    # -- the compiled tree ---------------------------------------------------------------------------
+    # -- junction tree -------------------------------------------------------------------------------
 
     def cost(self) -> JunctionTreeCost:
         """Return the size of the junction tree without building it.
@@ -602,7 +600,7 @@ class BayesianNetwork(Readable, Drawable):
         """True if the junction tree is compiled."""
         return "tree" in self.__dict__
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
     def domains(self) -> dict[str, Domain]:
@@ -689,7 +687,7 @@ def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
             continue
         try:
             table, _ = n.joint_table([at[name] for name in (*parents, child)], {})
-        except BayesError:  # it would take more memory than the network may use
+        except BayesError:  # exceeds the memory limit
             continue
         joint = np.asarray(table).reshape(sizes)
         for i, parent in enumerate(parents):

@@ -52,7 +52,7 @@ def answer_from_network(network: BayesianNetwork, name: str) -> Saved:
     return Saved(name, {}, None, State(header, [np.concatenate(tables)]))
 
 
-def counted_network(tally: Tally) -> NetworkTally:
+def restore_counts(tally: Tally) -> NetworkTally:
     """Restore the counts of a network from a file."""
     contexts = tally.statistics.get(Contexts.kind)
     if not isinstance(contexts, Contexts) or tally.statistics.keys() != {Contexts.kind, "families"}:
@@ -61,11 +61,12 @@ def counted_network(tally: Tally) -> NetworkTally:
     once = len(parents) == len(contexts.tables) and {*parents} == {*tally.schema.used} == {*tally.families}
     if not once or tally.schema.target != NO_TARGET:
         raise BadFile("the counts of a network have one table for each column, and these have not")
-    read_parents([(above, node) for node, names in parents.items() for above in names], parents)  # may refuse
+    # Raises an error for cycles
+    read_parents([(above, node) for node, names in parents.items() for above in names], parents)
     return NetworkTally(tally, parents).checked()
 
 
-def written_network(state: State) -> tuple[dict[str, tuple[str, ...]], Values, dict[str, Floats], Cuts]:
+def restore_tables(state: State) -> tuple[dict[str, tuple[str, ...]], Values, dict[str, Floats], Cuts]:
     """Read parents, states, tables and cut points of a network from a file."""
     state.holds(1, "nodes", "cuts")
     listed = _listed_values((node, states) for node, _, states in state.header["nodes"])
@@ -116,7 +117,7 @@ def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | N
     return known, dict(zip(known, codes, strict=True)), p, rows, _checked_cuts(state.header["cuts"], known)
 
 
-# -- what both share ---------------------------------------------------------------------------------
+# -- shared ------------------------------------------------------------------------------------------
 
 
 def refuse_subclass(kind: type, known: type) -> None:

@@ -153,7 +153,7 @@ def leaves(statement: Statement) -> Iterator[ColumnComparison]:
             waiting.extend([one.part] if isinstance(one, Negation) else reversed(one.parts))
 
 
-# -- text → tree --------------------------------------------------------------------------------------
+# -- parser -------------------------------------------------------------------------------------------
 
 
 def parse(text: str) -> ProbabilityQuery:

@@ -36,8 +36,8 @@ from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
 
 CELL = 8  # bytes of a float64
-BEYOND = 1 << 36  # cells that no machine will hold
-MEMORY_LIMIT = 4 << 30  # bytes: what tables may take unless another limit is given
+BEYOND = 1 << 36  # more cells than any machine holds
+MEMORY_LIMIT = 4 << 30  # default limit in bytes
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def min_fill(
         for c, group in groups:
             size *= c ** (around & group).bit_count()
         rest = 0 if hopeless else around
-        while rest:  # bits(), written out: this is where the time goes
+        while rest:  # bits() inlined, since this is the hot loop
             low = rest & -rest
             rest ^= low
             u = low.bit_length() - 1
@@ -94,18 +94,18 @@ def min_fill(
         best = heapq.heappop(heap)
         v = best[2]
         if key.get(v) != best:
-            continue  # an older estimate of v
+            continue  # an outdated entry
         del key[v]
         around = touched = adjacent[v]
         order.append(v)
         cliques.append(around | 1 << v)
-        hopeless = hopeless or best[1] > BEYOND  # only a figure is wanted now, and soon
+        hopeless = hopeless or best[1] > BEYOND  # only an estimate of the cost is needed from here on
         for u in bits(around):
             adjacent[u] &= ~(1 << v)
         for u in bits(around if best[0] or hopeless else 0):
             new = around & ~adjacent[u] & ~(1 << u)
             for w in bits(new):
-                touched |= adjacent[u] & adjacent[w]  # what knew both ends lacks one connection less
+                touched |= adjacent[u] & adjacent[w]  # common neighbors lack one connection less
                 adjacent[w] |= 1 << u
             adjacent[u] |= new
         for u in bits(touched & gone):

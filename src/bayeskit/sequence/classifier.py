@@ -25,11 +25,9 @@ from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.settings import check_temperature, one_of, seed_of
-from bayeskit.models.base.storage import Composite
-from bayeskit.models.base.ties import best_class, tie_seed
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.persistence import Composite
+from bayeskit.models.base.scoring import best_class, tie_seed
 from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
@@ -206,7 +204,7 @@ class SequenceClassifier(Composite, PredictsClasses):
     )
     forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
     restrict = unavailable("its models speak of whole steps. Fit again without the column")
-    telling = unavailable("steps are no columns. explain says what each step adds")
+    column_importance = unavailable("steps are no columns. explain says what each step adds")
     nomogram = unavailable("steps are no columns. explain says what each step adds")
 
     # -- learning ------------------------------------------------------------------------------------
@@ -343,7 +341,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self.classes_, self.target_ = class_array(classes), target
         return self
 
-    # -- saying --------------------------------------------------------------------------------------
+    # -- prediction ----------------------------------------------------------------------------------
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return ln P(sequence, class).
@@ -542,7 +540,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
         return Table({self.target_: list(self.models_), **counts})
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _class_model(self, label: Value | None = None) -> Any:
         """Return the unfitted model of a class."""
@@ -607,9 +605,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         self._check_is_fitted()
         self._check_settings()
         sequences = self._read(X)
-        if (
-            self.target_ in sequences.columns and sequences.named
-        ):  # the class, where a table has it: it is not looked at
+        if self.target_ in sequences.columns and sequences.named:  # Ignore the class column of a table.
             columns = {name: column for name, column in sequences.columns.items() if name != self.target_}
             sequences = replace(sequences, columns=columns)
         return sequences
@@ -644,7 +640,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         }
         return Sheet(head, (*settings, "", Grid(shares)))
 
-    # -- in a file -----------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def _fitted_parts(self) -> dict[str, Any]:
         """Return the model of each class, keyed by class index."""

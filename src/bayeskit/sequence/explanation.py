@@ -22,7 +22,16 @@ from bayeskit.data.block import Block
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
-from bayeskit.explain.evidence import Contribution, Explanation, Explanations, State, cell, chance, compared, times
+from bayeskit.explain.evidence import (
+    Contribution,
+    Explanation,
+    Explanations,
+    State,
+    compare_classes,
+    format_cell,
+    format_factor,
+    format_probability,
+)
 from bayeskit.sequence.forward_backward import Observations, Trellis
 from bayeskit.tables.sheet import Items, Readable, Sheet
 from bayeskit.tables.table import Table
@@ -54,19 +63,19 @@ class StateExplanation(Readable, Drawable):
     @property
     def sentences(self) -> list[str]:
         """Sentences that explain the decision."""
-        head = f"{self.predicted} with probability {chance(self.probability)}"
+        head = f"{self.predicted} with probability {format_probability(self.probability)}"
         past = "the start" if self.step == 0 else "what went before"
         parts = [(past, self.past), *((f"{name} now", odds) for name, odds in self.observation.items())]
-        return [head, *(self._said(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
+        return [head, *(self._sentence(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
 
-    def _said(self, what: str, odds: float) -> str:
+    def _sentence(self, what: str, odds: float) -> str:
         if math.isnan(odds) or math.isinf(odds):
             out = self.predicted if odds < 0 else self.against
             return f"{what} rules out {out}" if not math.isnan(odds) else f"{what} rules out both"
         if abs(odds) < 0.005:
             return f"{what} does not tell {self.predicted} from {self.against}"
         more, less = (self.predicted, self.against) if odds > 0 else (self.against, self.predicted)
-        return f"{what} makes {more} {times(abs(odds))} times as likely as {less}"
+        return f"{what} makes {more} {format_factor(abs(odds))} times as likely as {less}"
 
     @property
     def table(self) -> Table:
@@ -111,7 +120,7 @@ def explain_state(
         emission.add_scores(row, scores, 1)
         observation[", ".join(emission.names)] = float(logspace.log_odds(scores[0, a], scores[0, b]))
     ahead = trellis.backward(observed, step, log_now)
-    weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # of the copies of a state, where it can be
+    weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # weights of the copies of each possible state
     future = _of_states(trellis, weights + ahead) - _of_states(trellis, weights)
     return StateExplanation(
         step,
@@ -139,7 +148,7 @@ def explain_sequences(model: Any, sequences: Sequences, block: Block, against: i
     classes, log_prior = tuple(model.models_), model.params_.log_prior
     terms = np.column_stack([one._log_terms(sequences) for one in model.models_.values()])  # (steps, classes)
     scores = np.column_stack([one.log_likelihood(sequences) for one in model.models_.values()]) + log_prior
-    comparison = compared(model, scores, block, log_prior, against)
+    comparison = compare_classes(model, scores, block, log_prior, against)
     terms, prior = model._tempered(terms), model._tempered(log_prior)
     cells, states = _steps(sequences)
     records = []
@@ -178,7 +187,9 @@ def _steps(sequences: Sequences) -> tuple[list[Value | None], list[State]]:
     else:
         rows = zip(*columns.values(), strict=True)
         values = [
-            ", ".join(f"{name} {cell(value)}" for name, value in zip(columns, row, strict=True) if value is not None)
+            ", ".join(
+                f"{name} {format_cell(value)}" for name, value in zip(columns, row, strict=True) if value is not None
+            )
             or None
             for row in rows
         ]

@@ -23,7 +23,7 @@ from bayeskit.estimate.emissions.gaussian import GaussianEmission
 from bayeskit.estimate.state_transitions import MinimumStays
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
-LONG, TOGETHER = 4_096, 32_768  # rows of a piece of one sequence, and of many
+LONG, TOGETHER = 4_096, 32_768  # rows of a chunk of one sequence, and of many
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statisti
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of
 from bayeskit.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
@@ -47,7 +46,7 @@ from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
 from bayeskit.typing import Floats
 
-UNSEEN = -2  # a label that is no state
+UNSEEN = -2  # code of a label that is not a state
 
 
 class ExpectedStatistics(NamedTuple):
@@ -196,7 +195,7 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError("there are no steps to learn from: every sequence is empty")
         several = candidate_numbers(self.n_states) if sequences.labels is None else None
         if several is not None:
-            return self._become_chosen(choose_n_states(self, sequences, several, self.choose_by))
+            return self._set_best(choose_n_states(self, sequences, several, self.choose_by))
         states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
@@ -206,7 +205,7 @@ class HiddenMarkovModel(HMMInference):
         StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
 
-    def _become_chosen(self, choice: Any) -> Self:
+    def _set_best(self, choice: Any) -> Self:
         model, table = choice
         self._become(model.tally_, model.expected_statistics_)
         self.selection_ = table
@@ -414,7 +413,7 @@ class HiddenMarkovModel(HMMInference):
             if isinstance(emission, (PoissonEmission, MultinomialEmission)):
                 check_counts(block, emission.names)
 
-    # -- becoming ------------------------------------------------------------------------------------
+    # -- estimation ----------------------------------------------------------------------------------
 
     def _scales(self, tally: Tally) -> dict[str, ColumnScale]:
         return tally_column_scales(tally, tally.schema.measured())
@@ -490,7 +489,7 @@ class HiddenMarkovModel(HMMInference):
     def _threads(self) -> int:
         return thread_count(self.n_threads)
 
-    # -- files ---------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def _held_state(self) -> State | None:
         """Return the expected statistics of sequences with hidden states."""
@@ -594,14 +593,14 @@ def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose
             strict=True,
         ):
             rows[name].append(value)
-        rows["held-out"].append(_held_out(fit, sequences) if choose_by == "held-out" else None)
+        rows["held-out"].append(_cross_validated_score(fit, sequences) if choose_by == "held-out" else None)
     if choose_by != "held-out":
         del rows["held-out"]
     score = np.array(rows[choose_by], dtype=np.float64)
     return fits[int(score.argmax() if choose_by == "held-out" else score.argmin())], Table(rows)
 
 
-def _held_out(model: Any, sequences: Sequences) -> float:
+def _cross_validated_score(model: Any, sequences: Sequences) -> float:
     """Return the cross-validated ln P per row."""
     n = min(FOLDS, len(sequences))
     fold = np.random.default_rng(seed_of(model.random_state)).permutation(len(sequences)) % n

@@ -17,8 +17,8 @@ from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.settings import seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
@@ -76,7 +76,7 @@ class HMMInference(Stored):
         def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
         def _observe(self, sequences: Sequences) -> Observations: ...
 
-    # -- what it is ------------------------------------------------------------------------------------
+    # -- parameters ------------------------------------------------------------------------------------
 
     @property
     def states_(self) -> Array:
@@ -210,7 +210,7 @@ class HMMInference(Stored):
             scores = self.trellis_.scores(observed.rows(chunk.a, chunk.b))[:, self.structure_.stays.owner]
             past = np.vstack([filtered[:1] if carried is None else carried[None], filtered[:-1]])
             before = logspace.log(logspace.exp(past) @ moves)
-            for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # a state that has faded
+            for t in np.flatnonzero(((past < FAINT) & (past > -np.inf)).any(axis=1)).tolist():  # underflow of a state
                 before[t] = logspace.log_sum_exp(past[t][:, None] + log_moves, axis=0)
             begins = chunk.starts[:-1][np.diff(chunk.starts) > 0]
             begins = begins if carried is None else begins[begins > 0]
@@ -220,7 +220,7 @@ class HMMInference(Stored):
             carried = filtered[-1] if goes_on else None
         return terms
 
-    # -- states ----------------------------------------------------------------------------------------
+    # -- states and paths ------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> list[list[Any]]:
         """Return the most probable path of states of each sequence (Viterbi).
@@ -456,7 +456,7 @@ class HMMInference(Stored):
             raise BayesError(f"{state!r} is no state{did_you_mean(state, names)} ({', '.join(map(str, names[:8]))})")
         return names.index(state)
 
-    # -- what comes next -------------------------------------------------------------------------------
+    # -- forecasts -------------------------------------------------------------------------------------
 
     def forecast(self, X: Any, steps: int = 1, lengths: Any = None) -> Forecast:
         """Return the distribution of states and columns in the next steps after each sequence.
@@ -513,7 +513,7 @@ class HMMInference(Stored):
         columns = self.forecast(X, steps, lengths).columns[emissions[0].name]
         return np.stack([part[:, -1] for part in columns.values()], axis=1)
 
-    # -- draws -----------------------------------------------------------------------------------------
+    # -- sampling --------------------------------------------------------------------------------------
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None, states: bool = False) -> Any:
         """Draw sequences from the model.
@@ -538,7 +538,7 @@ class HMMInference(Stored):
         whole_number("length", length, 0)
         need = (
             float(n) * float(length) * 64 * (1 + len(self.schema_.used))
-        )  # of a cell in a list, and before it is there
+        )  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
@@ -589,7 +589,7 @@ class HMMInference(Stored):
         named = [self._named(sequences, path, np.zeros(len(sequences), bool)) for path in draws]
         return [[paths[i] for paths in named] for i in range(len(sequences))]
 
-    # -- inside ----------------------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------------------
 
     def _sequences(self, X: Any, lengths: Any) -> Sequences:
         self._check_is_fitted()

@@ -23,9 +23,8 @@ from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
 from bayeskit.tables.sheet import Sheet
@@ -36,7 +35,7 @@ from bayeskit.tally.transitions import Transitions, run_keys, runs_of
 from bayeskit.typing import Array, Floats, Ints
 
 MISSING, UNSEEN = -1, -2
-SEVERAL = 8  # of what is listed
+SEVERAL = 8  # maximum number of listed items
 
 
 @dataclass(eq=False, repr=False)
@@ -178,7 +177,7 @@ class MarkovChain(Stored):
         """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
 
-    # -- asking --------------------------------------------------------------------------------------
+    # -- inference -----------------------------------------------------------------------------------
 
     def log_likelihood(self, X: Any, lengths: Any = None) -> Floats:
         """Return ln P(sequence) of each sequence.
@@ -238,7 +237,7 @@ class MarkovChain(Stored):
         of: Ints = np.arange(len(sequences))
         p: Floats = self._transition_table.next_probabilities(contexts)
         weights: Floats = np.ones(len(sequences))
-        for _ in range(int(steps) - 1):  # the contexts that each may have by then, and how likely each is
+        for _ in range(int(steps) - 1):  # possible contexts after each step, and their probabilities
             n = len(self.symbols_)
             what = f"{len(contexts) * n:,} contexts that may come"
             check_memory(Need(what, 8.0 * len(contexts) * n * n, "Look fewer steps ahead."), self.memory_limit)
@@ -271,7 +270,7 @@ class MarkovChain(Stored):
         self._check_settings()
         whole_number("n", n, 0)
         whole_number("length", length, 0)
-        need = 64.0 * n * length  # a cell in a list, and before it is there
+        need = 64.0 * n * length  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
         rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
@@ -310,7 +309,7 @@ class MarkovChain(Stored):
             raise AttributeError(f"a chain of order {self.order} has no table of pairs: table() has its contexts")
         return self._transition_table.next_probabilities(np.arange(len(self.symbols_))[:, None])
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
         """Check the settings."""
@@ -473,7 +472,7 @@ class LeaveOneOutChains:
     """
 
     sequences: Sequences
-    chains: Sequence[MarkovChain]  # one a class, over the same symbols
+    chains: Sequence[MarkovChain]  # one per class, over the same symbols
     classes: Sequence[Value]
     class_counts: Array
     prior: Any
@@ -504,7 +503,7 @@ class LeaveOneOutChains:
         counts = []
         for level in chain._transition_table.levels:
             n, total = level.counts(runs)
-            own_n, own_total = _own_counts(level, runs, of)
+            own_n, own_total = _count_own_runs(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
             if (n < -0.5).any():
                 raise NotLearnt(
@@ -517,7 +516,7 @@ class LeaveOneOutChains:
         return sum_by_sequence(terms, sequences.starts)
 
 
-def _own_counts(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
+def _count_own_runs(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
     """Count each run and its context within its own sequence."""
     ends, n = level.ends(runs), level.counted.n_classes
     return _count_repeats(of, run_keys(ends, n)), _count_repeats(of, run_keys(ends[:, :-1], n))

@@ -15,14 +15,14 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
 from bayeskit.estimate.emissions.gaussian import GaussianEmission
-from bayeskit.models.base.settings import whole_number
+from bayeskit.models.base.estimator import whole_number
 from bayeskit.sequence.forward_backward import Trellis
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Floats
 
 FAINT, LEAST_MOVE = 2.0**-600, 2.0**-300  # as in native/simd/hidden_markov_loops.hpp
 LOG_FAINT = float(logspace.log(FAINT))
-MOST_ROWS = 100_000  # symbols whose likelihoods are kept
+MOST_ROWS = 100_000  # maximum number of cached symbols
 
 
 class OnlineFilter:
@@ -44,7 +44,7 @@ class OnlineFilter:
         self._moves: Floats = logspace.exp(stays.log_moves(trellis.moves))
         self._log_moves = stays.log_moves(trellis.moves)
         self._first: Floats = logspace.exp(stays.log_start(trellis.start))
-        self._hard = bool((self._moves < LEAST_MOVE).any())  # else others lead to the states that have faded
+        self._hard = bool((self._moves < LEAST_MOVE).any())  # otherwise faded states recover from others
         self._owner = None if stays.plain else stays.owner
         counted = [
             emission.names
@@ -68,7 +68,7 @@ class OnlineFilter:
         self._log_belief: Floats | None = None
         self._faded = False
         self.n_steps = 0
-        self._log_likelihood, self._likelihood_since = 0.0, 1.0  # logarithms are taken of many steps at once
+        self._log_likelihood, self._likelihood_since = 0.0, 1.0  # the product of several steps is logged at once
 
     def update(self, observation: Any) -> Floats:
         """P(state) after one more observation: a cell where there is one column, else a mapping from column to cell.
@@ -77,7 +77,7 @@ class OnlineFilter:
         """
         likelihood, logs, top = self._likelihood(observation)
         if not self._faded:
-            expected: Floats = self._first if self._belief is None else self._belief.dot(self._moves)  # sooner than @
+            expected: Floats = self._first if self._belief is None else self._belief.dot(self._moves)  # faster than @
             total = float(expected.dot(likelihood))
             belief = expected * likelihood
             if total > UNDERFLOW and not (self._hard and self._fades(belief, expected, logs)):
@@ -92,7 +92,7 @@ class OnlineFilter:
         return self.probabilities
 
     def _hold(self, belief: Floats, log_belief: Floats | None) -> None:
-        belief.setflags(write=False)  # it is given away, and the next step begins with it
+        belief.setflags(write=False)  # it is returned to the caller and reused in the next step
         self._belief, self._log_belief = belief, log_belief
         self.n_steps += 1
 
@@ -145,7 +145,7 @@ class OnlineFilter:
             return self._scored(self._record(observation))
         try:
             row = self._rows.get(observation)
-        except TypeError:  # what has no hash is no cell either
+        except TypeError:  # unhashable values are not cells
             row = None
         if row is None:
             row = self._scored(self._record(observation))

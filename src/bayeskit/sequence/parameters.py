@@ -21,7 +21,7 @@ from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior
 from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussianEmission
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import one_of
 from bayeskit.sequence.forward_backward import ExpectedCounts, Observations, Trellis
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -81,7 +81,7 @@ class HMMStructure:
     rules: TransitionRules
     stays: MinimumStays
     emissions: tuple[Emission, ...]
-    smoothing: float  # of moves
+    smoothing: float  # of transitions
     start_smoothing: float
 
     @property
@@ -223,8 +223,8 @@ def _setting(setting: Any, name: str, schema: Schema, default: Any) -> Any:
     return {schema.find(key): value for key, value in setting.items()}.get(name, default)
 
 
-UNSEEN = -2  # a label that is no state
-SEVERAL = 8  # of what is listed
+UNSEEN = -2  # code of a label that is not a state
+SEVERAL = 8  # maximum number of listed items
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +281,7 @@ class StateLabels:
         """Return the observations of the sequences with hidden states."""
         which = ~self.whole
         starts = np.concatenate([[0], np.cumsum(self.sequences.lengths[which])])
-        if self.codes is None:  # those that are whole are empty
+        if self.codes is None:  # fully labeled sequences are empty here
             return Observations(block, starts)
         rows = np.repeat(which, self.sequences.lengths)
         known = self.codes[rows] + 1

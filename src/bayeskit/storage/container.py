@@ -25,13 +25,13 @@ import numpy as np
 from bayeskit import __version__
 from bayeskit.arrow_arrays import aligned
 from bayeskit.errors import BadFile, TooLarge
+from bayeskit.storage.files import MAGIC as MAGIC
 from bayeskit.typing import Array
 
 LONG = 16  # shorter lists stay in the header
 CHUNK = 1 << 20
 TYPES = (int, float, bool)
 LIST_DTYPES = ["|u1", "<i8", "<i8", "|u1"]  # types of the numbers, their bits; where strings start and end, their text
-MAGIC = b"BAYES\x00"
 VERSION = 1
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype("<" + name) for name in ("i8", "f8", "u1", "u4")}
 HEADER_LIMIT = 3 << 19  # bytes; as Python's objects they take up to thirty times as much

@@ -25,6 +25,7 @@ from bayeskit.errors import BadFile, BayesError, Locked
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+MAGIC = b"BAYES\x00"  # first bytes of a model file
 PathKind = Literal["file", "folder", "pipe"]
 # For a glob pattern, the system may report any of these.
 NOT_FOUND = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)

@@ -113,7 +113,7 @@ def _is_listed_matrix(X: Any) -> bool:
     return isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(x, (int, float, np.number)) for x in first)
 
 
-MOST_TOKENS = 2**30  # that the kernels can count
+MOST_TOKENS = 2**30  # limit of the kernels
 MOST_WORDS = 2**31
 
 

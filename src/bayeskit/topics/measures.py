@@ -20,14 +20,13 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
+from bayeskit.models.base.estimator import clone, one_of, seed_of, whole_number
 from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.tables.table import Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles
 
-SWEEPS, BURN_IN = 50, 10  # of fold-in
+SWEEPS, BURN_IN = 50, 10  # sweeps of fold-in
 TOKENS_AT_A_TIME = 1 << 16
 
 
@@ -92,7 +91,7 @@ class TopicDistributions:
 
 
 ORDERS = ("probability", "lift", "relevance")
-WEIGHT = 0.6  # what readers of topics found best (Sievert and Shirley 2014)
+WEIGHT = 0.6  # best in a user study (Sievert and Shirley 2014)
 
 
 class TopWord(NamedTuple):
@@ -238,7 +237,8 @@ def document_topics(
         topics = []
         for k in largest:
             order = np.argsort(-expected[:, k], kind="stable")[:n_words]
-            spoken = [i for i in order if expected[i, k] > counts[i] / 2]  # more likely of this topic than of others
+            # More likely from this topic than from others
+            spoken = [i for i in order if expected[i, k] > counts[i] / 2]
             words_for_topic = tuple(
                 TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken
             )
@@ -266,7 +266,8 @@ def sample_documents(
     lengths = np.broadcast_to(lengths, n) if lengths.ndim == 0 else lengths
     if len(lengths) != n:
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
-    need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics  # a word, its topic and two draws
+    # Bytes of a word, its topic and two draws
+    need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics
     check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, "Draw fewer."), limit)
     shares = rng.dirichlet(believed.alpha, n)
     of_words = np.cumsum(believed.topic_words, axis=1)

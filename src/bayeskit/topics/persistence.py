@@ -97,7 +97,7 @@ class Assignments:
         corpus = Corpus(start, words, self.corpus.n_words)
         return Assignments(corpus, self.topics[where], self.n_topics, self.origin, self.ids[keep], gone)
 
-    # -- in a file ----------------------------------------------------------------------------------------------------
+    # -- persistence --------------------------------------------------------------------------------------------------
 
     def arrays(self) -> list[Array]:
         """Return the arrays of a file."""

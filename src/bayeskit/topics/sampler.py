@@ -26,7 +26,7 @@ from bayeskit.errors import BayesError
 from bayeskit.topics.corpus import Corpus
 from bayeskit.typing import Floats, Ints
 
-LEAST, MOST = 1e-4, 1e3  # of α_k: a topic that no document has could still be had
+LEAST, MOST = 1e-4, 1e3  # bounds of α_k; never zero, so that unused topics can return
 STEPS = 5
 
 
@@ -48,7 +48,7 @@ class TopicCounts:
     def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
         """Count the topics of tokens; part p has tokens start[p] to start[p + 1]."""
         ends, histogram = kernels.topic_histograms(start, topics, n_topics)
-        most = np.diff(ends) - 1  # tokens that a part has at most
+        most = np.diff(ends) - 1  # maximum number of tokens in a part
         indptr = np.concatenate([[0], np.cumsum(most)])
         having = np.delete(histogram, ends[:-1])  # parts with 1, 2, … tokens
         sums = np.concatenate([[0], np.cumsum(having)])
@@ -150,11 +150,11 @@ class JointLikelihood:
 
 Topics = npt.NDArray[np.uint16]
 
-EVERY = 10  # sweeps between steps of the prior, and between likelihoods
-TOKENS_A_CALL = 10_000_000  # so that an interrupt is heard within a second or so
+EVERY = 10  # sweeps between updates of the prior and of the likelihood
+TOKENS_A_CALL = 10_000_000  # so that an interrupt takes effect within about a second
 TOKENS_A_SHARD, MOST_SHARDS = 25_000, 16
-EXACT_BELOW = 2_000  # tokens: there is no time to be won
-PATIENCE = 0.5  # seconds before a bar is shown
+EXACT_BELOW = 2_000  # tokens; below this, shards save no time
+PATIENCE = 0.5  # seconds before a progress bar is shown
 
 
 def n_shards(n_tokens: int) -> int:

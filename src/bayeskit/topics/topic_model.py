@@ -22,10 +22,8 @@ from bayeskit.errors import BayesError, BayesWarning, format_setting, with_artic
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables.sheet import Records
 from bayeskit.threads import thread_count
@@ -51,7 +49,7 @@ from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
 MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
-ALPHA = 0.1  # where the prior of documents begins
+ALPHA = 0.1  # initial prior of documents
 NO_ASSIGNMENTS = "it holds no documents. Fit it with keep_assignments=True"
 
 
@@ -507,7 +505,7 @@ class TopicModel(Stored, Transforms):
         self._check_is_fitted()
         return self._fitted.n_words
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
         """Check the settings."""
@@ -610,12 +608,12 @@ class TopicModel(Stored, Transforms):
         import warnings
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # seed words that no document has were told of in the fit
+            warnings.simplefilter("ignore")  # fit has already warned about unknown seed words
             seeds = self._seeds(self._fitted)
         table = self._fitted.table if seeds is None else self._fitted.table + seeds
         return TopicDistributions(table, self._fitted.alpha, self.beta)
 
-    # -- in a file ----------------------------------------------------------------------------------------------------
+    # -- persistence --------------------------------------------------------------------------------------------------
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""
@@ -634,7 +632,7 @@ class TopicModel(Stored, Transforms):
     def _restore(self, fitted: FittedTopics) -> Self:
         """Become the fitted model of what was fitted."""
         self._become(fitted)
-        _ = self._cached_distributions  # seed words that do not fit are refused
+        _ = self._cached_distributions  # raises an error for invalid seed words
         return self
 
     def __getstate__(self) -> dict[str, Any]:

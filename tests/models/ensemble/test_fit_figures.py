@@ -8,7 +8,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.ensemble.fitting import ColumnImportance
+from bayeskit.models.ensemble.fitting import EnsembleImportance
 from bayeskit.tables.table import Table
 
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
@@ -31,13 +31,13 @@ def figures(model):
 @pytest.fixture
 def measured(monkeypatch):
     """How often importance was measured."""
-    calls, real = [], ColumnImportance.of_columns
+    calls, real = [], EnsembleImportance.of_columns
 
     def of_columns(self, rows):
         calls.append(1)
         return real(self, rows)
 
-    monkeypatch.setattr(ColumnImportance, "of_columns", of_columns)
+    monkeypatch.setattr(EnsembleImportance, "of_columns", of_columns)
     return calls
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw_columns
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw_columns
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:

@@ -29,11 +29,10 @@ def change(
 ) -> None:
     """Learn or forget the rows of a file."""
     from bayeskit.cli import texts
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, rewriting
     from bayeskit.cli.of_sequences import how_many, is_of_sequences, is_of_whole_sequences
     from bayeskit.cli.saved_models import refuse_no_classes
-    from bayeskit.cli.wording import plural
 
     where = output or path
     page = Page(as_json, sys.stderr if where == "-" else None)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Reading, Roles, Target, grouped, pairs
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 SHOWN = 60  # data sets in a table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped, typed
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw
 
 SHOWN = 10  # pairs in the table; --json has them all
 

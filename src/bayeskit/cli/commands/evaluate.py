@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Weight, grouped, typed
-from bayeskit.cli.plots import Plot, check_plot, joined
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot, joined
+from bayeskit.cli.outputs import plot as draw
 from bayeskit.inner_model import reader_of
 
 

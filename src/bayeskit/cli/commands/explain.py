@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
-from bayeskit.cli.plots import Plot, check_plot, joined
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot, joined
+from bayeskit.cli.outputs import plot as draw
 
 
 @grouped
@@ -75,14 +75,14 @@ def command(
         if not data:
             texts.show_words(page, fitted, 12)
             draw(page, plot, lambda: fitted.telling_words(12).chart())
-            page.json({"telling": texts.telling_records(fitted, 12)})
+            page.json({"column_importance": texts.telling_records(fitted, 12)})
             return
         column = text or texts.column_of(fitted)
         source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
         _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against, plot)
         return
     texts.refuse_text(fitted, text, whole_file)
-    if not hasattr(fitted, "explain" if data else "telling"):
+    if not hasattr(fitted, "explain" if data else "column_importance"):
         weights = ". bayes inspect shows its weights" if hasattr(fitted, "describe_structure") else ""
         remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
         who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
@@ -234,7 +234,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """A record as a table, and in words."""
-    from bayeskit.explain.evidence import signed
+    from bayeskit.explain.evidence import format_log_odds
     from bayeskit.tables.sheet import Figure
 
     head, *_ = explanation.sentences
@@ -246,23 +246,23 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
             "column": ["(prior)", *(c.column for c in parts)],
             "value": ["", *(_value(c) for c in parts)],
             f"evidence for {explanation.predicted}": [
-                Figure(signed(x)) for x in (explanation.prior_log_odds, *(c.log_odds for c in parts))
+                Figure(format_log_odds(x)) for x in (explanation.prior_log_odds, *(c.log_odds for c in parts))
             ],
         }
     )
     if explanation.undecidable:
         page.line("undecidable: the evidence of the columns is left out of the sum")
     odds = f"{explanation.predicted} : {explanation.against}"
-    page.line(f"sum: {signed(explanation.log_odds)}, the natural logarithm of the odds {odds}")
+    page.line(f"sum: {format_log_odds(explanation.log_odds)}, the natural logarithm of the odds {odds}")
     page.line()
     for sentence in explanation.sentences[1:]:
         page.line(sentence)
 
 
 def _value(contribution: Any) -> str:
-    from bayeskit.explain.evidence import cell
+    from bayeskit.explain.evidence import format_cell
 
-    value = cell(contribution.value)
+    value = format_cell(contribution.value)
     return f"{value} (never seen)" if contribution.state == "unseen" else value
 
 

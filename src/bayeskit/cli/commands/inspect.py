@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import Json, Model
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw
 from bayeskit.errors import BayesError, with_article
 from bayeskit.inner_model import reader_of
 
@@ -37,11 +37,10 @@ def command(
       bayes inspect tan.bayes --plot tree.svg
     """
     from bayeskit.cli import summary, texts
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import load_model
     from bayeskit.cli.of_sequences import inspected, is_of_sequences, record_of
     from bayeskit.cli.saved_models import is_distribution, is_topic_model, reading_model, target_of
-    from bayeskit.cli.wording import plural
     from bayeskit.explain.overview import column_records
 
     page = Page(json)
@@ -121,7 +120,7 @@ def _picture(record: Any, what: str) -> Any:
 def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
     """A topic model: its topics and their words."""
     from bayeskit.cli.commands.topics import show_topics, topic_record
-    from bayeskit.cli.wording import plural
+    from bayeskit.cli.console import plural
 
     if column is not None:
         raise BayesError(f"{path} holds a TopicModel, which knows words and no columns")

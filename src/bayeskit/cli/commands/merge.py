@@ -23,11 +23,10 @@ def command(
     Example:
       bayes merge north.bayes south.bayes -o both.bayes
     """
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import changing, check_writable, save_model
     from bayeskit.cli.of_sequences import is_of_whole_sequences
     from bayeskit.cli.saved_models import load_classifier
-    from bayeskit.cli.wording import plural
     from bayeskit.errors import BayesError, with_article
 
     if len(models) < 2:

@@ -57,12 +57,12 @@ def command(
       tail -f messages.log | bayes predict spam.bayes -
       bayes predict spam.bayes --whole-file letters/*.txt
     """
+    from bayeskit.cli.console import plural
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
     from bayeskit.cli.of_sequences import answered, is_of_sequences
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import refuse_no_classes
-    from bayeskit.cli.wording import plural
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.io.streams import Unreadable
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw
 from bayeskit.printable import printable
 
 
@@ -42,12 +42,11 @@ def command(
     """
     from bayeskit.charts.scores import rank_chart
     from bayeskit.cli.commands.predict import open_for
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
     from bayeskit.cli.saved_models import load_classifier
-    from bayeskit.cli.wording import plural
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grouped
-from bayeskit.cli.plots import Plot, check_plot
-from bayeskit.cli.plots import plot as draw
+from bayeskit.cli.outputs import Plot, check_plot
+from bayeskit.cli.outputs import plot as draw
 
 ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which takes NumPy to load
 
@@ -77,9 +77,8 @@ def command(
       bayes topics news.csv --text body -k 30 -o news.bayes
       bayes topics letters/ -k 10 --words 6 --plot topics.svg
     """
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, save_model
-    from bayeskit.cli.wording import plural, size_of
     from bayeskit.data.text.tokenizer import Tokenizer
     from bayeskit.topics.topic_model import TopicModel
 

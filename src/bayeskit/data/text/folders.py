@@ -238,8 +238,7 @@ class TextColumn:
             column = names[0]
         if column is None:
             raise BayesError(
-                f"which column of {source.name} holds the text?",
-                hint=f"Name it: column= (columns: {', '.join(names)})",
+                f"which column of {source.name} holds the text?", hint=f"Name it: column= (columns: {', '.join(names)})"
             )
         if column not in source.kinds:
             what = "the class and cannot be the text, too" if column == source.target else "not there"

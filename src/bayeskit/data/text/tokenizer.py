@@ -1,4 +1,4 @@
-"""What a token is: the settings by which documents are cut, and the plain Python that they stand for."""
+"""Tokenizer: settings by which documents are cut into tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ MOST_BITS = 28
 # The regular expressions of the first three patterns, and the numbers of the last two.
 EXPRESSIONS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\w+|[^\w\s]")
 CHAR, CHAR_WB = 3, 4
-INSIDE = (2, 16)  # runs of characters inside words: the least and the most
+# Shortest and longest character n-gram inside words.
+INSIDE = (2, 16)
 _WIDE_SPACE = re.compile(r"\s\s+")
 
 Analyse = Callable[[str], Sequence[str]]
@@ -23,21 +24,33 @@ Analyse = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How a document is cut into tokens.
+    """Cut documents into tokens.
 
     Parameters
     ----------
-    pattern: "words" (two letters or more: ``\\b\\w\\w+\\b``, as scikit-learn), "words1" (one-letter words kept),
+    pattern : str or callable, default="words"
+        "words" (two letters or more: ``\\b\\w\\w+\\b``, as in scikit-learn), "words1" (one-letter words kept),
         "words_and_punctuation", "char" (characters), "char_wb" (characters within words, padded by a space), any
-        other regular expression, or a callable from a document to its tokens.
-    ngrams: shortest and longest run of tokens that is counted as one; of characters their number.
-    lowercase: whether the document is lower-cased first, by the rules of ``str.lower``.
-    stop_words: words left out before runs are made; "english" is scikit-learn's list.
-    hash_bits: tokens are counted in 2^hash_bits buckets and not by name: memory is bounded, and words that fall
-        into one bucket count as one.
-    characters: shortest and longest run of characters that is counted inside each word, beside the words; the word's
-        beginning and its end are a character each, and "-" says where the word goes on.
+        other regular expression, or a function from a document to its tokens.
+    ngrams : (int, int), default=(1, 1)
+        Shortest and longest n-gram of tokens, or of characters.
+    lowercase : bool, default=True
+        Lower-case the document first, by the rules of ``str.lower``.
+    stop_words : iterable of str or "english", default=None
+        Words left out before n-grams are made; "english" is scikit-learn's list.
+    hash_bits : int, default=None
+        Count tokens in 2^hash_bits buckets instead of by name. Memory is bounded, and words of one bucket count as one.
+    characters : (int, int), default=None
+        Shortest and longest character n-gram counted inside each word, beside the words. The beginning and the end of a
+        word are a character each, and "-" marks where the word continues.
 
+    Raises
+    ------
+    BayesError
+        If a setting is out of range or ``pattern`` is not a regular expression.
+
+    Examples
+    --------
     >>> Tokenizer(ngrams=(1, 2)).tokens("The cat sat.")
     ['the', 'cat', 'sat', 'the cat', 'cat sat']
     >>> Tokenizer("char", (3, 3)).tokens("ACGT")
@@ -68,17 +81,17 @@ class Tokenizer:
             object.__setattr__(self, "characters", _characters(self.characters, self.pattern))
 
     def tokens(self, document: str) -> list[str]:
-        """The tokens of one document, in order."""
+        """Return the tokens of one document, in order."""
         return list(self.analyser()(document))
 
     def analyser(self) -> Callable[[str], Sequence[str]]:
-        """From a document to its tokens, in Python: the path of custom patterns."""
+        """Return a Python function from a document to its tokens."""
         pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else _checked(self.pattern)
         stop, inside = frozenset(self.stop_words or ()), self.characters or (0, 0)
         return analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return the settings as plain data for :meth:`from_json`."""
         if not isinstance(self.pattern, str):
             raise BayesError("a callable cannot be written down: name a pattern, or give a regular expression")
         stop = None if self.stop_words is None else list(self.stop_words)
@@ -91,7 +104,7 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, data: Any) -> Tokenizer:
-        """The tokenizer that :meth:`to_json` wrote; anything else is refused."""
+        """Restore a tokenizer from :meth:`to_json`; raise BadFile for anything else."""
         try:
             stop, bits = data["stop_words"], data["hash_bits"]
             plain = isinstance(data["pattern"], str) and isinstance(data["lowercase"], bool)
@@ -105,7 +118,7 @@ class Tokenizer:
 
 
 def _checked(pattern: Any) -> Any:
-    """The pattern; a function refuses what it makes of a document where that is not strings."""
+    """Return the pattern; a function is wrapped to refuse tokens that are not strings."""
     if not callable(pattern):
         return pattern
 
@@ -117,7 +130,7 @@ def _checked(pattern: Any) -> Any:
                 raise BayesError(
                     f"pattern= gives {token!r}, {with_article(type(token).__name__)}, for {document[:40]!r}: "
                     "tokens are strings"
-                )  # fmt: skip
+                )
         return listed
 
     return cut

@@ -131,7 +131,7 @@ class MultinomialEmission(Emission):
     kind = "count shares"
     names: tuple[str, ...]
     smoothing: float
-    mean_total: float = 0.0  # of a row, for drawing
+    mean_total: float = 0.0  # mean row total, for sampling
     probabilities: Floats | None = None
 
     def requests(self) -> Sequence[Request]:

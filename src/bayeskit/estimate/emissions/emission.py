@@ -17,7 +17,7 @@ from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
 
-Statistics = tuple[Floats, ...]  # each with the states as its first axis
+Statistics = tuple[Floats, ...]  # the first axis of each array is the states
 
 
 @dataclass(frozen=True)

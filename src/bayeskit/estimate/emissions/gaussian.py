@@ -123,7 +123,7 @@ class GaussianEmission(NumericEmission):
         total = n.sum(axis=0)
         reached = n > GONE * np.maximum(total, 1.0)
         k, w = self.prior.mean_weight, self.prior.freedom
-        away = np.divide(first, n + k, out=np.zeros_like(first), where=n + k > 0)  # mean less that of all rows
+        away = np.divide(first, n + k, out=np.zeros_like(first), where=n + k > 0)  # mean relative to the overall mean
         squares = np.maximum(second - 2 * away * first + away**2 * n, 0.0) + k * away**2
         pseudo = self.prior.variance_weight * self.prior.floor * self.total
         if self.spherical:
@@ -203,5 +203,5 @@ def mixture_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str,
     ([1.0], [2.0])
     """
     expected = shares @ mean
-    away = mean - expected[:, None]  # squares of the means themselves would lose the digits of a spread beside them
+    away = mean - expected[:, None]  # centered, to keep precision
     return {"mean": expected, "variance": shares @ variance + (shares * away**2).sum(axis=1)}

@@ -162,7 +162,7 @@ class MultivariateGaussianEmission(NumericEmission):
                 continue
             for s, (mean, covariance) in enumerate(zip(self.mean, self.covariance, strict=True)):
                 root = np.linalg.cholesky(covariance[np.ix_(some, some)])
-                turned = np.linalg.inv(root)  # few columns: products of them are no work for threads of BLAS
+                turned = np.linalg.inv(root)  # small matrices, which BLAS threads would slow down
                 away = np.einsum("ij,nj->in", turned, x[at][:, some] - mean[some])
                 constant = -0.5 * len(some) * LOG_TWO_PI - float(logspace.log(np.diagonal(root)).sum())
                 scores[at, s] += constant - 0.5 * (away * away).sum(axis=0)

@@ -119,7 +119,7 @@ class EnsembleFit:
         structure, scores = self._fit_boosting(structure, scores)
         self.log_proba = capped(scores, rows.n)
         forests = None if structure.trees is None else self.left_out
-        self.importance = ColumnImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
+        self.importance = EnsembleImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
         return EnsembleParameters(
             rows.classes, logspace.log(prior_of(rows)), rows.n, rows.codes, structure, structure.members(rows.codes),
             factors, chains, rows.columns if chains else [], leaves,
@@ -325,8 +325,8 @@ WALKS = 2_500
 
 
 @dataclass(frozen=True)
-class ColumnImportance:
-    """Some left-out rows with their terms and scores, to score them again without a column."""
+class EnsembleImportance:
+    """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
 
     structure: Structure
     which: Ints  # positions of the rows
@@ -344,8 +344,8 @@ class ColumnImportance:
         scores: Floats,
         left_out: LeftOutForests | None,
         n_threads: int,
-    ) -> ColumnImportance:
-        """Take as many of the asked rows as the work limit allows."""
+    ) -> EnsembleImportance:
+        """With as many of the asked rows as are walked for every column."""
         step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
         if left_out is not None:

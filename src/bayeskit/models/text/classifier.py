@@ -29,9 +29,8 @@ from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import TallyClassifier
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import stacked
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base.persistence import refuse_random_ties, whole_form
 from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text.best import AutomaticRecipe, Best
 from bayeskit.models.text.bounded_fit import WordLimits, limit_tally, restrict_tally
@@ -111,7 +110,7 @@ if_updates = available_if(
 
 
 @dataclass(eq=False, repr=False)
-class TextClassifier(Exported, TallyClassifier):
+class TextClassifier(TallyClassifier):
     """Naive Bayes classifier of documents.
 
     Documents are strings in a list, a series, an Arrow column or a column of a table; ``fit_source`` reads files and

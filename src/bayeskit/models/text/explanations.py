@@ -17,7 +17,7 @@ from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import LEAST_BITS, LEVEL, by_chi_squared, information_gain
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
-from bayeskit.explain.evidence import class_position, compared
+from bayeskit.explain.evidence import class_position, compare_classes
 from bayeskit.models.base.estimator import clone
 from bayeskit.tables.sheet import Readable, Records, Sheet
 from bayeskit.tables.table import Table
@@ -100,7 +100,7 @@ def explain_documents(
     rival = None if against is None else class_position(against, labels)
     for block, scores in scored:
         rows = block.tokens[COLUMN]
-        odds = compared(model, scores, block, params.log_prior, rival)
+        odds = compare_classes(model, scores, block, params.log_prior, rival)
         each = np.arange(block.n_rows)
         document = np.repeat(each, np.diff(rows.indptr))
         contributions, parts = params.contributions(rows), params.contribution_parts(rows)

@@ -11,8 +11,7 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.commands.fit.from_documents import DocumentOptions, fit_documents
-from bayeskit.cli.commands.fit.from_sentences import SentenceOptions, fit_sentences
+from bayeskit.cli.commands.fit.from_documents import DocumentOptions, SentenceOptions, fit_documents, fit_sentences
 from bayeskit.cli.commands.fit.from_sequences import SequenceOptions, fit_sequences
 from bayeskit.cli.commands.fit.from_tables import TableOptions, fit_table
 from bayeskit.cli.commands.fit.shared import DEFAULT, Shared

@@ -1,4 +1,4 @@
-"""``bayes fit`` on documents: a folder with one sub-folder a class, or the text column of a table."""
+"""Fit documents and tagged sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from bayeskit.cli.commands.fit.shared import Shared
 from bayeskit.cli.options import Reading
-from bayeskit.cli.plots import check_plot, plot
+from bayeskit.cli.outputs import check_plot, plot
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,8 @@ def fit_documents(
 ) -> None:
     """Learn a TextClassifier, score it and keep it."""
     from bayeskit.cli import summary, texts
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, save_model, watched
-    from bayeskit.cli.wording import plural, size_of
     from bayeskit.models.text.classifier import TextClassifier
 
     output, text = shared.output, options.text
@@ -114,7 +113,7 @@ def fit_documents(
             "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
-            "telling": texts.telling_records(model),
+            "column_importance": texts.telling_records(model),
             "model": output,
             "bytes": written,
         }
@@ -138,7 +137,7 @@ def feature_records(model: Any) -> list[dict[str, Any]] | None:
 
 def _what(model: Any) -> str:
     """The recipe in words, and what it chose."""
-    from bayeskit.cli.wording import plural
+    from bayeskit.cli.console import plural
 
     tokenizer = model.schema_.columns["text"].tokenizer
     unit = "characters" if tokenizer.pattern in ("char", "char_wb") else "words"
@@ -170,3 +169,76 @@ def _runs(text: str, option: str) -> tuple[int, int]:
         return (int(low), int(high)) if sign else (1, int(low))
     except ValueError:
         raise typer.BadParameter(f"{text!r} is no number and no LOW-HIGH, such as 1-2", param_hint=option) from None
+
+
+@dataclass(frozen=True)
+class SentenceOptions:
+    """What is learnt of sentences."""
+
+    tags: Annotated[bool, typer.Option("--tags", help="Learn to tag words, from CoNLL-U or lines of word/TAG.")] = False
+    own_states: Annotated[
+        int | None,
+        typer.Option(
+            "--own-states", metavar="N", min=0, help="Of tags: how many common words are states of their own."
+        ),
+    ] = None
+    fine: Annotated[
+        bool, typer.Option("--fine/--no-fine", help="Of tags: go by the finer tags that CoNLL-U has beside them.")
+    ] = True
+
+
+def fit_sentences(data: list[str], shared: Shared, options: SentenceOptions, reading: Reading, json: bool) -> None:
+    """Learn a Tagger and keep it."""
+    from bayeskit.cli.console import Page, plural, size_of
+    from bayeskit.cli.inputs import check_writable, save_model, watched
+    from bayeskit.data.text.folders import LinesSource
+    from bayeskit.data.text.tagged import read_tagged
+    from bayeskit.errors import BayesError
+    from bayeskit.models.tagger import Tagger
+
+    output = shared.output
+    check_writable(output, is_model=True)
+    page = Page(json, sys.stderr if output == "-" else None)
+    model = Tagger() if options.own_states is None else Tagger(own_states=options.own_states)
+    with watched(LinesSource.of(data, encoding=reading.encoding), "reading") as lines:
+        read = read_tagged(lines)
+    if read.tags is None:
+        raise BayesError(f"the words of {read.name} have no tags (they are in the fourth field of CoNLL-U)")
+    fine = read.fine if options.fine else None
+    model.fit(read.words, read.tags, fine)
+    written = save_model(model, output)
+    n_words, n_tags = int(model.tally_.n_rows), len(model.classes_)
+    page.line(f"{read.name}: {plural(len(read.words), 'sentence')}, {plural(n_words, 'word')}, {plural(n_tags, 'tag')}")
+    what = f"{plural(len(model.states_), 'state')}: tags"
+    what += ", finer tags within them" if fine is not None else ""
+    page.line(what + (f", and {plural(len(model.own_states_), 'common word')}" if model.own_states_ else ""))
+    page.line()
+    page.table(shares(model))
+    page.line()
+    page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+    page.json(record(model) | {"data": read.name, "sentences": len(read.words), "model": output, "bytes": written})
+
+
+def shares(model: Any) -> dict[str, list[Any]]:
+    """The tags, the commonest first, and their shares."""
+    from bayeskit.explain.overview import percent
+
+    counts = dict(zip(model.tally_.classes, model.tally_.class_counts.tolist(), strict=True))
+    tags = sorted(counts, key=counts.__getitem__, reverse=True)
+    n = sum(counts.values())
+    return {
+        "tag": tags,
+        "words": [f"{counts[tag]:,}" for tag in tags],
+        "share": [percent(counts[tag] / n) for tag in tags],
+    }
+
+
+def record(model: Any) -> dict[str, Any]:
+    """What a tagger holds, as plain data."""
+    counts = dict(zip(map(str, model.tally_.classes), model.tally_.class_counts.tolist(), strict=True))
+    return {
+        "words": int(model.tally_.n_rows),
+        "tags": counts,
+        "states": len(model.states_),
+        "own_states": list(model.own_states_),
+    }

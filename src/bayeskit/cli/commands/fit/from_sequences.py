@@ -53,10 +53,9 @@ def fit_sequences(
     data: list[str], shared: Shared, options: SequenceOptions, tables: TableOptions, reading: Reading, json: bool
 ) -> None:
     """Learn a model of sequences and keep it."""
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, open_data, save_model
     from bayeskit.cli.of_sequences import inspected, read_whole, record_of
-    from bayeskit.cli.wording import plural, size_of
     from bayeskit.data.sequences import Sequences
 
     output, target = shared.output, shared.target

@@ -1,19 +1,181 @@
-"""``bayes fit`` on the rows of a table."""
+"""Fit a table: options, column settings, scores and the comparison with the majority class."""
 
 from __future__ import annotations
 
+import csv
 import sys
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit.cli.commands.fit.column_options import cuts_of, domains_of
 from bayeskit.cli.commands.fit.shared import Shared
+from bayeskit.cli.console import Page, short
 from bayeskit.cli.options import Reading, Roles, Weight, among, pairs, typed
-from bayeskit.cli.plots import check_plot, plot
+from bayeskit.cli.outputs import check_plot, plot
 from bayeskit.errors import BayesError
 from bayeskit.inner_model import reader_of
+from bayeskit.tolerance import NO_WORSE
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.evaluation import Evaluation
+
+
+TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+
+
+def domains_of(given: Sequence[str] | None, kinds: Mapping[str, str]) -> dict[str, list[Any]] | None:
+    """``COLUMN=a,b,c`` texts as the setting ``domains``, values in the type of their column.
+
+    >>> domains_of(["level=low,medium,high", "color=0,1,2", 'town="Rome, old",Ostia'], {"color": "integer"})
+    {'level': ['low', 'medium', 'high'], 'color': [0, 1, 2], 'town': ['Rome, old', 'Ostia']}
+    """
+    domains = {}
+    for name, text in pairs("--domain", given).items():
+        values = next(csv.reader([text], skipinitialspace=True), [])
+        if not values or not all(values):
+            raise typer.BadParameter(f"{name}={text} names no values: write {name}=a,b,c", param_hint="--domain")
+        domains[name] = [_of_kind(value, kinds.get(name, "string"), name) for value in values]
+    return domains or None
+
+
+def _of_kind(value: str, kind: str, name: str) -> Any:
+    from bayeskit.data.vocabulary import canonical
+
+    try:
+        if kind == "boolean":
+            return TRUTH[value.lower()]
+        if kind in ("integer", "float"):
+            return canonical(float(value))
+    except (KeyError, ValueError):
+        wanted = "true or false" if kind == "boolean" else "a number"
+        raise typer.BadParameter(f"column {name!r} has no value {value!r}: {wanted}", param_hint="--domain") from None
+    return value
+
+
+def cuts_of(given: Sequence[str] | None) -> Any:
+    """The setting ``cuts``: one for all columns, or a mapping from column to its own.
+
+    >>> cuts_of(["mdl"]), cuts_of(["5"]), cuts_of(["frequency:4"]), cuts_of(["age=18,65", "size=width:3"])
+    ('mdl', 5, ('frequency', 4), {'age': [18.0, 65.0], 'size': ('width', 3)})
+    """
+    if not given:
+        return None
+    for_all = [text for text in given if "=" not in text]
+    if for_all and len(given) > 1:
+        raise typer.BadParameter("give one for all columns, or COLUMN=… of each", param_hint="--cuts")
+    if for_all:
+        return _cut(for_all[0])
+    return {name: _cut(text) for name, text in pairs("--cuts", given).items()}
+
+
+def _cut(text: str) -> Any:
+    """A way, a number of intervals, a way with a number, or points."""
+    way, sign, number = text.partition(":")
+    try:
+        if sign:
+            return (way, int(number))
+        if "," in text or "." in text:
+            return [float(part) for part in text.split(",") if part.strip()]
+        return int(text)
+    except ValueError:
+        if sign or not text.isalpha():
+            refusal = (
+                f"{text!r} is no way to cut: give mdl, frequency, width, a number of intervals, or points such as 1,5"
+            )
+            raise typer.BadParameter(refusal, param_hint="--cuts") from None
+        return text
+
+
+COLUMNS = 100  # that are left out in turn to find the one that does the harm
+IMPOSSIBLE = -745.0  # ln P of what cannot be: that of the smallest number
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """A column, and the leave-one-out scores of the model without it."""
+
+    column: str
+    without: Evaluation
+
+
+def is_worse(evaluation: Evaluation) -> bool:
+    """Whether the commonest class would be right more often, or the class shares would be better probabilities."""
+    return wrong_more_often(evaluation) or evaluation.log_loss > evaluation.baseline.log_loss * (1 + NO_WORSE)
+
+
+def wrong_more_often(evaluation: Evaluation) -> bool:
+    """Whether the commonest class would be right more often."""
+    return evaluation.accuracy < evaluation.baseline.accuracy * (1 - NO_WORSE)
+
+
+def culprit(model: Any, source: Any, evaluation: Evaluation) -> Culprit | None:
+    """The column without which the model predicts its first rows best, where that is half of the harm or more.
+
+    Nothing is counted again: the models without a column are made of the same tally.
+    """
+    columns = model.schema_.used
+    if not hasattr(model, "restrict") or len(columns) < 2:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        losses = {column: _loss(_without(model, column), source) for column in columns[:COLUMNS]}
+        column = min(losses, key=lambda name: losses[name])
+        without = _without(model, column).leave_one_out(source, model.schema_.target.name)
+    harm = evaluation.log_loss - evaluation.baseline.log_loss
+    mended = evaluation.log_loss - without.log_loss
+    return Culprit(column, without) if mended > 0 and mended >= harm / 2 else None
+
+
+def _without(model: Any, column: str) -> Any:
+    return model.restrict([name for name in model.schema_.used if name != column])
+
+
+def _loss(model: Any, source: Any) -> float:
+    """Mean of −ln P(own class) of the first block of rows, each left out."""
+    import numpy as np
+
+    from bayeskit import logspace
+
+    block = next(iter(model._encoder().blocks(source)))
+    labels = np.asarray(block.labels, dtype=np.int64)
+    log_p = logspace.log_normalise(model._tempered(model._left_out().scores(block)))[0][np.arange(len(labels)), labels]
+    return float(-np.nan_to_num(log_p, nan=IMPOSSIBLE, neginf=IMPOSSIBLE).mean())
+
+
+def show_worse(page: Page, evaluation: Evaluation, harm: Culprit | None, command: list[str] | None) -> None:
+    """Print a warning, the column that does most harm and the command without it."""
+    from bayeskit.explain.overview import percent
+
+    majority = evaluation.baseline
+    if wrong_more_often(evaluation):
+        text = "THIS MODEL IS WORSE THAN NONE: always saying the commonest class is right more often, "
+        text += f"{percent(majority.accuracy)} instead of {percent(evaluation.accuracy)}."
+    else:
+        text = "THE PROBABILITIES ARE WORSE THAN NONE: the shares of the classes alone have a log loss of "
+        text += f"{short(majority.log_loss)} instead of {short(evaluation.log_loss)}."
+    page.line(text, style="bold red")
+    if harm is None:
+        page.line("No single column does it: where columns repeat each other, a stronger model knows of that.")
+        return
+    page.line(
+        f"Column {harm.column!r} does most of the harm: without it the accuracy is {percent(harm.without.accuracy)}, "
+        f"the log loss {short(harm.without.log_loss)}."
+    )
+    if command is not None:
+        page.command("without it:", [*command, "--role", f"{harm.column}=ignore"])
+
+
+def worse_record(evaluation: Evaluation, harm: Culprit | None) -> dict[str, Any]:
+    """The same as plain data."""
+    worse: dict[str, Any] = {"worse_than_majority": is_worse(evaluation)}
+    if harm is not None:
+        scores = {"accuracy": harm.without.accuracy, "log_loss": harm.without.log_loss}
+        worse["culprit"] = {"column": harm.column, "without": scores}
+    return worse
+
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -132,10 +294,9 @@ def fit_table(
 ) -> None:
     """Learn a classifier of rows, score it and keep it."""
     from bayeskit.cli import summary
-    from bayeskit.cli.commands.fit.worse import culprit, is_worse, show_worse, worse_record
-    from bayeskit.cli.console import Page
+    from bayeskit.cli.commands.fit.from_tables import culprit, is_worse, show_worse, worse_record
+    from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
-    from bayeskit.cli.wording import plural, size_of
     from bayeskit.engines.processes import Processes
     from bayeskit.engines.sql import count_in_database
     from bayeskit.explain.overview import column_records
@@ -166,7 +327,7 @@ def fit_table(
     if engine is not None and options.calibrate is not None:
         raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
     model = _model(kind, settings)
-    if shared.plot is not None and not (hasattr(model, "telling") or hasattr(model, "describe_structure")):
+    if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
         raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
     model = _calibrated(model, options.calibrate)
     if kind == "best" and options.calibrate is None:
@@ -204,7 +365,7 @@ def fit_table(
         page.line()
         summary.show_left_out(page, model)
     page.line()
-    if hasattr(model, "telling"):
+    if hasattr(model, "column_importance"):
         summary.show_telling(page, model)
         page.line()
     can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
@@ -228,7 +389,7 @@ def fit_table(
             if evaluation is None
             else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
-            "telling": summary.telling_records(model),
+            "column_importance": summary.telling_records(model),
             "advice": advice,
             "model": output,
             "bytes": written,
@@ -253,7 +414,7 @@ def _cut_numbers(numeric: Any, cuts: Any) -> Any:
 
 def _picture(model: Any) -> Any:
     """What tells most of the class, or what joins the columns."""
-    return (model.telling() if hasattr(model, "telling") else model.describe_structure()).chart()
+    return (model.column_importance() if hasattr(model, "column_importance") else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:

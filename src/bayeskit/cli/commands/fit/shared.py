@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bayeskit.cli.options import DropUnlabelled, among
-from bayeskit.cli.plots import Plot
+from bayeskit.cli.outputs import Plot
 
 DEFAULT = "model.bayes"
 

@@ -1,9 +1,10 @@
-"""Naive Bayes over mixed columns: given the class, every column speaks for itself.
+"""Naive Bayes over mixed columns: given the class, the columns are independent.
 
     P(c | x) ∝ P(c) · Π_j P(x_j | c)
 
-Categorical columns and histograms are tables of smoothed counts, numeric ones are Gaussians or other densities, texts
-are bags of words. Missing cells drop out of the counts and of the product.
+Categorical columns and histograms are tables of smoothed counts, numeric columns are Gaussians or other densities,
+texts are bags of words. Missing cells drop out of the counts and of the product.
+
 
 Formula: P(c ∣ x) ∝ P(c) Π P(x_j ∣ c)
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -21,7 +23,9 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
-from bayeskit.errors import BayesError
+from bayeskit.data.text.word_list import Words
+from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
@@ -31,22 +35,20 @@ from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
+from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.selection import Selection, selection
 from bayeskit.explain.densities import ClassImages, DensityTable, class_densities, class_images
 from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
-from bayeskit.models.base.settings import held_choices, one_of, seed_of
-from bayeskit.models.base.single_row import OneRow
-from bayeskit.models.base.tuning import best_smoothing, best_temperature, judged_terms
+from bayeskit.models.base.estimator import clone, held_choices, one_of, seed_of
+from bayeskit.models.base.persistence import refuse_random_ties, whole_form
+from bayeskit.models.base.scoring import OneRow
+from bayeskit.models.base.tally_classifier import best_temperature
 from bayeskit.models.logistic_form import LogisticForm, naive_form
-from bayeskit.models.naive_bayes.left_out import NaiveLeftOut
-from bayeskit.models.naive_bayes.numeric_choice import best_kinds, with_chosen_kinds
-from bayeskit.models.naive_bayes.parameters import NaiveParameters
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.models.naive_bayes_loo import NaiveLeftOut, best_smoothing, judged_terms
+from bayeskit.models.naive_bayes_numeric import best_kinds, with_chosen_kinds
 from bayeskit.tables.table import Table
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
@@ -57,8 +59,58 @@ if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
 
+K = TypeVar("K", bound=Columns)
+
+
+@dataclass(frozen=True)
+class NaiveParameters:
+    """What a naive Bayes model believes: the class prior, and the columns of each kind in the order of their scores."""
+
+    log_prior: Floats
+    kinds: tuple[Columns, ...] = ()
+
+    @cached_property
+    def by_column(self) -> Mapping[str, Columns]:
+        """The kind that each column is of."""
+        return {name: kind for kind in self.kinds for name in kind.names}
+
+    @cached_property
+    def words(self) -> Mapping[str, Words]:
+        """The known words of each text."""
+        return {name: words for kind in self.kinds for name, words in kind.words.items()}
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """Codes of the values as the tables have them."""
+        return {name: Vocabulary(values) for kind in self.kinds for name, values in kind.values.items()}
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """Columns that speak, in the order of their scores."""
+        return tuple(name for kind in self.kinds for name in kind.used)
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Columns that tell nothing of any class, and are left out."""
+        return frozenset(self.by_column).difference(self.used)
+
+    def of_kind(self, kind: type[K]) -> K | None:
+        """All columns of a kind; None where there are none."""
+        return next((columns for columns in self.kinds if isinstance(columns, kind)), None)
+
+    def with_kind(self, columns: Columns) -> Self:
+        """The same with other beliefs about the columns of one kind."""
+        return replace(self, kinds=tuple(columns if type(k) is type(columns) else k for k in self.kinds))
+
+    @property
+    def tables(self) -> Mapping[str, ValueTable]:
+        """The value table of each coded column."""
+        coded = self.of_kind(CodedColumns)
+        return {} if coded is None else coded.tables
+
+
 @dataclass(eq=False, repr=False)
-class NaiveBayes(Exported, TallyClassifier):
+class NaiveBayes(TallyClassifier):
     """Naive Bayes for tables with categorical, numeric and text columns, missing cells and unseen values.
 
     Parameters
@@ -144,9 +196,7 @@ class NaiveBayes(Exported, TallyClassifier):
             check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
-            raise BayesError(
-                Setting.given("ddof", self.ddof), ": it is 1 (unbiased) or 0 (maximum likelihood)", culprit=self.ddof
-            )
+            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""
@@ -304,7 +354,7 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> [(pair.first, pair.second, round(pair.bits, 1)) for pair in diagnosis.pairs]
         [('sky', 'again', 1.6)]
         """
-        from bayeskit.models.naive_bayes.dependence import diagnose_columns
+        from bayeskit.models.naive_bayes_dependence import diagnose_columns
 
         return diagnose_columns(self, X, y, sample_weight)
 
@@ -333,7 +383,7 @@ class NaiveBayes(Exported, TallyClassifier):
         >>> round(network.query("P(wind = strong)"), 6)          # 4/7 · 5/14 + 4/11 · 9/14
         0.437848
         """
-        from bayeskit.models.base.tables_as_network import network_of_tables
+        from bayeskit.models._structured import network_of_tables
 
         self._check_is_fitted()
         tables = {
@@ -385,11 +435,9 @@ class NaiveBayes(Exported, TallyClassifier):
         if others:
             raise BayesError(
                 f"column {others[0]!r} is {params.by_column[others[0]].kind}, and the probability of the data has a "
-                "closed form for tables alone: cut its numbers with ",
-                Remedy("numeric", "histogram"),
-                " or take it as ",
-                Remedy("roles", {others[0]: "categorical"}),
-                culprit=others[0],
+                "closed form for tables alone",
+                hint='cut its numbers with numeric="histogram" or take it as '
+                f"{format_setting('roles', {others[0]: 'categorical'})}",
             )
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
         for name, table in params.tables.items():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.models.base import single_row
+from bayeskit.models.base import scoring
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -85,10 +85,10 @@ def test_plain_records_take_the_short_way():
     fitted = model({})
     row = {"sky": "sun", "flag": True, "size": 0.5, "year": 2001, "dull": 1.0}
     for plain in (row, {**row, "sky": None}, {**row, "sky": "never"}, {**row, "size": 2}, {**row, "size": math.nan}):
-        assert single_row.record_scores(fitted, plain) is not None
-    assert single_row.record_scores(fitted, {"sky": "sun"}) is not None
-    assert single_row.record_scores(fitted, {"sky": "sun", "hue": 1}) is None  # it may be a slip
-    assert single_row.record_scores(fitted, {}) is None
+        assert scoring.record_scores(fitted, plain) is not None
+    assert scoring.record_scores(fitted, {"sky": "sun"}) is not None
+    assert scoring.record_scores(fitted, {"sky": "sun", "hue": 1}) is None  # it may be a slip
+    assert scoring.record_scores(fitted, {}) is None
 
 
 def test_settings_that_change_after_the_fit_are_followed():

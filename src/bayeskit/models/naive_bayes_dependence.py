@@ -31,8 +31,7 @@ from bayeskit.estimate.information import (
 from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.reliability import Reliability, top_reliability
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.tally.pairs import Pairs
 from bayeskit.typing import Array, Floats
 
