@@ -1,7 +1,7 @@
 """SemiSupervised: a classifier taught by few labelled and many unlabelled rows, by EM.
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
-next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabelled_em.py``.
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabeled_em.py``.
 
 Formula: EM for tables
 """
