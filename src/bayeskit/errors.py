@@ -51,7 +51,7 @@ def join_hint(text: str, hint: str) -> str:
     return f"{text} {hint}" if text.endswith((".", ":", ";", ",", "?")) else f"{text}: {hint}"
 
 
-class Message:
+class Message(Exception):
     """A message that states what is wrong and where, and a hint how to fix it."""
 
     def __init__(self, message: str = "", hint: str = "") -> None:
