@@ -53,7 +53,7 @@ class EncodedRows:
 
     @property
     def target(self) -> str | None:
-        """The name of the class."""
+        """Return the name of the target column."""
         return self.rows.target
 
     def batches(self) -> Iterator[Batch]:

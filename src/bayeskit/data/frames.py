@@ -209,11 +209,11 @@ class MemorySource:
         return self._blocks(max(1, self.n_rows))
 
     def with_target(self, name: str) -> MemorySource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         return self._without(name, labels=self._column(name), target=name)
 
     def with_weight(self, name: str) -> MemorySource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         return self._without(name, weights=weight_column(self._column(name), name, self.first_row))
 
     def _column(self, name: str) -> Column:

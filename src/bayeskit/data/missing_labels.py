@@ -129,7 +129,7 @@ class LabelledRows(ReadThrough):
         return engine_of(self.source)
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return first_rows(self.source) if self.engine is not None else next(iter(self.batches()), None)
 
     def batches(self) -> Iterator[Batch]:

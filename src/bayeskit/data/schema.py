@@ -229,7 +229,7 @@ class Schema:
         return {name: theirs[self.input_of(name)] for name in self.used}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return plain data for :meth:`from_json`."""
         columns = []
         for name, role in self.columns.items():
             entry: dict[str, Any] = {"name": name, "role": role.name}

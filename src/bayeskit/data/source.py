@@ -272,7 +272,7 @@ class ReadThrough:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of the columns."""
+        """Return the kinds of the columns."""
         return self.source.kinds
 
     @property
@@ -282,17 +282,17 @@ class ReadThrough:
 
     @property
     def target(self) -> str | None:
-        """The column of labels."""
+        """Return the name of the target column."""
         return self.source.target
 
     @property
     def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
+        """Return the display name, None if there is none."""
         return getattr(self.source, "name", None)
 
     @property
     def here(self) -> str | None:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return getattr(self.source, "here", None)
 
     @property
@@ -310,5 +310,5 @@ class ReadThrough:
         return self.source.asked if isinstance(self.source, Narrowing) else {}
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self

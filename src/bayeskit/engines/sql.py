@@ -52,7 +52,7 @@ def sql(query: str, connection: Any, *, push: bool = False, max_categories: int 
 
 
 def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
-    """The same rows, counted inside their database; rows of files are refused."""
+    """Return the same rows, counted inside the database; raise an error for files."""
     if not isinstance(source, SqlSource):
         raise BayesError("there is no database that could count: push=True goes with a query")
     return replace(source, engine=PushDown.on(source, max_categories))
@@ -80,7 +80,7 @@ class PushDown:
         return cls(max_categories)
 
     def rows_not_here(self) -> BayesError:
-        """The refusal to bring all rows to this machine."""
+        """Build the error for reading all rows on this machine."""
         return rows_not_here(self)
 
     def owns(self, data: Any) -> Source | None:

@@ -216,7 +216,7 @@ class DistinctValues(ObjectStatistic[Values]):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         counts = np.zeros((space.n_classes, 0), space.dtype)
         nothing = {name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns}
         return cls(nothing, request.options.get("refuse_beyond"))
@@ -256,7 +256,7 @@ class DistinctValues(ObjectStatistic[Values]):
         return cls(columns, beyond)
 
     def check(self, tally: Tally) -> None:
-        """No class has more numbers than rows."""
+        """Check that no class has more numbers than rows."""
         for values in self.tables.values():
             if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the counts of distinct values do not fit the rows of the classes")

@@ -49,7 +49,7 @@ class Pairs(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property
@@ -85,7 +85,7 @@ class Pairs(Statistic):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         sizes = tuple(space.slots[name] for name in request.columns)
         return cls(request.columns, sizes, np.zeros((space.n_classes, pair_cells(sizes)), space.dtype))
 
@@ -106,7 +106,7 @@ class Pairs(Statistic):
         return cls(request.columns, sizes, np.concatenate(tables, axis=1))
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
+        """Return the counts under other classes and values."""
         return self._moved(self.columns, recoding)
 
     def _moved(self, columns: tuple[str, ...], recoding: Recoding) -> Self:
@@ -130,7 +130,7 @@ class Pairs(Statistic):
         return self._moved(columns, Recoding(np.arange(len(self.counts)), slots))
 
     def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         return type(self)(self.columns, self.sizes, self.counts + other._in_order(self.columns).counts)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
@@ -143,7 +143,7 @@ class Pairs(Statistic):
         return type(self)(self.columns, self.sizes, left)
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:

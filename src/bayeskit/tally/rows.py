@@ -44,7 +44,7 @@ class Part(NamedTuple):
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
     def take(self, rows: Array | slice) -> Part:
-        """These rows alone."""
+        """Return the rows at these indices."""
         cells = {name: column[rows] for name, column in self.cells.items()}
         return Part(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
 
@@ -62,7 +62,7 @@ class Rows(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property

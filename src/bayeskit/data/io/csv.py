@@ -172,7 +172,7 @@ class CsvFile:
             return self._open(stream, {}, size, None).schema
 
     def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
         import pyarrow as pa
 
         done, problems = 0, _problems()

@@ -128,13 +128,13 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         first = self.files[0].place.name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     @property
     def here(self) -> str:
-        """The file being read, for messages about its rows."""
+        """Return the file being read, for error messages."""
         return self._now[0] if self._now else self.name
 
     @cached_property
@@ -168,18 +168,18 @@ class FileSource:
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
     def with_target(self, name: str) -> FileSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
             raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> FileSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
@@ -238,7 +238,7 @@ class FileSource:
                     )
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return self._copy(watch=watch)
 
     def _copy(self, **changes: Any) -> Self:

@@ -63,7 +63,7 @@ class ArrivingRows:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         return self.lines.name
 
     @property
@@ -90,7 +90,7 @@ class ArrivingRows:
         return replace(self, asked=dict(asked))
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far the reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def batches(self) -> Iterator[Batch]:

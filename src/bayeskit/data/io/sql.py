@@ -273,7 +273,7 @@ class SqlSource:
 
     @property
     def here(self) -> str:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return self.database.shown
 
     @cached_property
@@ -293,24 +293,24 @@ class SqlSource:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         beside = (self.target, self.weight)
         return {name: arrow_kind(column.type) for name, column in self.fields.items() if name not in beside}
 
     def with_target(self, name: str) -> SqlSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.fields:
             known = f"(columns: {', '.join(self.fields)}){did_you_mean(name, self.fields)}"
             raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> SqlSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.fields, self.target)
         return self._copy(weight=name)
 
     def reading(self, asked: Mapping[str, Kind | None]) -> SqlSource:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return self._copy(asked=dict(asked))
 
     def _copy(self, **changes: Any) -> SqlSource:
@@ -321,7 +321,7 @@ class SqlSource:
 
     @property
     def read(self) -> list[Field]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         beside = [name for name in (self.target, self.weight) if name is not None]
         names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
         return [self.fields[name] for name in names]

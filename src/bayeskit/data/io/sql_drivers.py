@@ -200,7 +200,7 @@ class AdbcDatabase:
             cursor.close()
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
 
         def work() -> pa.Table:
             with self._cursor() as cursor:
@@ -344,7 +344,7 @@ class DuckDatabase:
             self._open = None
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
         self._free()
         return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
 

@@ -40,7 +40,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A file."""
+    """A file on disk."""
 
     path: Path
 
@@ -58,7 +58,7 @@ class OnDisk:
         return OnDisk(self.path.absolute())
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.OSFile(str(self.path))
@@ -77,7 +77,7 @@ class InMemory:
         return len(self.data)
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.BufferReader(self.data)
