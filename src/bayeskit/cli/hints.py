@@ -87,7 +87,7 @@ def with_options(message: object, where: Callable[[str], str] = lambda option: "
     hint = message.hint.replace(" to open_source", "")
     for name, instead in NO_OPTION.items():
         if re.search(rf"\b{name}=", hint):
-            hint = instead
+            hint = f"{instead[0].upper()}{instead[1:]}." if hint.endswith(".") else instead
     hint = _MODEL.sub(lambda found: _model_option(found[0]) + where("--model"), hint)
     text = join_hint(message.message, printable(hint))
     return _SETTING.sub(lambda found: option(found[1], found[2], where), text)
