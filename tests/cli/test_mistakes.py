@@ -153,7 +153,7 @@ def test_models_that_do_not_fit_together_are_named(bayes, model):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)
     assert "birds.bayes and other.bayes: the two sides do not fit: column 'year' is categorical on one" in told.err
-    assert "fit both with the same --role" in told.err
+    assert "Fit both with the same --role" in told.err
 
 
 def test_rows_impossible_under_every_class_are_noted_once(bayes, here):
