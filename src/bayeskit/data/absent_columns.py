@@ -74,7 +74,6 @@ def _refuse_slips(absent: Iterable[str], unknown: Iterable[str]) -> None:
             raise SchemaMismatch(
                 f"column {name!r} is missing from the data, which has {folded[close]!r}: did you mean {name!r}? Rename "
                 f"it; or, to do without {name!r}, leave {folded[close]!r} out.",
-                culprit=name,
             )
 
 

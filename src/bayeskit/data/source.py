@@ -6,6 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -195,15 +196,20 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise problem.within(here) from None
 
 
+OR_DECLARE = re.compile(r", or (?:declare|read the column as text:) (?:roles|types)=.*\.$", re.DOTALL)
+"""The end of a hint that suggests another role or type."""
+
+
 @contextmanager
 def columns_held() -> Iterator[None]:
     """Omit hints about other types or roles from errors about cells, since a fitted model fixes them."""
     try:
         yield
     except BayesError as problem:
-        if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
+        hint = OR_DECLARE.sub(".", problem.hint)
+        if hint == problem.hint:
             raise
-        raise problem.without("roles", "types") from None
+        raise type(problem)(problem.message, hint=hint) from None
 
 
 def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
@@ -211,9 +217,9 @@ def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
     names = list(there)
     if name not in names:
         known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
-        raise SchemaMismatch(f"there is no column of weights {name!r} {known}", culprit=name)
+        raise SchemaMismatch(f"there is no column of weights {name!r} {known}")
     if name == target:
-        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows", culprit=name)
+        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows")
 
 
 def weight_column(column: Column, name: str, start: int) -> Floats:
@@ -225,8 +231,6 @@ def weight_column(column: Column, name: str, start: int) -> Floats:
     if len(gaps):
         raise BayesError(
             f"row {start + gaps[0]} has no weight: column {name!r} is missing there",
-            culprit=name,
-            place=start + gaps[0],
         )
     try:
         weights = as_weights(numbers, len(numbers))

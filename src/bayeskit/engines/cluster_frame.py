@@ -66,7 +66,7 @@ class ClusterFrame(ABC):
         """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> Self:

@@ -10,7 +10,6 @@ from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows
 from bayeskit.errors import BayesError, with_article
-from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -44,8 +43,8 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
     if source is None:
         what = getattr(data, "name", None) or with_article(type(data).__name__)
         raise BayesError(
-            f"{type(engine).__name__} does not read {what}: give it files, a table or a frame of its own, or ",
-            Setting("engine", clause="fit without {}"),
+            f"{type(engine).__name__} does not read {what}",
+            hint="give it files, a table or a frame of its own, or fit without engine=",
         )
     return open_source(source, labels, weights)
 
@@ -64,10 +63,9 @@ def engine_of_frame(frame: Any) -> Any:
 def rows_not_here(engine: Any) -> BayesError:
     """Build the error for reading all rows on this machine."""
     return BayesError(
-        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: ",
-        Setting("engine", clause="fit without {}"),
-        ", on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
-        OtherModel("NaiveBayes"),
+        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere",
+        hint="fit without engine=, on rows that this machine can read (a sample may do), or take a model that needs "
+        "counts alone, such as NaiveBayes",
     )
 
 

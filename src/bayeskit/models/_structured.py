@@ -40,7 +40,6 @@ from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.models.base.estimator import held_choices, one_of, seed_of
 from bayeskit.models.base.persistence import refuse_random_ties, whole_form
 from bayeskit.models.base.tally_classifier import TallyClassifier, best_temperature
-from bayeskit.remedy import Remedy
 from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -220,9 +219,8 @@ def refuse_gaps(column: str, n_missing: float) -> None:
     if n_missing > GONE:
         what = f"column {column!r} or its parents have" if column else "some rows have"
         raise BayesError(
-            f"{what} missing cells, and the probability of the data has no closed form then: "
-            "leave these rows out, or fill them",
-            culprit=column or None,
+            f"{what} missing cells, and the probability of the data has no closed form then",
+            hint="leave these rows out, or fill them",
         )
 
 
@@ -247,9 +245,8 @@ def network_of_tables(
         parents[column], arrays[column] = (target, *others), array
     if len(arrays) == 1:
         raise QueryError(
-            "the model knows no column as a table of values: its numbers are measured, not counted. Fit it with ",
-            Remedy("numeric", "histogram"),
-            ", or ask the data",
+            "the model knows no column as a table of values: its numbers are measured, not counted.",
+            hint='Fit it with numeric="histogram", or ask the data',
         )
     whole = {name: array / array.sum(axis=1, keepdims=True) for name, array in arrays.items()}  # without a missing cell
     return BayesianNetwork.of_arrays(parents, states, whole, cuts)

@@ -25,7 +25,7 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.kinds import NUMERIC, kind_of
@@ -49,7 +49,6 @@ from bayeskit.models.base.tally_classifier import best_temperature
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes_loo import NaiveLeftOut, best_smoothing, judged_terms
 from bayeskit.models.naive_bayes_numeric import best_kinds, with_chosen_kinds
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tables.table import Table
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
@@ -197,9 +196,7 @@ class NaiveBayes(TallyClassifier):
             check_cuts(value)
         as_variance_floor(self.variance_floor)
         if self.ddof not in (0, 1):
-            raise BayesError(
-                Setting.given("ddof", self.ddof), ": it is 1 (unbiased) or 0 (maximum likelihood)", culprit=self.ddof
-            )
+            raise BayesError(f"ddof={self.ddof!r}: it is 1 (unbiased) or 0 (maximum likelihood)")
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """The kinds of columns that are left to choose, and cut points for the histograms: as given, or learnt."""
@@ -438,11 +435,9 @@ class NaiveBayes(TallyClassifier):
         if others:
             raise BayesError(
                 f"column {others[0]!r} is {params.by_column[others[0]].kind}, and the probability of the data has a "
-                "closed form for tables alone: cut its numbers with ",
-                Remedy("numeric", "histogram"),
-                " or take it as ",
-                Remedy("roles", {others[0]: "categorical"}),
-                culprit=others[0],
+                "closed form for tables alone",
+                hint='cut its numbers with numeric="histogram" or take it as '
+                f"{format_setting('roles', {others[0]: 'categorical'})}",
             )
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
         for name, table in params.tables.items():

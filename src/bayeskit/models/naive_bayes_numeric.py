@@ -31,7 +31,6 @@ from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.remedy import Remedy
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Floats, Ints
 
@@ -80,9 +79,8 @@ def best_kinds(
     """The best kind of each of these columns, at temperature 1 or, ``tempered``, at the one that suits them best."""
     if engine_of(source) is not None:
         raise BayesError(
-            'numeric="auto" chooses by rows that are left out, and these are elsewhere: pass ',
-            Remedy("numeric", "gaussian"),
-            culprit="numeric",
+            'numeric="auto" chooses by rows that are left out, and these are elsewhere',
+            hint='pass numeric="gaussian"',
         )
     rows, lows = _rows(schema, source, names, seed_of(model.random_state) or 0)
     tried = {
@@ -162,7 +160,7 @@ def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tu
             lows[name] = min(lows[name], float(np.fmin.reduce(x, initial=np.inf)))
     batch = read_sample(source, list(dict.fromkeys(where.values())), ROWS, seed)
     if batch.labels is None or isinstance(batch.labels, Responsibilities):
-        raise BayesError('numeric="auto" needs one label a row: pass y, or ', Remedy("numeric", "gaussian"))
+        raise BayesError('numeric="auto" needs one label a row', hint='pass y, or numeric="gaussian"')
     return open_source(dict(batch.columns), batch.labels, batch.weights), lows
 
 

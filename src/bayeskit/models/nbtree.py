@@ -367,7 +367,7 @@ class NBTree(CodedClassifier):
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
         n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
         check_memory(
-            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, ("Grow a smaller tree.",)), self.memory_limit
+            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree."), self.memory_limit
         )
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts

@@ -325,4 +325,4 @@ def _sorted(listed: list[str]) -> Ints:
 def _table(n_states: int) -> Need:
     """The tables of states by states."""
     what = f"a table of {n_states:,} by {n_states:,} states"
-    return Need(what, 24.0 * (n_states + 1) ** 2, ("Give fewer words a state of their own: own_states.",))
+    return Need(what, 24.0 * (n_states + 1) ** 2, "Give fewer words a state of their own: own_states.")

@@ -17,7 +17,6 @@ import numpy as np
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, check_measured, take_codes
 from bayeskit.tally.statistic import ObjectStatistic, Parts, register
@@ -210,9 +209,8 @@ class DistinctValues(ObjectStatistic[Values]):
             if self.refuse_beyond is not None and len(values.values) > self.refuse_beyond:
                 raise TooLarge(
                     f"column {name!r} has more than {self.refuse_beyond:,} different numbers, too many to learn where "
-                    "to cut it while its rows are elsewhere: give the points, ",
-                    Remedy("cuts", clause="{}" + f"{{{name!r}: [...]}}", without="or learn from a sample of the rows"),
-                    culprit=name,
+                    "to cut it while its rows are elsewhere",
+                    hint=f"give the points, cuts={{{name!r}: [...]}}, or learn from a sample of the rows",
                 )
         return replace(self, tables=tables)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-FEWER = ("Grow fewer trees, or raise the limit.",)
+FEWER = "Grow fewer trees, or raise the limit."
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearnt, format_setting
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, is_identity, subtract_counts, take_codes
@@ -28,15 +27,8 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 FEWER = (
-    "Leave columns out (",
-    Remedy("roles", {"name": "ignore"}),
-    "), ",
-    Remedy("cuts", clause="cut numbers more coarsely ({}), ", without=""),
-    "or use ",
-    OtherModel("NaiveBayes"),
-    ", which counts each column alone; or raise ",
-    Remedy("memory_limit"),
-    ".",
+    f"Leave columns out ({format_setting('roles', {'name': 'ignore'})}), cut numbers more coarsely (cuts=), or use "
+    "NaiveBayes, which counts each column alone; or raise memory_limit=."
 )
 
 

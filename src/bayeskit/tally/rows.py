@@ -16,7 +16,6 @@ import numpy.typing as npt
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-SAMPLE = ("learn from a sample of the rows, or use ", OtherModel("NaiveBayes"), ", which counts row by row.")
-FEWER = ("Raise it, ", *SAMPLE)
+SAMPLE = "learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+FEWER = f"Raise it, {SAMPLE}"
 
 
 class Part(NamedTuple):

@@ -187,7 +187,7 @@ class Transitions(Statistic):
         return Need(
             f"counting {len(self.runs):,} runs of {self.order + 1} in a row",
             16.0 * (self.runs.size + self.counts.size),
-            ("Take a smaller order.",),
+            "Take a smaller order.",
         )
 
     # -- files ---------------------------------------------------------------------------------------

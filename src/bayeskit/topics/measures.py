@@ -268,7 +268,7 @@ def sample_documents(
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
     # Bytes of a word, its topic and two draws
     need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics
-    check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, ("Draw fewer.",)), limit)
+    check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, "Draw fewer."), limit)
     shares = rng.dirichlet(believed.alpha, n)
     of_words = np.cumsum(believed.topic_words, axis=1)
     documents, topics = [], []

@@ -568,8 +568,8 @@ class TopicModel(Stored, Transforms):
     def _need(self, corpus: Corpus) -> Need:
         cells = float(corpus.n_words) * self.n_topics
         what = f"{corpus.n_tokens:,} words, and {corpus.n_words:,} by {self.n_topics:,} topics,"
-        help_ = ("Keep fewer words (min_df, max_features), or ask for fewer topics.",)
-        return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), help_)
+        hint = "Keep fewer words (min_df, max_features), or ask for fewer topics."
+        return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), hint)
 
     def _seeds(self, fitted: FittedTopics) -> npt.NDArray[np.int32] | None:
         lists = read_seed_words(self.seed_words, len(fitted.alpha))

@@ -19,9 +19,8 @@ from bayeskit.data.io.sql import Address, is_address
 from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.storage.files import expand_user, hide_secrets, path_kind
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class FileSource:
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
         if isinstance(columns := settings.get("columns"), str):
-            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+            raise BayesError(f"columns={columns!r}", hint="give a list of names")
         if columns is not None:
             settings |= {
                 "columns": tuple(columns) or ("",),
@@ -159,11 +158,11 @@ class FileSource:
             }
         for name, kind in (self.types or {}).items():
             if name not in types:
-                raise SchemaMismatch(
-                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(types)})"
-                )
+                raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(types)})")
             if kind not in READ_AS:
-                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+                raise BayesError(
+                    f"{format_setting('types', {name: kind})}: a column is read as one of {', '.join(READ_AS)}"
+                )
             types[name] = arrow_type(kind)
         return types
 
@@ -176,7 +175,7 @@ class FileSource:
         """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> FileSource:
@@ -236,8 +235,6 @@ class FileSource:
                     raise SchemaMismatch(
                         f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
                         "columns together, and the others by themselves",
-                        culprit=name,
-                        place=file.place.name,
                     )
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:

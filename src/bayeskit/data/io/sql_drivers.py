@@ -47,7 +47,7 @@ class AdbcDatabase:
     def at(cls, address: Address) -> AdbcDatabase:
         """Open a database for reading; SQLite would create a missing file."""
         if address.dialect == "sqlite" and not Path(address.driver).is_file():
-            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})", place=address.shown)
+            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})")
         module = driver(address.dialect)
         connection = attempt(
             lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
@@ -177,7 +177,6 @@ class AdbcDatabase:
             raise BayesError(
                 f"{self.shown}: column {changed[0]!r} holds values of several types, which SQLite's driver does not "
                 "hand over as they are: CAST it in the query, to TEXT or to REAL",
-                culprit=changed[0],
             )
 
     def _cursor(self) -> Any:

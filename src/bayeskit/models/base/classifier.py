@@ -48,7 +48,6 @@ from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import check_is_fitted, check_temperature, one_of, seed_of
 from bayeskit.models.base.persistence import Exported, Stored
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tables.sheet import escaped, left_out
 from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
@@ -182,9 +181,7 @@ class Classifier(Stored):
         check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
-            instead = f"memory limit of {limit!r} bytes: give a number above 0"
-            asked = "{}: give a number of bytes, or None for 2 GB"
-            raise BayesError(Setting("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
+            raise BayesError(f"memory_limit={limit!r} bytes", hint="give a number above 0, or None for 2 GB")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -323,9 +320,7 @@ class Classifier(Stored):
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
         if target is None and isinstance(source, (str, Path)):
             if not self._is_fitted():
-                raise BayesError(
-                    f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
-                )
+                raise BayesError(f"which column of {source} holds the class?", hint="Name it: target=")
             target = self.schema_.target.name
         return self._with_labels(open_on(engine, source, target))
 

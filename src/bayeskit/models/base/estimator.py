@@ -23,7 +23,6 @@ from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing, is_num
 from bayeskit.explain.overview import overview
 from bayeskit.models.base.available import Conditional
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.tables.sheet import Sheet
 
 WIDTH = 80  # of a line that shows a model
@@ -156,7 +155,6 @@ class Estimator:
                 raise BayesError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {names!r}{did_you_mean(name, names) or '.'}",
-                    culprit=name,
                 )
             if deeper:
                 nested.setdefault(name, {})[inner] = value
@@ -465,8 +463,8 @@ def seed_of(random_state: Any) -> int | None:
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a setting that is not one of the words for it."""
     if not isinstance(value, str) or value not in allowed:
-        words = f" is not one of {', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
-        raise BayesError(Setting.given(name, value), words, culprit=value)
+        words = f"{', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
+        raise BayesError(f"{name}={value!r} is not one of {words}")
 
 
 def whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -480,7 +478,7 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or not least <= cast(int, value) or (most is not None and cast(int, value) > most):
         bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
-        raise BayesError(f"{name}={value!r}: give a whole number {bounds}", culprit=value)
+        raise BayesError(f"{name}={value!r}: give a whole number {bounds}")
 
 
 def check_temperature(temperature: object) -> None:

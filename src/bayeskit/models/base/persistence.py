@@ -230,7 +230,7 @@ class Exported:
 def refuse_random_ties(model: Any) -> None:
     """A draw by the row's content is not to be had elsewhere."""
     if model.ties != "first":
-        raise BayesError(f'ties={model.ties!r}: a query cannot draw. Set ties="first" first.', culprit=model.ties)
+        raise BayesError(f"ties={model.ties!r}: a query cannot draw.", hint='Set ties="first" first.')
 
 
 def whole_form(model: Any, base: Any, terms: Iterable[Term]) -> ScoringForm:

@@ -24,7 +24,7 @@ from bayeskit.data.source import (
     first_rows,
 )
 from bayeskit.data.vocabulary import Value, sort_values
-from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, with_article
+from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
@@ -34,7 +34,6 @@ from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import clone
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import NOISE
@@ -250,11 +249,9 @@ def advise_spikes(model: Any, source: Source) -> None:
     numbers, them = ("their numbers", "them") if others else ("its numbers", "it")
     purpose = f"if {numbers} are codes, pass" if role == "categorical" else f"to leave {them} out, pass"
     warning = AdviceWarning(
-        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans on {them}",
-        Setting("variance_floor", model.variance_floor, clause=" as far as {} lets it", without=" heavily"),
-        f"; {purpose} ",
-        Remedy("roles", {spike: role for spike, _ in spikes}),
-        culprit=name,
+        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans heavily "
+        f"on {them};",
+        hint=f"{purpose} {format_setting('roles', {spike: role for spike, _ in spikes})}",
     )
     if not model._has_told(str(warning)):
         warnings.warn(warning, stacklevel=5)

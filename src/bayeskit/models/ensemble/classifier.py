@@ -331,9 +331,8 @@ class BayesClassifier(Classifier):
         if needed > limit:
             fewer = "ask for fewer n_members, " if extent.members > 1 else ""
             raise TooLarge(
-                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}. "
-                f"Raise it, {fewer}",
-                *SAMPLE,
+                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}.",
+                hint=f"Raise it, {fewer}{SAMPLE}",
             )
         return extent
 
