@@ -1,4 +1,4 @@
-"""What the values of a column suggest: never a decision, so that any part of a table has the same schema."""
+"""Suggest roles by looking at the values of columns; the inferred schema never depends on them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Advice:
 
 
 def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[Advice]:
-    """What to say of each undeclared column whose values look like another role.
+    """Yield advice for each undeclared column whose values suggest another role.
 
     Looks at the first 10,000 rows at most; on fewer than 20 it says what is plain (rows that are numbered, a name in
     every row, digits that come again), and on fewer than 5 nothing. ``texts`` were declared to be texts.
@@ -70,7 +70,7 @@ def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator
 
 
 def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) -> Iterator[Advice]:
-    """Of a table without names, what would be lost in silence: an array of one type makes texts of its numbers."""
+    """Yield advice for unnamed tables whose numbers are strings, as in an array of one dtype."""
     n = min(batch.n_rows, SAMPLE)
     for place, (name, role) in enumerate(schema.columns.items() if n >= ROWS else ()):
         if name in undeclared and isinstance(role, Categorical) and role.domain is None:
@@ -81,7 +81,7 @@ def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) ->
 
 
 def _of_few_rows(column: Column, role: Role, name: str, n: int) -> Advice | None:
-    """What a few rows show as plainly as many."""
+    """Return advice that a few rows already support."""
     if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
         values = factor_values(column, name, 0).values[1:]
         if values in (list(range(n)), list(range(1, n + 1))):
@@ -105,7 +105,7 @@ def _of_integers(column: Column, name: str, n: int) -> Advice | None:
 
 
 def _of_floats(column: Column, name: str) -> Advice | None:
-    """Two whole numbers are codes also where gaps among them have made them floats."""
+    """Suggest a categorical role for two whole numbers stored as floats because of missing cells."""
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers) or (among := np.flatnonzero(numbers != numbers[0])).size == 0:
@@ -145,7 +145,7 @@ def _spaces(text: str) -> int:
 
 
 def _numbers_among(factor: Factor, name: str, is_text: bool) -> Advice | None:
-    """Numbers that a few texts, or commas, keep from being read as numbers."""
+    """Report numbers that a few texts or decimal commas prevent from being read as numbers."""
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
     plain = [v for v in cells if NUMBER.fullmatch(v)]
@@ -206,7 +206,7 @@ def by_role(name: str | int, reason: str, purpose: str, role: str) -> Advice:
 
 
 def _numbers_as_text(values: Sequence[str], column: str | int) -> Advice | None:
-    """Texts that are all numbers; with leading zeros they are names, such as those of places."""
+    """Report texts that are all numbers; those with leading zeros are codes, such as postal codes."""
     if any(LEADING_ZERO.match(value) for value in values):
         return None
     reason = f"column {column!r} holds numbers written as text, such as {values[0]!r}, and each is taken as a category"
@@ -229,7 +229,7 @@ def _better_as(name: str, what: str, role: str) -> Advice:
 
 
 def _as_it_is(column: Column) -> Column:
-    """Without a dictionary, which holds the values of other rows, too."""
+    """Decode a dictionary column, whose dictionary may hold values of other rows."""
     import pyarrow as pa
 
     if not is_arrow(column) or not pa.types.is_dictionary(column.type):

@@ -1,4 +1,4 @@
-"""Parts of dates: a column of dates or moments as years, months, days, days of the week or hours."""
+"""Extract parts of dates: year, month, day, weekday or hour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def date_part(column: Column, part: str, name: str, start: int = 0) -> pa.Array:
-    """One part of each date, null where it is missing; moments with a time zone are read in UTC, texts as ISO 8601.
+    """Return one part of each date, null if missing; timestamps with a zone are read in UTC, strings as ISO 8601.
 
     >>> import numpy as np
     >>> days = np.array(["2024-05-01", "NaT", "2024-12-31"], dtype="M8[D]")
@@ -33,7 +33,7 @@ def date_part(column: Column, part: str, name: str, start: int = 0) -> pa.Array:
 
 
 def _moments(column: Column, name: str, start: int) -> pa.Array:
-    """Dates of any form as Arrow's moments without a zone."""
+    """Convert dates of any form to Arrow timestamps without a zone."""
     import pyarrow as pa
     import pyarrow.types as types
 

@@ -1,4 +1,4 @@
-"""A column of numbers as floats; what is no number, or too large for its square, is named with its row."""
+"""Convert columns to floats; a cell that is not a number or too large raises an error with its row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 1e150  # a square must not overflow
 
 
 def as_floats(column: Column, name: str, start: int) -> Floats:
-    """A column as float64, NaN where missing; a view where it is one already."""
+    """Convert a column to float64 with NaN for missing cells; a view if possible."""
     if isinstance(column, np.ndarray):
         if column.dtype == np.float64:
             return column
@@ -74,7 +74,7 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
 
 
 def raise_unusable(floats: Mapping[str, Floats], start: int) -> None:
-    """Refuse the first infinite or huge number of a block, if there is one."""
+    """Raise an error for the first infinite or huge number of a block."""
     for name, column in floats.items():
         rows = np.flatnonzero(np.abs(column) > LARGEST)
         if len(rows):

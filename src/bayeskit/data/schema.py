@@ -1,8 +1,8 @@
-"""What each column means: frozen roles that round-trip through JSON.
+"""Define column roles: frozen records that round-trip through JSON.
 
-A role depends on the column's kind (its dtype) alone, never on its values, so that any part of a table
-infers the same schema; a column of Python objects has the kind that its cells share. What the values suggest is
-advice (:mod:`bayeskit.data.advice`), not a decision.
+A role depends only on the column's kind (its dtype), never on its values, so that any part of a table infers the same
+schema; a column of Python objects has the kind that its cells share. :mod:`bayeskit.data.advice` suggests other roles
+by looking at the values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null"
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Values by name. A declared ``domain`` is all there can be, counts in smoothing, and keeps its order."""
+    """Role of a column of categories.
+
+    Parameters
+    ----------
+    domain : tuple of values, optional
+        All possible values, in order. They count in smoothing even if no row shows them.
+    """
 
     domain: tuple[Value, ...] | None = None
     name: ClassVar[str] = "categorical"
@@ -30,9 +36,14 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left.
+    """Role of a column of numbers.
 
-    ``kind`` is the distribution that was chosen for it by looking at rows, where a model was left to choose.
+    Parameters
+    ----------
+    cuts : tuple of float, optional
+        Read a number as the interval between cuts that contains it; a value on a cut belongs to the left interval.
+    kind : str, optional
+        Distribution of the column, set by models that choose it from the data.
     """
 
     cuts: tuple[float, ...] | None = None
@@ -48,14 +59,20 @@ class Numeric:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A column that is no attribute: a name, a row number."""
+    """Role of a column that is not a feature, such as a name or a row number."""
 
     name: ClassVar[str] = "ignore"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A document: its words are counted, as the tokenizer cuts them. Only where declared."""
+    """Role of a column of documents, whose words are counted. It is never inferred, only declared.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+        Settings by which documents are split into words.
+    """
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     name: ClassVar[str] = "text"
@@ -74,7 +91,7 @@ PARTS: dict[str, tuple[Value, ...] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class DatePart(Categorical):
-    """A part of the dates of another column: what a :class:`Date` makes of it."""
+    """A categorical column derived from a column of dates by :class:`Date`."""
 
     of: str = ""
     part: str = "month"
@@ -83,7 +100,12 @@ class DatePart(Categorical):
 
 @dataclass(frozen=True, init=False)
 class Date:
-    """Dates or moments as some of their parts, each a categorical column: year, month, day, weekday, hour.
+    """Role of a column of dates or timestamps, read as one categorical column per part.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Some of "year", "month", "day", "weekday" and "hour".
 
     >>> Date("month", "weekday").columns("when")["when.month"].domain
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -99,7 +121,7 @@ class Date:
             raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once")
 
     def columns(self, name: str) -> dict[str, Role]:
-        """The columns that a column of dates becomes."""
+        """Return the columns derived from a column of dates."""
         domains = {part: as_domain(of, part) if (of := PARTS[part]) is not None else None for part in self.parts}
         return {f"{name}.{part}": DatePart(domain, name, part) for part, domain in domains.items()}
 
@@ -118,7 +140,7 @@ DEFAULT_ROLES: dict[Kind, type[Role]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The class. Declared ``domain``: classes that exist even where no row shows them."""
+    """The target column. ``domain`` declares classes that exist even if no row shows them."""
 
     name: str = "class"
     domain: tuple[Value, ...] | None = None
@@ -130,7 +152,14 @@ NO_TARGET = Target("", ("",))
 
 @dataclass(frozen=True)
 class Schema:
-    """Roles by column name, in order, and the target.
+    """Roles of the columns, in order, and the target.
+
+    Parameters
+    ----------
+    columns : mapping of str to role
+    target : Target, optional
+    named : bool, default=True
+        False if the data had no column names; columns are then matched by position.
 
     >>> schema = Schema({"sky": Categorical(), "age": Numeric()})
     >>> Schema.from_json(schema.to_json()) == schema
@@ -146,52 +175,52 @@ class Schema:
 
     @property
     def used(self) -> list[str]:
-        """The columns that take part."""
+        """Return the columns that are features."""
         return [name for name, role in self.columns.items() if not isinstance(role, Ignored)]
 
     @property
     def inputs(self) -> list[str]:
-        """The columns of the data, in order: parts of dates are made of one."""
+        """Return the columns of the data, in order; date parts count as one column."""
         return list(dict.fromkeys(map(self.input_of, self.columns)))
 
     @cached_property
     def needed(self) -> list[str]:
-        """The columns of the data that take part."""
+        """Return the columns of the data that are used."""
         return list(dict.fromkeys(map(self.input_of, self.used)))
 
     def input_of(self, name: str) -> str:
-        """The column of the data that a column is made of: itself, or the date that it is a part of."""
+        """Return the data column of a schema column: itself, or the date that it is a part of."""
         role = self.columns[name]
         return role.of if isinstance(role, DatePart) else name
 
     def coded(self) -> list[str]:
-        """The columns read as codes: categorical ones and numbers with cut points."""
+        """Return the columns read as codes: categorical ones and numbers with cuts."""
         others = {*self.measured(), *self.texts()}
         return [name for name in self.used if name not in others]
 
     def measured(self) -> list[str]:
-        """The columns read as numbers."""
+        """Return the columns read as numbers."""
         return [n for n in self.used if isinstance(r := self.columns[n], Numeric) and r.cuts is None]
 
     def texts(self) -> list[str]:
-        """The columns read as documents."""
+        """Return the columns read as documents."""
         return [n for n in self.used if isinstance(self.columns[n], Text)]
 
     def replace(self, roles: Mapping[str, Role]) -> Schema:
-        """The same schema with some roles changed."""
+        """Return the schema with some roles changed."""
         return replace(self, columns={**self.columns, **roles})
 
     def restrict(self, names: Iterable[str]) -> Schema:
-        """The same schema with these columns alone, in the schema's order; a date stands for its parts."""
+        """Return the schema with only these columns, in schema order; a date stands for its parts."""
         keep = {self.find(name) for name in names}
         return replace(self, columns={n: r for n, r in self.columns.items() if {n, self.input_of(n)} & keep})
 
     def __contains__(self, name: object) -> bool:
-        """Whether a name or position is one of the columns."""
+        """Return True if a name or position is one of the columns."""
         return self._name(name) is not None
 
     def find(self, name: str | int) -> str:
-        """The column's name, given its name or position; unknown ones are an error that names all."""
+        """Return a column's name, given its name or position; the error for unknown ones lists all names."""
         column = self._name(name)
         if column is None:
             meant = did_you_mean(name, self.columns)
@@ -209,7 +238,7 @@ class Schema:
         return inputs[name] if isinstance(name, int) and -len(inputs) <= name < len(inputs) else None
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
-        """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
+        """Map each used column to one of the data's ``names``: by name, or by position if names are generated."""
         if (named and self.named) or (named and set(self.needed) <= set(names)):
             there = set(names)
             missing = [name for name in self.needed if name not in there]
@@ -249,7 +278,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Any) -> Schema:
-        """The schema that :meth:`to_json` wrote; anything else is refused."""
+        """Restore a schema from :meth:`to_json`; raise an error for anything else."""
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
             target = NO_TARGET if data["target"] is None else _target_from_json(data["target"])
@@ -287,7 +316,7 @@ def _role_from_json(entry: Any) -> Role:
 
 
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared values, each once, in the order in which they were declared; missing is no value.
+    """Return declared values without duplicates, in declared order; a missing value is an error.
 
     >>> as_domain(["Low", "Medium", "High", "Low"], "size")
     ('Low', 'Medium', 'High')
@@ -301,7 +330,7 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
 
 
 def as_classes(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared classes, each once, sorted, as classes are everywhere."""
+    """Return declared classes without duplicates, sorted."""
     return tuple(sort_values(as_domain(values, name)))
 
 
@@ -313,7 +342,7 @@ def infer(
     target: Target | None = None,
     named: bool = True,
 ) -> Schema:
-    """The schema of data with these column kinds, as declared where declared.
+    """Infer the schema from column kinds and declarations.
 
     >>> infer({"sky": "string", "age": "float", "zip": "integer"}, roles={"zip": "categorical"}).coded()
     ['sky', 'zip']
@@ -345,7 +374,7 @@ def infer(
 
 
 def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dict[str, Role | Date]:
-    """The columns to which a mapping gives a role: by name, by position or, where neither does, by kind.
+    """Resolve the columns of a mapping of roles: by name, by position, or else by kind.
 
     >>> kinds = {"sky": "string", "age": "float", "zip": "integer"}
     >>> schema = Schema(dict.fromkeys(kinds, Ignored()))
@@ -367,7 +396,7 @@ def _kind_of_type(type_: type) -> Kind:
 
 
 def _column(key: Any, role: Any, schema: Schema) -> str:
-    """The column that a key of ``roles`` names. Tools that make an array of a frame lose its names, not its order."""
+    """Return the column that a key of ``roles`` names. Tools that convert frames to arrays lose names, not order."""
     if schema.named or key in schema or not isinstance(key, str):
         return schema.find(key)
     raise SchemaMismatch(
@@ -384,7 +413,7 @@ NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minim
 
 
 def as_role(role: str | Role | Date) -> Role | Date:
-    """A role from its name or itself; parts of a date have names with commas between them.
+    """Return a role by its name; names of date parts are separated by commas.
 
     >>> as_role("month,weekday")
     Date(parts=('month', 'weekday'))

@@ -1,4 +1,4 @@
-"""Frames of a cluster as sources: their kinds are known here, their rows are read by the workers."""
+"""Wrap cluster frames as sources: kinds are known here, rows are read by the workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOGETHER = 1 << 17  # rows that are counted at a time: clusters send fewer
 
 @dataclass(frozen=True)
 class ClusterFrame(ABC):
-    """A frame, the columns in use, and which of them hold the labels and the weights.
+    """A cluster frame with the columns in use, the target and the weight column.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
     """
@@ -45,7 +45,7 @@ class ClusterFrame(ABC):
 
     @abstractmethod
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows of these columns, as a table in memory."""
+        """Return some of the first rows of these columns as a table in memory."""
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -90,21 +90,21 @@ class ClusterFrame(ABC):
 
 
 def labelled(source: Source, target: str | None, weight: str | None) -> Source:
-    """A table in memory with two of its columns as labels and weights."""
+    """Return a table in memory with two of its columns as labels and weights."""
     assert isinstance(source, MemorySource)
     source = source if target is None else source.with_target(target)
     return source if weight is None else source.with_weight(weight)
 
 
 def check_names(names: list[str]) -> None:
-    """Refuse a frame that has two columns of one name."""
+    """Raise an error for a frame with duplicate column names."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise SchemaMismatch(f"the frame has more than one column named {twice[0]!r}: rename or drop one")
 
 
 @dataclass(frozen=True)
 class ArrivingBatches:
-    """The rows of a part as Arrow batches that come once, put together until there are enough to count."""
+    """The rows of a part as Arrow batches, read once and combined into larger ones."""
 
     number: int
     arriving: Iterator[pa.RecordBatch]
@@ -115,16 +115,16 @@ class ArrivingBatches:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The columns; what they are is known to whoever has made the schema."""
+        """Return the columns; their kinds come from the schema."""
         return {name: "object" for name in self.names if name not in (self.target, self.weight)}
 
     @property
     def here(self) -> str:
-        """Where a row that is told of stands: it has a number in its part alone."""
+        """Return the location for error messages: rows are numbered within their part."""
         return f"part {self.number} of the frame"
 
     def batches(self) -> Iterator[Batch]:
-        """Some ten thousands of rows at a time."""
+        """Yield batches of some ten thousand rows."""
         import pyarrow as pa
 
         waiting: list[pa.RecordBatch] = []
@@ -146,5 +146,5 @@ class ArrivingBatches:
 
 
 def refuse_absent(package: str, extra: str, problem: ImportError) -> BayesError:
-    """The refusal where a package is not installed."""
+    """Build the error for a package that is not installed."""
     return BayesError.not_installed(f"such frames are read by {package}", problem, extra)

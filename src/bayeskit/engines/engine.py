@@ -1,4 +1,4 @@
-"""Engines: the protocol, and sources that the workers of an engine read."""
+"""Define the engine protocol, and sources that are read by the workers of an engine."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ MAX_CATEGORIES = 100_000  # values of a column that the tallies of parts may hol
 
 
 class Engine(Protocol):
-    """From a source and a plan to a tally, where the data lives."""
+    """The protocol of engines, which count a source into a tally where the data is stored."""
 
     def owns(self, data: Any) -> Source | None:
-        """The data as a source whose ``engine`` is this one; None where its workers cannot read it.
+        """Return the data as a source of this engine; None if its workers cannot read it.
 
-        Such a source tells its kinds and yields a ``look`` at few rows; its ``batches`` refuse.
+        Such a source has kinds and a ``look`` at a few rows; its ``batches`` raise an error.
         """
         ...
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """What the plan asks for, counted in all rows; ``source`` is one that this engine owns."""
+        """Count the plan over all rows of a source that this engine owns."""
         ...
 
 
 def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any = None) -> Source:
-    """Rows from anything, owned by the engine that is to count them: the given one, or that of a frame's cluster."""
+    """Open data as a source of the given engine, or of the cluster of a frame."""
     if engine is None:
         return open_source(engine_of_frame(data).owns(data) if is_cluster_frame(data) else data, labels, weights)
     if not is_cluster_frame(data):
@@ -50,7 +50,7 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
 
 
 def engine_of_frame(frame: Any) -> Any:
-    """The engine of the cluster in which a frame lies."""
+    """Return the engine of the cluster that holds a frame."""
     if type(frame).__module__.partition(".")[0] == "pyspark":
         from bayeskit.engines.spark import Spark
 
@@ -71,7 +71,7 @@ def rows_not_here(engine: Any) -> BayesError:
 
 @dataclass(frozen=True)
 class RemoteSource(ReadThrough):
-    """A source that can be cut into parts, handed over to an engine whose workers read them.
+    """A divisible source that is read by the workers of an engine.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
     """
@@ -81,7 +81,7 @@ class RemoteSource(ReadThrough):
 
     @property
     def here(self) -> None:
-        """Nowhere: workers name the files that they read."""
+        """Return None: workers report the files that they read."""
 
     def with_target(self, name: str) -> RemoteSource:
         """Return a source that takes its labels from this column."""
@@ -101,22 +101,22 @@ class RemoteSource(ReadThrough):
 
     @property
     def n_bytes(self) -> int:
-        """Of all files, as they lie there; 0 where there are none."""
+        """Return the stored size of all files, 0 if there are none."""
         return sum(place.size or 0 for place in places(self.source))
 
     def parts(self, n: int) -> Sequence[Source]:
-        """Parts for the workers; files under paths that mean the same in the folder of any process."""
+        """Split into parts for the workers, with absolute file paths."""
         assert isinstance(self.source, Divisible)
         return [part.absolute() if hasattr(part, "absolute") else part for part in self.source.parts(n)]
 
 
 def places(source: Any) -> list[Any]:
-    """Where the rows of a source lie, if that is in files."""
+    """Return the files of a source, if any."""
     return [file.place for file in getattr(source, "files", ()) if hasattr(file, "place")]
 
 
 def as_remote_source(data: Any, engine: Any) -> RemoteSource | None:
-    """Files or a table for an engine's workers to read; None for rows that cannot be cut into parts, such as a pipe."""
+    """Return files or a table as a remote source; None for rows that cannot be split, such as a pipe."""
     if isinstance(data, RemoteSource):
         return replace(data, engine=engine)
     source = open_source(data)

@@ -32,7 +32,7 @@ from bayeskit.tally.tally import Tally
 
 
 def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
-    """Rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
+    """Open the rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
 
     ``connection`` is one of DuckDB or ADBC, an address (``postgresql://user@host/name``), or the file of a database
     (``shop.duckdb``, ``shop.sqlite``). Rows are streamed as Arrow; with ``push`` the database counts itself, in one
@@ -64,13 +64,13 @@ PUSHING = ("duckdb", "postgres")
 
 @dataclass(frozen=True)
 class PushDown:
-    """The engine of sources whose database counts itself."""
+    """The engine of sources that count inside their database."""
 
     max_categories: int | None = MAX_CATEGORIES
 
     @classmethod
     def on(cls, source: SqlSource, max_categories: int | None) -> PushDown:
-        """For a source; a database that cannot add up exactly is refused."""
+        """Build the engine for a source; raise an error for a database without exact sums."""
         dialect = source.database.dialect
         if dialect.name not in PUSHING:
             raise BayesError(
@@ -84,7 +84,7 @@ class PushDown:
         return rows_not_here(self)
 
     def owns(self, data: Any) -> Source | None:
-        """The rows of a query; None for anything else."""
+        """Return the source for the rows of a query; None for anything else."""
         if not isinstance(data, SqlSource):
             return None
         return replace(data, engine=PushDown.on(data, self.max_categories))
@@ -92,7 +92,7 @@ class PushDown:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine."""
+        """Count inside the database; the tally equals that of a local fit."""
         drops = isinstance(source, LabelledRows)
         rows: SqlSource = source.source if drops else source
         self._check(rows, schema, plan)
@@ -128,7 +128,7 @@ class PushDown:
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
     def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
-        """What a database cannot count."""
+        """Raise an error for a request that a database cannot count."""
         for request in plan:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
@@ -144,7 +144,7 @@ class PushDown:
                 )
 
     def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
-        """(classes, their rows); rows without a label are refused, or left out and told of."""
+        """Return (classes, their rows); unlabeled rows raise an error or are left out with a warning."""
         totals = class_totals(counts)
         missing = totals.missing
         counts.passed.append(totals.n_rows)

@@ -208,7 +208,7 @@ def analyser(
     hash_bits: int,
     inside: tuple[int, int] = (0, 0),
 ) -> Analyse:
-    """From a document to its tokens, runs of them and buckets included."""
+    """Build a function from a document to its tokens, including n-grams and hash buckets."""
     if pattern == CHAR:
         cut: Analyse = lambda text: _char_runs(text, shortest, longest)  # noqa: E731
     elif pattern == CHAR_WB:
@@ -283,7 +283,7 @@ def _fold(a: int, b: int) -> int:
 
 
 def hash_word(word: bytes) -> int:
-    """64 bits of a word, the same on every machine: bucket numbers are written in model files."""
+    """Return a 64-bit hash of a word, identical on every machine since model files store bucket numbers."""
     seed = _SECRETS[0] ^ (len(word) * _SECRETS[2] & _MASK)
     for i in range(0, max(len(word), 1), 16):
         piece = word[i : i + 16].ljust(16, b"\0")
@@ -293,7 +293,7 @@ def hash_word(word: bytes) -> int:
 
 
 def bucket(word: bytes, bits: int) -> str:
-    """The name of the bucket that a word falls into, of 2^bits.
+    """Return the name of the bucket of a word, one of 2^bits.
 
     >>> bucket(b"game", 16)
     '#...'

@@ -137,13 +137,27 @@ def _from_template(value: Any) -> Any:
 
 @contextmanager
 def updating(path: str | Path, timeout: float | None = LOCK_TIMEOUT) -> Iterator[Any]:
-    """The model of a file, written back when the block ends; after an error in it, the file is as it was.
+    """Lock a model file, yield its model and write the model back when the block ends.
 
-    Others who change the file this way, in this process or in another, by ``bayes learn`` or ``bayes forget``, wait
-    until the block has ended, ``timeout`` seconds at most (None: for as long as it takes); then
-    :class:`bayeskit.errors.Locked` is raised. ``save`` over the file waits as well; ``load`` never does.
-    The model is to be changed in place (``partial_fit``, ``forget``, ``learn_source``, ``fit_tally``): what a
-    method gives as a new model is not what is written.
+    An error inside the block leaves the file unchanged. Other writers (``updating``, ``save``, ``bayes learn``,
+    ``bayes forget``) wait until the block ends; ``load`` never waits. Change the model in place (``partial_fit``,
+    ``forget``, ``learn_source``, ``fit_tally``): a new model returned by a method is not written.
+
+    Parameters
+    ----------
+    path : str or Path
+    timeout : float or None, default=600.0
+        Seconds to wait for another writer; None waits without a limit.
+
+    Yields
+    ------
+    model
+        The loaded model.
+
+    Raises
+    ------
+    Locked
+        If another writer holds the lock for longer than ``timeout``.
 
     >>> import tempfile
     >>> from bayeskit import NaiveBayes
