@@ -1,6 +1,6 @@
-"""What would help, as data: Python words it as an argument, the command line as an option, a page as it likes.
+"""Hints as data, formatted as an argument in Python and as an option on the command line.
 
-A message is a row of parts: text, settings that it names, remedies among them. ``str`` words each for Python.
+A message is a sequence of parts: text, settings and hints. ``str`` formats each for Python.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 
 class Open(Enum):
-    """The value of a setting that the reader is to choose."""
+    """Placeholder for a value that the reader chooses."""
 
     OPEN = "…"
 
@@ -22,11 +22,11 @@ OPEN = Open.OPEN
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting with its value, or for the reader to choose one, as a message names it.
+    """A setting in a message, with its value or a placeholder.
 
-    shown: the value as a person reads it, where that is not how Python writes it.
-    clause: the words that stand or fall with the setting, with {} in its place.
-    without: the words for a reader who has no such setting, such as at a terminal; None where there is an option.
+    shown: the value as displayed, if it differs from its Python form.
+    clause: text that is shown only with the setting, with {} in its place.
+    without: text for readers without such a setting, such as at a terminal; None if there is an option.
     short: the value alone, as a second choice after the setting.
 
     >>> print(Setting("memory_limit", 2e9, shown="2 GB"))
@@ -48,7 +48,7 @@ class Setting:
 
     @classmethod
     def given(cls, setting: str, value: Any) -> Self:
-        """A setting as it was given.
+        """Return a setting with its value.
 
         >>> print(Setting.given("prior", "odd"))
         prior='odd'
@@ -57,13 +57,13 @@ class Setting:
 
     @property
     def chosen(self) -> Any:
-        """The value, or that of the one column that a mapping names."""
+        """Return the value, or that of the single column in a mapping."""
         return next(iter(self.value.values())) if isinstance(self.value, Mapping) else self.value
 
 
 @dataclass(frozen=True)
 class Remedy(Setting):
-    """A setting that would help.
+    """A setting that fixes the problem.
 
     >>> print(Remedy("roles", {"year": "categorical"}), Remedy("unseen", "ignore"), Remedy("memory_limit"))
     roles={'year': "categorical"} unseen="ignore" memory_limit=
@@ -76,7 +76,7 @@ class Remedy(Setting):
 
 @dataclass(frozen=True)
 class OtherModel:
-    """A model that would do, by the name of its class.
+    """A model that supports the request, by class name.
 
     >>> print(OtherModel("NaiveBayes"))
     NaiveBayes
@@ -89,7 +89,7 @@ class OtherModel:
 
 
 Piece = str | Setting | OtherModel
-"""A piece of a message."""
+"""Part of a message."""
 
 
 def _written(value: Any) -> str:
