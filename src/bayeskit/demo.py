@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bayeskit.datasets import load_penguins
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.tables.table import Table
 
 TARGET = "species"

@@ -1,4 +1,4 @@
-"""Errors and warnings of the package.
+"""Errors and warnings: a message that states the value and its place, and a hint how to fix it.
 
 Messages contain names of columns, values and files; control characters in them are escaped.
 """
@@ -6,11 +6,10 @@ Messages contain names of columns, values and files; control characters in them 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Piece, Remedy, Setting, _written
 
 # includes abbreviations read letter by letter: an NBTree, an ndarray
 _SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")
@@ -34,6 +33,14 @@ def format_setting(name: str, value: Any) -> str:
     return f"{name}={_written(value)}"
 
 
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if value.isprintable() and not {'"', "\\"} & set(value) else repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_written(item)}" for key, item in value.items()) + "}"
+    return repr(value)
+
+
 def join_hint(text: str, hint: str) -> str:
     """Append a hint to a message as one sentence.
 
@@ -45,64 +52,30 @@ def join_hint(text: str, hint: str) -> str:
     return f"{text} {hint}" if text.endswith((".", ":", ";", ",", "?")) else f"{text}: {hint}"
 
 
-class Message:
-    """Message made of text, settings and hints.
+class Message(Exception):
+    """A message that states what is wrong and where, and a hint how to fix it."""
 
-    culprit: the invalid value, such as a column and its value. place: its location, such as a row or a file.
-    """
-
-    args: tuple[Any, ...]
-
-    def __init__(self, *parts: Piece, hint: str = "", culprit: Any = None, place: Any = None) -> None:
-        super().__init__(*parts)
-        self.hint, self.culprit, self.place = hint, culprit, place
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint = printable(message), printable(hint)
 
     def __str__(self) -> str:
-        return self.worded(str)
-
-    @property
-    def remedies(self) -> tuple[Remedy | OtherModel, ...]:
-        """Return the hints as data."""
-        return tuple(part for part in self.args if isinstance(part, (Remedy, OtherModel)))
-
-    def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
-        """Return the message with settings and models formatted by ``words``; ``str`` formats them for Python."""
-        text = "".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args)
-        return join_hint(printable(text), printable(self.hint))
+        return join_hint(self.message, self.hint)
 
 
 class BayesError(Message, ValueError):
-    """Invalid input. A call that raises it leaves the object unchanged.
+    """Bad input. The call that raised it changed nothing.
 
-    >>> error = BayesError("column 'year' holds codes: pass ", Remedy("roles", {"year": "categorical"}), culprit="year")
+    >>> error = BayesError("column 'year' holds codes", hint="pass roles={'year': \"categorical\"}")
     >>> print(error)
     column 'year' holds codes: pass roles={'year': "categorical"}
-    >>> error.culprit, error.remedies[0].value
-    ('year', {'year': 'categorical'})
+    >>> error.hint
+    'pass roles={\'year\': "categorical"}'
     """
 
     def within(self, place: str) -> Self:
-        """Return this error with its location before it, such as a file name."""
-        return self._with(f"{place}: ", *self.args, place=place if self.place is None else (place, self.place))
-
-    def followed_by(self, text: str) -> Self:
-        """Return this error with more text in place of the last full stop."""
-        *before, last = self.args or ("",)
-        return self._with(*before, *([last.removesuffix(".")] if isinstance(last, str) else [last]), text)
-
-    def without(self, *settings: str) -> Self:
-        """Return this error without these hints and the words that depend on them.
-
-        >>> text = Remedy("types", {"zip": "string"}, clause=", or read it as text: {}")
-        >>> print(BayesError("mend the cell", text, ".").without("types"))
-        mend the cell.
-        """
-        kept = (part for part in self.args if not (isinstance(part, Remedy) and part.setting in settings))
-        return self._with(*kept)
-
-    def _with(self, *parts: Piece, place: Any = None) -> Self:
-        place = self.place if place is None else place
-        return type(self)(*parts, hint=self.hint, culprit=self.culprit, place=place)
+        """Return the same error with a place before the message, such as a file."""
+        return type(self)(f"{place}: {self.message}", hint=self.hint)
 
     @classmethod
     def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
@@ -125,7 +98,7 @@ class BayesError(Message, ValueError):
         ONNX files are written by onnx, which cannot be imported (No module): pip install '.[onnx]' in bayeskit's folder
         """
         where = f"pip install '.[{extra}]' in bayeskit's folder"
-        return cls(f"{what}, which cannot be imported ({missing}): {where}", culprit=missing.name)
+        return cls(f"{what}, which cannot be imported ({missing})", hint=where)
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
@@ -150,6 +123,8 @@ class UnknownValue(BayesError):
 
 class Unlabelled(BayesError):
     """Rows without a label where labels are required."""
+
+    is_partial = False  # whether only the rows read so far were counted
 
 
 class NotScalar(BayesError, TypeError):

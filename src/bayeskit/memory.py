@@ -6,23 +6,22 @@ import os
 from typing import NamedTuple
 
 from bayeskit.errors import TooLarge
-from bayeskit.remedy import Piece, Setting
 
 MEMORY = 2_000_000_000  # default limit for counts and tables, in bytes
 
 
 class Need(NamedTuple):
-    """Required memory in bytes, a description of the work, and a hint for reducing it."""
+    """The bytes that some work needs, its description, and what to do if there are not so many."""
 
     what: str
     n_bytes: float
-    remedy: tuple[Piece, ...]
+    hint: str = ""
 
 
 def check_memory(need: Need, limit: float | None) -> None:
     """Raise an error if work needs more memory than allowed.
 
-    >>> check_memory(Need("pairs of 2,000 columns", 64e9, ("Use fewer columns.",)), None)
+    >>> check_memory(Need("pairs of 2,000 columns", 64e9, "Use fewer columns."), None)
     Traceback (most recent call last):
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
@@ -30,11 +29,9 @@ def check_memory(need: Need, limit: float | None) -> None:
     allowed = memory_allowed(limit)
     if need.n_bytes > allowed:
         raise TooLarge(
-            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than ",
-            Setting("memory_limit", allowed, shown=memory_size(allowed)),
-            ". ",
-            *need.remedy,
-            culprit=need.what,
+            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than "
+            f"memory_limit={memory_size(allowed)}.",
+            hint=need.hint,
         )
 
 

@@ -209,7 +209,7 @@ def load_model(path: str) -> Any:
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
-            raise problem.followed_by(". The model stands before the data.") from None
+            raise BadFile(f"{str(problem).removesuffix('.')}.", hint="The model stands before the data.") from None
 
 
 def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:

@@ -57,9 +57,7 @@ def open_sequences(
         asked[name] = kind
     lacking = [name for name in asked if name not in source.head]
     if lacking:
-        raise BayesError(
-            f"{source.name} has no column {lacking[0]!r} (it has: {', '.join(source.head)})", culprit=lacking[0]
-        )
+        raise BayesError(f"{source.name} has no column {lacking[0]!r} (it has: {', '.join(source.head)})")
     return source, read_whole(source.reading(asked), list(asked))
 
 

@@ -74,7 +74,6 @@ def _refuse_slips(absent: Iterable[str], unknown: Iterable[str]) -> None:
             raise SchemaMismatch(
                 f"column {name!r} is missing from the data, which has {folded[close]!r}: did you mean {name!r}? Rename "
                 f"it; or, to do without {name!r}, leave {folded[close]!r} out.",
-                culprit=name,
             )
 
 
@@ -98,11 +97,11 @@ class WithAbsent(ReadThrough):
         return {**self.source.kinds, **dict.fromkeys(self.absent, "null")}
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return super().reading({name: kind for name, kind in asked.items() if name not in self.absent})
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, source=self.source.watched(watch))
 
     def batches(self) -> Iterator[Batch]:

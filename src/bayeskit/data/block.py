@@ -26,7 +26,7 @@ class Block:
     sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
 
     def take(self, rows: Array) -> Block:
-        """These rows alone."""
+        """Return the rows at these indices."""
         count = len(rows) if rows.dtype != bool else int(rows.sum())
         codes = {name: column[rows] for name, column in self.codes.items()}
         floats = {name: column[rows] for name, column in self.floats.items()}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.arrow_arrays import Column, as_one_array, is_arrow
 from bayeskit.data.schema import WEEKDAYS
-from bayeskit.errors import SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.errors import SchemaMismatch, format_setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,13 +55,10 @@ def _no_date(column: Column, name: str, start: int) -> SchemaMismatch:
         if cell is not None and cell == cell and not _is_date(cell):
             return SchemaMismatch(
                 f"column {name!r} has {cell!r} in row {start + row}, which is no date (such as 2024-05-01 or "
-                "2024-05-01 17:30). Mend or empty the cell, or declare ",
-                Remedy("roles", {name: "ignore"}),
-                ".",
-                culprit=(name, cell),
-                place=start + row,
+                "2024-05-01 17:30).",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
             )
-    return SchemaMismatch(f"column {name!r} cannot be read as dates: give all of them one form", culprit=name)
+    return SchemaMismatch(f"column {name!r} cannot be read as dates: give all of them one form")
 
 
 def _is_date(cell: object) -> bool:

@@ -31,7 +31,6 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
-from bayeskit.remedy import Remedy
 from bayeskit.typing import Array, Codes, Floats
 
 
@@ -54,7 +53,7 @@ class EncodedRows:
 
     @property
     def target(self) -> str | None:
-        """The name of the class."""
+        """Return the name of the target column."""
         return self.rows.target
 
     def batches(self) -> Iterator[Batch]:
@@ -212,17 +211,12 @@ class Encoder:
         row = start + int(rows[0])
         if self._domain(name) is not None and self.grow:
             raise UnknownValue(
-                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}). ",
-                Remedy("domains", clause="Add it to {}, or mend the cell."),
-                culprit=(name, value),
-                place=row,
+                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}).",
+                hint="Add it to domains=, or mend the cell.",
             )
         raise UnknownValue(
-            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}). Pass ",
-            Remedy("unseen", "ignore"),
-            " to leave the column out for such rows.",
-            culprit=(name, value),
-            place=row,
+            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}).",
+            hint='Pass unseen="ignore" to leave the column out for such rows.',
         )
 
     def _foreign(self, name: str, factor: Factor, start: int) -> SchemaMismatch:

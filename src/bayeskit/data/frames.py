@@ -26,7 +26,6 @@ from bayeskit.data.source import (
 )
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.typing import Array, Floats
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
@@ -132,7 +131,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         if labels not in columns:
             hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
             known = f"(columns: {', '.join(names)}){did_you_mean(labels, names) or '.'}"
-            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}", culprit=labels)
+            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
 
@@ -147,9 +146,8 @@ def _labelled(source: Any, labels: Any, weights: Any) -> Source:
     if weights is not None:
         if not isinstance(weights, str) or not hasattr(source, "with_weight"):
             raise BayesError(
-                "weights as values go with data in memory; of files, frames and databases name the column that holds "
-                "them: ",
-                Remedy("sample_weight", "days"),
+                "weights as values go with data in memory;",
+                hint='of files, frames and databases name the column that holds them: sample_weight="days"',
             )
         source = source.with_weight(weights)
     if labels is None or labels == source.target:
@@ -169,9 +167,9 @@ def check_not_cluster_frame(data: Any) -> None:
     if is_cluster_frame(data):
         package = type(data).__module__.partition(".")[0]
         raise BayesError(
-            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one: pass "
-            f"{CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such as ",
-            OtherModel("NaiveBayes"),
+            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one",
+            hint=f"pass {CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such "
+            "as NaiveBayes",
         )
 
 
@@ -211,17 +209,17 @@ class MemorySource:
         return self._blocks(max(1, self.n_rows))
 
     def with_target(self, name: str) -> MemorySource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         return self._without(name, labels=self._column(name), target=name)
 
     def with_weight(self, name: str) -> MemorySource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         return self._without(name, weights=weight_column(self._column(name), name, self.first_row))
 
     def _column(self, name: str) -> Column:
         if name not in self.columns:
             known = f"(columns: {', '.join(self.columns)}){did_you_mean(name, self.columns)}"
-            raise SchemaMismatch(f"there is no column {name!r} {known}", culprit=name)
+            raise SchemaMismatch(f"there is no column {name!r} {known}")
         return self.columns[name]
 
     def _without(self, name: str, **changes: Any) -> MemorySource:

@@ -14,11 +14,10 @@ from bayeskit.arrow_arrays import Column, is_arrow, taken
 from bayeskit.data.factors import factor_values
 from bayeskit.data.source import Batch, Narrowing, ReadThrough, Responsibilities, engine_of, first_rows
 from bayeskit.errors import BayesWarning, Unlabelled
-from bayeskit.remedy import Piece, Remedy
 from bayeskit.typing import Array, Bools
 
 PLACES = 5  # that are named
-REMEDY: tuple[Piece, ...] = (": label or drop such rows, or pass ", Remedy("unlabelled", "drop"), " to leave them out")
+HINT = 'label or drop such rows, or pass unlabelled="drop" to leave them out'
 
 
 def without_label(labels: Column | Responsibilities | None) -> Bools | None:
@@ -82,12 +81,14 @@ def refusal(missing: Bools, start: int) -> Unlabelled:
     """Of the rows of one column of labels."""
     gaps = Gaps()
     gaps.add(len(missing), missing, start)
-    return Unlabelled(gaps.sentence(), *REMEDY, place=tuple(row for _, row in gaps.places))
+    error = Unlabelled(gaps.sentence(), hint=HINT)
+    error.is_partial = True
+    return error
 
 
 def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
     """The refusal of all rows of a source without a label, of which a part was found; it is read once more."""
-    if problem.culprit is not None or engine_of(source) is not None:  # all are counted, or the rows are not here
+    if not problem.is_partial or engine_of(source) is not None:
         return problem
     rows = source.reading({source.target: None}) if isinstance(source, Narrowing) and source.target else source
     gaps = Gaps()
@@ -95,9 +96,9 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
         gaps.add(batch.n_rows, without_label(batch.labels), batch.start, getattr(source, "here", None))
     if not gaps.n_missing:  # such as where only one reading was to be had
         return problem
-    name, target = getattr(source, "name", None), source.target or "class"
-    column = f" in column {target!r}" if source.target else ""
-    of_all = Unlabelled(gaps.sentence(source), column, *REMEDY, culprit=target, place=tuple(r for _, r in gaps.places))
+    name = getattr(source, "name", None)
+    column = f" in column {source.target!r}" if source.target else ""
+    of_all = Unlabelled(f"{gaps.sentence(source)}{column}", hint=HINT)
     return of_all if name is None else of_all.within(name)
 
 
@@ -128,7 +129,7 @@ class LabelledRows(ReadThrough):
         return engine_of(self.source)
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return first_rows(self.source) if self.engine is not None else next(iter(self.batches()), None)
 
     def batches(self) -> Iterator[Batch]:
@@ -157,7 +158,7 @@ class LabelledRows(ReadThrough):
 
     def none_labelled(self, n_rows: int) -> Unlabelled:
         """The refusal of rows that all lack a label."""
-        none = Unlabelled(f"none of the {n_rows:,} rows has a label", culprit=self.target or "class")
+        none = Unlabelled(f"none of the {n_rows:,} rows has a label")
         return none if self.name is None else none.within(self.name)
 
 

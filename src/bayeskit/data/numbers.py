@@ -10,8 +10,7 @@ from bayeskit.arrow_arrays import Column, as_doubles, as_one_array, filled, is_a
 from bayeskit.data.factors import not_scalar
 from bayeskit.data.frames import NUMBERS, is_missing
 from bayeskit.data.vocabulary import canonical
-from bayeskit.errors import BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.errors import BayesError, SchemaMismatch, format_setting
 from bayeskit.typing import Array, Floats
 
 LARGEST = 1e150  # a square must not overflow
@@ -68,11 +67,8 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell",
-                Remedy("roles", {name: "categorical"}, clause=", or declare {}"),
-                ".",
-                culprit=(name, cell),
-                place=start + row,
+                f"column {name!r} has {cell!r} in row {start + row}, which is no number.",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
             )
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
 

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Literal
 
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
 
 Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
 
@@ -97,7 +96,7 @@ class Date:
         object.__setattr__(self, "parts", (*names, *parts))
         unknown = [part for part in self.parts if part not in PARTS]
         if unknown or not self.parts or len(set(self.parts)) < len(self.parts):
-            raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once", culprit=unknown or None)
+            raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once")
 
     def columns(self, name: str) -> dict[str, Role]:
         """The columns that a column of dates becomes."""
@@ -196,7 +195,7 @@ class Schema:
         column = self._name(name)
         if column is None:
             meant = did_you_mean(name, self.columns)
-            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}", culprit=name)
+            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}")
         return column
 
     def _name(self, name: object) -> str | None:
@@ -218,7 +217,6 @@ class Schema:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
                     "Columns are matched by name; pass an empty column (all missing) to do without one.",
-                    culprit=missing,
                 )
             return {name: self.input_of(name) for name in self.used}
         inputs = self.inputs
@@ -231,7 +229,7 @@ class Schema:
         return {name: theirs[self.input_of(name)] for name in self.used}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return plain data for :meth:`from_json`."""
         columns = []
         for name, role in self.columns.items():
             entry: dict[str, Any] = {"name": name, "role": role.name}
@@ -295,7 +293,7 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
     ('Low', 'Medium', 'High')
     """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}", culprit=name)
+        raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}")
     domain = [canonical(value) for value in values]
     if not domain or None in domain:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {domain}")
@@ -328,10 +326,10 @@ def infer(
         role = declared.get(name) or _default(name, kind, every)
         made = role.columns(name) if isinstance(role, Date) else {name: role}
         if twice := [part for part in made if part != name and part in kinds]:
-            raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it", culprit=name)
+            raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it")
         columns |= made
     if domains is not None and not isinstance(domains, Mapping):
-        raise BayesError(f"domains={domains!r}: it is a mapping from column to its values", culprit=domains)
+        raise BayesError(f"domains={domains!r}: it is a mapping from column to its values")
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
             schema = replace(schema, target=replace(schema.target, domain=as_classes(values, key)))
@@ -364,7 +362,7 @@ def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dic
 def _kind_of_type(type_: type) -> Kind:
     if type_ not in TYPES:
         names = ", ".join(known.__name__ for known in TYPES)
-        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}", culprit=type_)
+        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}")
     return TYPES[type_]
 
 
@@ -374,9 +372,8 @@ def _column(key: Any, role: Any, schema: Schema) -> str:
         return schema.find(key)
     raise SchemaMismatch(
         f"there is no column {key!r}: the columns have no names here ({_list(schema.columns)}), such as in an array "
-        "that was made of a frame. Name columns by position, the first is 0: ",
-        Remedy("roles", {0: role}),
-        culprit=key,
+        "that was made of a frame.",
+        hint=f"Name columns by position, the first is 0: {format_setting('roles', {0: role})}",
     )
 
 
@@ -401,7 +398,6 @@ def as_role(role: str | Role | Date) -> Role | Date:
     raise BayesError(
         f"there is no role {role!r} (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with commas between them)"
         f"{did_you_mean(role, ROLES)}",
-        culprit=role,
     )
 
 
@@ -410,16 +406,9 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
         return as_role(every)
     if kind not in DEFAULT_ROLES:
         raise SchemaMismatch(
-            f"column {name!r} holds dates, which are taken only when declared: ",
-            Remedy("roles", {name: "numeric"}),
-            " (seconds since 1970), ",
-            Remedy("roles", {name: "categorical"}, short=True),
-            ", parts such as ",
-            Remedy("roles", {name: "month,weekday"}, short=True),
-            " (also year, day, hour), or ",
-            Remedy("roles", {name: "ignore"}, short=True),
-            ".",
-            culprit=name,
+            f"column {name!r} holds dates, which are taken only when declared",
+            hint=f"{format_setting('roles', {name: 'numeric'})} (seconds since 1970), "
+            '"categorical", parts such as "month,weekday" (also year, day, hour), or "ignore".',
         )
     return DEFAULT_ROLES[kind]()
 

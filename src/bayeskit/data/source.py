@@ -6,6 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -195,15 +196,20 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise problem.within(here) from None
 
 
+OR_DECLARE = re.compile(r", or (?:declare|read the column as text:) (?:roles|types)=.*\.$", re.DOTALL)
+"""The end of a hint that suggests another role or type."""
+
+
 @contextmanager
 def columns_held() -> Iterator[None]:
     """Errors about cells advise no other type and no other role: a model has learnt what the columns hold."""
     try:
         yield
     except BayesError as problem:
-        if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
+        hint = OR_DECLARE.sub(".", problem.hint)
+        if hint == problem.hint:
             raise
-        raise problem.without("roles", "types") from None
+        raise type(problem)(problem.message, hint=hint) from None
 
 
 def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
@@ -211,9 +217,9 @@ def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
     names = list(there)
     if name not in names:
         known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
-        raise SchemaMismatch(f"there is no column of weights {name!r} {known}", culprit=name)
+        raise SchemaMismatch(f"there is no column of weights {name!r} {known}")
     if name == target:
-        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows", culprit=name)
+        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows")
 
 
 def weight_column(column: Column, name: str, start: int) -> Floats:
@@ -225,8 +231,6 @@ def weight_column(column: Column, name: str, start: int) -> Floats:
     if len(gaps):
         raise BayesError(
             f"row {start + gaps[0]} has no weight: column {name!r} is missing there",
-            culprit=name,
-            place=start + gaps[0],
         )
     try:
         weights = as_weights(numbers, len(numbers))
@@ -268,7 +272,7 @@ class ReadThrough:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of the columns."""
+        """Return the kinds of the columns."""
         return self.source.kinds
 
     @property
@@ -278,17 +282,17 @@ class ReadThrough:
 
     @property
     def target(self) -> str | None:
-        """The column of labels."""
+        """Return the name of the target column."""
         return self.source.target
 
     @property
     def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
+        """Return the display name, None if there is none."""
         return getattr(self.source, "name", None)
 
     @property
     def here(self) -> str | None:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return getattr(self.source, "here", None)
 
     @property
@@ -306,5 +310,5 @@ class ReadThrough:
         return self.source.asked if isinstance(self.source, Narrowing) else {}
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self

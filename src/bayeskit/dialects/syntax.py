@@ -38,7 +38,7 @@ def name(text: str) -> Node:
     ('"a""b"', '`a``b`')
     """
     if not isinstance(text, str) or not text or NUL in text:
-        raise BayesError(f"{text!r} is no name that a database can hold: rename it", culprit=text)
+        raise BayesError(f"{text!r} is no name that a database can hold: rename it")
     return sqlglot().exp.to_identifier(text, quoted=True)
 
 
@@ -79,7 +79,7 @@ def _parts(text: str) -> list[str]:
             part += here
         i += 1
     if quoted:
-        raise BayesError(f"table {text!r} opens a double quote and does not close it", culprit=text)
+        raise BayesError(f"table {text!r} opens a double quote and does not close it")
     return [*parts, part]
 
 
@@ -255,9 +255,9 @@ def parsed(query: str, dialect: Dialect) -> Node:
         statements = [s for s in glot.parse(query, read=dialect.name) if s is not None]
     except glot.errors.SqlglotError as problem:
         where = str(problem).partition("\n")[0].rstrip(".")
-        raise BayesError(f"this query cannot be read as {dialect.title}: {where}", culprit=query) from None
+        raise BayesError(f"this query cannot be read as {dialect.title}: {where}") from None
     if len(statements) != 1 or not isinstance(statements[0], glot.exp.Query) or _writes(statements[0]):
-        raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done", culprit=query)
+        raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done")
     return statements[0]
 
 
@@ -271,6 +271,4 @@ def _writes(query: Node) -> bool:
 def one_of_dialects(dialect: str, known: Iterable[str]) -> BayesError:
     """The refusal of a dialect that is not known."""
     names = list(known)
-    return BayesError(
-        f"dialect={dialect!r}: give one of {', '.join(names)}{did_you_mean(dialect, names)}", culprit=dialect
-    )
+    return BayesError(f"dialect={dialect!r}: give one of {', '.join(names)}{did_you_mean(dialect, names)}")

@@ -41,7 +41,7 @@ class ClusterFrame(ABC):
     @cached_property
     @abstractmethod
     def head(self) -> Mapping[str, Kind]:
-        """Kinds of all columns."""
+        """Return the kinds of all columns."""
 
     @abstractmethod
     def first(self, names: list[str]) -> Any:
@@ -49,28 +49,28 @@ class ClusterFrame(ABC):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         return {name: kind for name, kind in self.head.items() if name not in (self.target, self.weight)}
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         beside = [name for name in (self.target, self.weight) if name is not None]
         return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return self._copy(asked=dict(asked))
 
     def with_target(self, name: str) -> Self:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> Self:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
@@ -80,12 +80,12 @@ class ClusterFrame(ABC):
         return copy
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         source = labelled(open_source(self.first(self.columns)), self.target, self.weight)
         return next(iter(source.batches()), None)
 
     def batches(self) -> Iterator[Batch]:
-        """None: nobody brings all rows here unasked."""
+        """Raise an error: rows are never collected on this machine implicitly."""
         raise rows_not_here(self.engine)
 
 

@@ -52,7 +52,7 @@ class Dask:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine; a task counts on one thread."""
+        """Count on the workers, one thread per task; the tally equals that of a local fit."""
         delayed = _dask().delayed
         drops = isinstance(source, LabelledRows)
         rows = source.source if drops else source
@@ -89,7 +89,7 @@ class Dask:
         return counted
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
-        """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""
+        """Add columns computed by ``work`` from the rows; ``work`` is sent to each worker once."""
         import pandas as pd
 
         check_names([*map(str, frame.columns), *new])
@@ -118,7 +118,7 @@ class DaskFrame(ClusterFrame):
         return {**kinds, **(open_source(self.first(objects)).kinds if objects else {})}
 
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return self._of(names).head(LOOK, npartitions=-1, compute=True)
 
     def partitions(self) -> list[Any]:

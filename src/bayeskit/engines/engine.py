@@ -10,7 +10,6 @@ from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows
 from bayeskit.errors import BayesError, with_article
-from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -44,8 +43,8 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
     if source is None:
         what = getattr(data, "name", None) or with_article(type(data).__name__)
         raise BayesError(
-            f"{type(engine).__name__} does not read {what}: give it files, a table or a frame of its own, or ",
-            Setting("engine", clause="fit without {}"),
+            f"{type(engine).__name__} does not read {what}",
+            hint="give it files, a table or a frame of its own, or fit without engine=",
         )
     return open_source(source, labels, weights)
 
@@ -62,12 +61,11 @@ def engine_of_frame(frame: Any) -> Any:
 
 
 def rows_not_here(engine: Any) -> BayesError:
-    """The refusal to bring all rows to this machine."""
+    """Build the error for reading all rows on this machine."""
     return BayesError(
-        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: ",
-        Setting("engine", clause="fit without {}"),
-        ", on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
-        OtherModel("NaiveBayes"),
+        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere",
+        hint="fit without engine=, on rows that this machine can read (a sample may do), or take a model that needs "
+        "counts alone, such as NaiveBayes",
     )
 
 
@@ -86,19 +84,19 @@ class RemoteSource(ReadThrough):
         """Nowhere: workers name the files that they read."""
 
     def with_target(self, name: str) -> RemoteSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         return replace(self, source=open_source(self.source, name))
 
     def with_weight(self, name: str) -> RemoteSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         return replace(self, source=open_source(self.source, None, name))
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return first_rows(self.source)
 
     def batches(self) -> Iterator[Batch]:
-        """None: nobody brings all rows here unasked."""
+        """Raise an error: rows are never collected on this machine implicitly."""
         raise rows_not_here(self.engine)
 
     @property

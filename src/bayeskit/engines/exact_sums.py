@@ -61,7 +61,6 @@ class Span:
                 f"column {name!r} has numbers up to {max(largest):g} in one class and only up to "
                 f"{min(size for size in largest if size):g} in another, too far apart for exact sums inside a "
                 "database: read the rows, without push=True",
-                culprit=name,
             )
         return cls(scale, max(min(scale - math.frexp(least)[1] + 1, apart + DIGITS), 0))
 
@@ -76,7 +75,6 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Sp
             raise BayesError(
                 f"Input X contains {what} for dtype('float64'): column {name!r} has {size:g} or its negative in some "
                 "row. Replace it by a number or by a missing cell.",
-                culprit=name,
             )
         spans[name] = Span.of(name, largest, least)
     return spans
@@ -124,20 +122,18 @@ def weight_scale(counts: GroupedCounts) -> int | None:
     table = counts.run(_over([syntax.named(node, part) for part, node in parts.items()], step))
     n, there, least, light, most = (table[part][0].as_py() for part in parts)
     if there < n:
-        raise BayesError(f"some row has no weight: column {name!r} is missing there", culprit=name)
+        raise BayesError(f"some row has no weight: column {name!r} is missing there")
     for weight in (least, light, most):
         if weight and not LIGHTEST <= weight <= HEAVIEST:
             raise BayesError(
                 f"column {name!r} has weight {weight:g} in some row; weights are 0 or from {LIGHTEST:g} to "
                 f"{HEAVIEST:g}: scale them",
-                culprit=name,
             )
     scale = math.frexp(most or 0.0)[1]
     if light is not None and light < 2.0 ** (scale - WEIGHT_BITS):
         raise BayesError(
             f"column {name!r} has weights from {light:g} to {most:g}, too far apart for exact sums inside a database: "
             "read the rows, without push=True",
-            culprit=name,
         )
     return scale
 
@@ -163,7 +159,6 @@ def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
             raise BayesError(
                 f"column {name!r} has {odd_one:g} in some row, which is no count (a whole number from 0). Take it "
                 'otherwise: numeric="gaussian", for all columns or for this one.',
-                culprit=name,
             )
 
 

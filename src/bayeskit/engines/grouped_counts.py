@@ -221,7 +221,6 @@ class GroupedCounts:
                 raise TooLarge(
                     f"{' and '.join(map(repr, names))} would bring over {limit:,} counts from the database: leave one "
                     "out, or cut numbers more coarsely",
-                    culprit=names,
                 )
             yield self._piece(request, names, table)
 

@@ -11,9 +11,8 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, close_rows
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, TooLarge
+from bayeskit.errors import BayesError, TooLarge, format_setting
 from bayeskit.memory import check_memory
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space, declared_values
 from bayeskit.tally.tally import Tally
@@ -91,17 +90,14 @@ def check_categories(space: Space, most: int) -> None:
     for name, values in space.values.items():
         if len(values) > most and not declared_values(space.schema, name):
             raise TooLarge(
-                f"column {name!r} has more than {most:,} values, and each part of the data would send its own: leave "
-                "it out with ",
-                Remedy("roles", {name: "ignore"}),
-                Remedy("max_categories", clause=", or raise {} of the engine", without=""),
-                culprit=name,
+                f"column {name!r} has more than {most:,} values, and each part of the data would send its own",
+                hint=f"leave it out with {format_setting('roles', {name: 'ignore'})}, or raise max_categories of the "
+                "engine",
             )
     if len(space.classes) > most:
         raise TooLarge(
             f"the target {space.schema.target.name!r} has more than {most:,} classes",
-            Remedy("max_categories", clause=": raise {} of the engine if it is a class", without=""),
-            culprit=space.schema.target.name,
+            hint="raise max_categories of the engine if it is a class",
         )
 
 

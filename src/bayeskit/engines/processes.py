@@ -161,7 +161,6 @@ class _Worker:
         raise LostParts(
             f"part {number} ({part_name(part)}) was not counted: the process that read it was ended from outside, "
             "perhaps for want of memory. Nothing was learnt; run it again, with fewer processes if memory is short.",
-            culprit=number,
         )
 
     def kill(self) -> None:

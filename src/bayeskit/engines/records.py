@@ -175,15 +175,14 @@ class Ledger:
     def _check_numbers(self, numbers: Sequence[int]) -> None:
         seen = Counter(numbers)
         if twice := sorted(number for number, times in seen.items() if times > 1):
-            raise LostParts(f"{self._named(twice)} came back more than once: nothing was counted", culprit=twice)
+            raise LostParts(f"{self._named(twice)} came back more than once: nothing was counted")
         n = len(self.names) if self.names is not None else max(seen, default=-1) + 1
         if lost := [number for number in range(n) if number not in seen]:
             raise LostParts(
                 f"{self._named(lost)} of {n:,} did not come back from the workers: nothing was counted. Run it again.",
-                culprit=lost,
             )
         if strange := [number for number in seen if number >= n]:
-            raise LostParts(f"{self._named(strange)} came back and was never handed out", culprit=strange)
+            raise LostParts(f"{self._named(strange)} came back and was never handed out")
 
     def _check_rows(self, rows: dict[int, int]) -> None:
         for number, expected in enumerate(self.rows or ()):
@@ -191,7 +190,6 @@ class Ledger:
                 raise LostParts(
                     f"{self._named([number])} has {expected:,} rows, and a worker has read {rows[number]:,}: it was "
                     "changed meanwhile, or was not read to its end. Nothing was counted; run it again.",
-                    culprit=number,
                 )
         read = sum(rows.values())
         if self.total is not None and read != self.total:

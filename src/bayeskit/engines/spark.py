@@ -59,7 +59,7 @@ class Spark:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine; a task counts on one thread."""
+        """Count on the workers, one thread per task; the tally equals that of a local fit."""
         drops = isinstance(source, LabelledRows)
         rows = source.source if drops else source
         task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
@@ -103,7 +103,7 @@ class Spark:
         return [_record(row) for row in rows]
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
-        """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""
+        """Add columns computed by ``work`` from the rows; ``work`` is sent to each worker once."""
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
@@ -140,7 +140,7 @@ class SparkFrame(ClusterFrame):
         return kinds
 
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return self.frame.select(*map(quoted, names)).limit(LOOK).toArrow()
 
     def watched(self) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bayeskit.data.io.sql import SqlSource
-from bayeskit.data.missing_labels import REMEDY, LabelledRows
+from bayeskit.data.missing_labels import HINT, LabelledRows
 from bayeskit.data.schema import DatePart, Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.engines import local
@@ -52,9 +52,9 @@ def sql(query: str, connection: Any, *, push: bool = False, max_categories: int 
 
 
 def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
-    """The same rows, counted inside their database; rows of files are refused."""
+    """Return the same rows, counted inside the database; raise an error for files."""
     if not isinstance(source, SqlSource):
-        raise BayesError("there is no database that could count: push=True goes with a query", culprit="push")
+        raise BayesError("there is no database that could count: push=True goes with a query")
     return replace(source, engine=PushDown.on(source, max_categories))
 
 
@@ -80,7 +80,7 @@ class PushDown:
         return cls(max_categories)
 
     def rows_not_here(self) -> BayesError:
-        """The refusal to bring all rows to this machine."""
+        """Build the error for reading all rows on this machine."""
         return rows_not_here(self)
 
     def owns(self, data: Any) -> Source | None:
@@ -141,7 +141,6 @@ class PushDown:
                 raise BayesError(
                     f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
                     "read the rows, without push=True",
-                    culprit=name,
                 )
 
     def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
@@ -152,8 +151,7 @@ class PushDown:
         if missing and labelled is None:
             raise Unlabelled(
                 f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
-                *REMEDY,
-                culprit=counts.source.target,
+                hint=HINT,
             ).within(counts.source.name)
         if missing and labelled is not None:
             if missing == totals.n_rows:

@@ -13,9 +13,9 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
+from bayeskit.errors import format_setting
 from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Floats, Ints
@@ -118,18 +118,11 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
     values = {name: family.values for name, family in tally.families.items()}
     n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
     what = f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes"
-    remedy = (
-        "Leave columns with many values out (",
-        Remedy("roles", {"name": "ignore"}),
-        "), or use ",
-        OtherModel("TAN"),
-        " or ",
-        OtherModel("NaiveBayes"),
-        "; or raise ",
-        Remedy("memory_limit"),
-        ".",
+    hint = (
+        f"Leave columns with many values out ({format_setting('roles', {'name': 'ignore'})}), or use TAN or "
+        "NaiveBayes; or raise memory_limit=."
     )
-    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, remedy), memory_limit)
+    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, hint), memory_limit)
     alone_counts = [family.present for family in tally.families.values()]
     pseudo = np.concatenate(
         [np.zeros(0), *(smoothing.pseudo_counts(v, n) for v, n in zip(values.values(), alone_counts, strict=True))]

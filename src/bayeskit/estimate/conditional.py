@@ -20,7 +20,6 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.remedy import Remedy
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Codes, Floats, Ints
 
@@ -53,8 +52,8 @@ class Contexts:
             step.flat[keys] = np.arange(len(keys))
             n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, twice for leave-one-out
             what = f"{len(keys):,} contexts of {n_child} values and {n_classes} classes"
-            remedy = ("Use fewer parents", Remedy("k", clause=" ({})", without=""), ", or cut numbers more coarsely.")
-            check_memory(Need(what, n_bytes, remedy), memory_limit)
+            hint = "Use fewer parents (a smaller k), or cut numbers more coarsely."
+            check_memory(Need(what, n_bytes, hint), memory_limit)
             node[alive], n_nodes = child_node.ravel(), len(keys)
             levels.append(_summed(node[alive], child[alive], counts[alive], n_nodes, n_child))
             steps.append(step)

@@ -21,7 +21,6 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -178,18 +177,12 @@ def check_cuts(spec: object) -> None:
 
 
 def _no_way(spec: Any) -> BayesError:
-    said = Setting("cuts", spec, shown=repr(spec), without=f"--cuts {spec}")
-    return BayesError(said, ": it is ", Remedy("cuts", clause=_PYTHON, without=_TYPED), did_you_mean(spec, WAYS))
-
-
-_PYTHON = (
-    '"mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
-    '("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
-)
-_TYPED = (
-    "mdl, frequency, width or random, one of these with a number of intervals such as frequency:5, "
-    "a number of intervals of equal width, or rising numbers such as 10,20.5"
-)
+    return BayesError(
+        f"cuts={spec!r}",
+        hint='it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+        'cuts=("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+        f"{did_you_mean(spec, WAYS)}",
+    )
 
 
 def learn_cuts(
@@ -270,8 +263,7 @@ def _from_distinct(
             if tally.weighted:
                 raise BayesError(
                     f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted',
-                    Remedy("cuts", "frequency", clause=": pass {}, or the points", without=": count on one process"),
-                    culprit=name,
+                    hint='pass cuts="frequency", or the points',
                 )
             cuts[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
         else:

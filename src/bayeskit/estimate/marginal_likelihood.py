@@ -20,7 +20,6 @@ from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Dirichlet, Laplace, Lidstone, MEstimate, Smoothing
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.typing import Array, Floats
 
 
@@ -48,10 +47,8 @@ def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> 
         beta = beta + 1  # its pseudo-counts are those of the mode
     if not is_prior or not (beta > 0).all():
         raise BayesError(
-            Setting.given("smoothing", setting),
-            " is no prior over tables, which the probability of the data asks for: pass ",
-            Remedy("smoothing", 1.0),
-            culprit=setting,
+            f"smoothing={setting!r} is no prior over tables, which the probability of the data asks for",
+            hint="pass smoothing=1.0",
         )
     return beta
 

@@ -16,7 +16,6 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import GONE, OFF_ONE, SLACK
 from bayeskit.typing import Array, Floats
 
@@ -55,13 +54,7 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
         if len(prior) != len(classes):
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return normalised(prior)
-    raise BayesError(
-        Setting.given("prior", prior),
-        ": it is ",
-        Remedy("prior", clause=SPECS, without="empirical, uniform or laplace"),
-        did_you_mean(prior, ("empirical", "uniform")),
-        culprit=prior,
-    )
+    raise BayesError(f"prior={prior!r}", hint=f"it is {SPECS}{did_you_mean(prior, ('empirical', 'uniform'))}")
 
 
 def written_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
@@ -110,10 +103,8 @@ def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any
     shares = np.delete(class_prior(prior, classes, np.zeros(len(classes))), label)
     if len(shares) and not shares.sum() > 0:
         raise BayesError(
-            f"the prior rules out every class but {classes[label]!r}, and without its only row nothing is left: give "
-            "another class a probability above 0, or pass ",
-            Remedy("prior", "empirical"),
-            culprit=classes[label],
+            f"the prior rules out every class but {classes[label]!r}, and without its only row nothing is left",
+            hint='give another class a probability above 0, or pass prior="empirical"',
         )
     return (shares / shares.sum()).tolist()
 

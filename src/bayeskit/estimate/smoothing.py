@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, TIE
 from bayeskit.typing import Array, Floats
 
@@ -95,16 +94,7 @@ class Lidstone:
 
     def __post_init__(self) -> None:
         if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
-            raise BayesError(
-                Setting(
-                    "alpha",
-                    shown=repr(self.alpha),
-                    clause="Lidstone({}): alpha",
-                    without=f"smoothing {self.alpha!r}: it",
-                ),
-                f" is a finite number from 0 to {MOST:g}.",
-                culprit=self.alpha,
-            )
+            raise BayesError(f"smoothing={self.alpha!r}: it is a finite number from 0 to {MOST:g}.")
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """Return α for each value, shape (n_values,)."""

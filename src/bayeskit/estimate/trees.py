@@ -11,11 +11,18 @@ from bayeskit.typing import Floats
 
 
 def best_tree(names: Sequence[str], weights: Floats, roots: Sequence[float]) -> dict[str, str]:
-    """Return the parent of each column in the maximum-weight forest; weights of 0 are no arc. Ties are broken by name,
-    so the order of the columns does not matter.
+    """Return the parent of each column in the forest of the largest total weight.
 
-    Each tree is rooted at its column with the largest entry of ``roots``.
+    Weights of 0 are no arc. Names break ties, so the order of the columns does not matter. Each tree is rooted at its
+    column with the largest of ``roots``.
 
+    Parameters
+    ----------
+    names : sequence of str
+    weights : ndarray of shape (n_columns, n_columns)
+    roots : sequence of float, of length n_columns
+
+    >>> import numpy as np
     >>> best_tree(["a", "b", "c"], np.array([[0, 3, 2], [3, 0, 1], [2, 1, 0]]), [0, 5, 1])
     {'a': 'b', 'c': 'a'}
     """

@@ -48,7 +48,7 @@ class Grid:
 
     @property
     def html(self) -> str:
-        """For a page."""
+        """Return the HTML."""
         columns = [(LEFT if is_words else "", [html.escape(cell) for cell in cells]) for cells, is_words in self._cells]
         head, *rows = zip(*([(style, cell) for cell in cells] for style, cells in columns), strict=True)
         parts = ["<table><thead><tr>", *(f"<th{style}>{cell}</th>" for style, cell in head), "</tr></thead><tbody>"]
@@ -113,12 +113,12 @@ class Sheet:
 
     @property
     def text(self) -> str:
-        """For a terminal."""
+        """Return the text for a terminal."""
         return "\n".join([printable(self.title, keep=""), *map(_text, self.parts)])
 
     @property
     def html(self) -> str:
-        """For a page."""
+        """Return the HTML."""
         return f"<p><b>{escaped(self.title)}</b></p>" + "".join(map(_html, self.parts))
 
 

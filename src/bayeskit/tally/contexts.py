@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
 from bayeskit.tally.statistic import ArrayStatistic, register
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 LARGEST = 2**32 - 1  # cells, which are numbered in 32 bits
-FEWER = ("Give the child fewer parents, or the parents fewer values; or raise ", Remedy("memory_limit"), ".")
+FEWER = "Give the child fewer parents, or the parents fewer values; or raise memory_limit=."
 
 
 @register

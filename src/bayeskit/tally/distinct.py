@@ -17,7 +17,6 @@ import numpy as np
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, check_measured, take_codes
 from bayeskit.tally.statistic import ObjectStatistic, Parts, register
@@ -210,15 +209,14 @@ class DistinctValues(ObjectStatistic[Values]):
             if self.refuse_beyond is not None and len(values.values) > self.refuse_beyond:
                 raise TooLarge(
                     f"column {name!r} has more than {self.refuse_beyond:,} different numbers, too many to learn where "
-                    "to cut it while its rows are elsewhere: give the points, ",
-                    Remedy("cuts", clause="{}" + f"{{{name!r}: [...]}}", without="or learn from a sample of the rows"),
-                    culprit=name,
+                    "to cut it while its rows are elsewhere",
+                    hint=f"give the points, cuts={{{name!r}: [...]}}, or learn from a sample of the rows",
                 )
         return replace(self, tables=tables)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         counts = np.zeros((space.n_classes, 0), space.dtype)
         nothing = {name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns}
         return cls(nothing, request.options.get("refuse_beyond"))
@@ -258,7 +256,7 @@ class DistinctValues(ObjectStatistic[Values]):
         return cls(columns, beyond)
 
     def check(self, tally: Tally) -> None:
-        """No class has more numbers than rows."""
+        """Check that no class has more numbers than rows."""
         for values in self.tables.values():
             if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the counts of distinct values do not fit the rows of the classes")

@@ -121,7 +121,7 @@ class Joints(ObjectStatistic[Joint]):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         counts = np.zeros((0, space.n_classes), space.dtype)
         return cls({names: Joint(names, np.zeros((0, len(names)), np.uint32), counts) for names in request.columns})
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-FEWER = ("Grow fewer trees, or raise the limit.",)
+FEWER = "Grow fewer trees, or raise the limit."
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Leaves(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return LeavesRequest.of(self.trees)
 
     @classmethod
@@ -75,7 +75,7 @@ class Leaves(Statistic):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         trees = trees_of(request)
         return cls(trees, np.zeros((trees.n_nodes, space.n_classes), space.dtype))
 
@@ -99,7 +99,7 @@ class Leaves(Statistic):
         return type(self)(self.trees, take_codes(self.counts, recoding.classes, axis=1))
 
     def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         return type(self)(self.trees, self.counts + other.counts)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
@@ -111,7 +111,7 @@ class Leaves(Statistic):
         return type(self)(self.trees, left)
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return type(self)(self.trees, self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:

@@ -10,13 +10,10 @@ import numpy as np
 from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, sort_values, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
-from bayeskit.remedy import Piece, Remedy, Setting
 from bayeskit.tally.space import Space, format_times
 from bayeskit.typing import Counts
 
 UNNAMED = Target().name
-SAME = "Pass the schema_ of one as {} to the fit of the other"
-LEARNT = "Fit one model on the rows of both"  # the roles are the same: what the rows of each have taught differs
 SEVERAL = 8  # cuts or values that are listed
 
 
@@ -31,14 +28,9 @@ def check_same(a: Schema, b: Schema) -> None:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if _unordered(ours) != _unordered(theirs):
             raise SchemaMismatch(
-                f"the two sides do not fit: column {name!r} is ",
-                _named(name, ours),
-                " on one and ",
-                _named(name, theirs),
-                " on the other. ",
-                Remedy("schema", clause=SAME, without=LEARNT if type(ours) is type(theirs) else None),
-                ".",
-                culprit=name,
+                f"the two sides do not fit: column {name!r} is {_describe_role(ours)} on one and "
+                f"{_describe_role(theirs)} on the other.",
+                hint="Pass the schema_ of one as schema= to the fit of the other.",
             )
 
 
@@ -49,18 +41,18 @@ def _unordered(role: Role | None) -> Role | None:
     return role
 
 
-def _named(column: str, role: Role | None) -> Piece:
-    """A role as Python writes it, and in plain words for a reader without Python."""
+def _describe_role(role: Role | None) -> str:
+    """Return a role in words, with its cuts, kind or values."""
     if role is None:
         return "absent"
-    without: str = "ignored" if isinstance(role, Ignored) else role.name
+    name: str = "ignored" if isinstance(role, Ignored) else role.name
     if isinstance(role, Numeric) and role.cuts is not None:
-        without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
-    elif isinstance(role, Numeric) and role.kind is not None:
-        without += f" taken as {role.kind}"
-    elif isinstance(role, Categorical) and role.domain is not None:
-        without += f" with the values {_listed(list(map(repr, role.domain)))}"
-    return Setting("roles", {column: role}, short=True, without=without)
+        return f"{name} with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    if isinstance(role, Numeric) and role.kind is not None:
+        return f"{name} taken as {role.kind}"
+    if isinstance(role, Categorical) and role.domain is not None:
+        return f"{name} with the values {_listed(list(map(repr, role.domain)))}"
+    return name
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -224,7 +224,7 @@ class Moments:
             )
 
     def as_float(self) -> Moments:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return replace(self, n=self.n.astype(np.float64))
 
     def parts(self) -> list[Array]:
@@ -369,7 +369,7 @@ class ColumnMoments(MomentStatistic):
         return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
 
     def check(self, tally: Tally) -> None:
-        """No class has more numbers than rows."""
+        """Check that no class has more numbers than rows."""
         if (self.moments.n > tally.class_counts[:, None] * (1 + ROUNDING)).any():
             raise BadFile("the tally has more numbers than rows")
 

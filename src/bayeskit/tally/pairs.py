@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearnt, format_setting
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, is_identity, subtract_counts, take_codes
@@ -28,15 +27,8 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 FEWER = (
-    "Leave columns out (",
-    Remedy("roles", {"name": "ignore"}),
-    "), ",
-    Remedy("cuts", clause="cut numbers more coarsely ({}), ", without=""),
-    "or use ",
-    OtherModel("NaiveBayes"),
-    ", which counts each column alone; or raise ",
-    Remedy("memory_limit"),
-    ".",
+    f"Leave columns out ({format_setting('roles', {'name': 'ignore'})}), cut numbers more coarsely (cuts=), or use "
+    "NaiveBayes, which counts each column alone; or raise memory_limit=."
 )
 
 
@@ -57,7 +49,7 @@ class Pairs(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property
@@ -93,7 +85,7 @@ class Pairs(Statistic):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         sizes = tuple(space.slots[name] for name in request.columns)
         return cls(request.columns, sizes, np.zeros((space.n_classes, pair_cells(sizes)), space.dtype))
 
@@ -114,7 +106,7 @@ class Pairs(Statistic):
         return cls(request.columns, sizes, np.concatenate(tables, axis=1))
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
+        """Return the counts under other classes and values."""
         return self._moved(self.columns, recoding)
 
     def _moved(self, columns: tuple[str, ...], recoding: Recoding) -> Self:
@@ -138,7 +130,7 @@ class Pairs(Statistic):
         return self._moved(columns, Recoding(np.arange(len(self.counts)), slots))
 
     def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         return type(self)(self.columns, self.sizes, self.counts + other._in_order(self.columns).counts)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
@@ -151,7 +143,7 @@ class Pairs(Statistic):
         return type(self)(self.columns, self.sizes, left)
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:

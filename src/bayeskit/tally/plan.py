@@ -39,7 +39,7 @@ class Request:
         return Request, (self.kind, self.columns, dict(self.options))
 
     def to_json(self) -> list[Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return plain data for :meth:`from_json`."""
         columns = [list(part) if isinstance(part, tuple) else part for part in self.columns]
         return [self.kind, columns, dict(self.options)]
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-SAMPLE = ("learn from a sample of the rows, or use ", OtherModel("NaiveBayes"), ", which counts row by row.")
-FEWER = ("Raise it, ", *SAMPLE)
+SAMPLE = "learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+FEWER = f"Raise it, {SAMPLE}"
 
 
 class Part(NamedTuple):
@@ -45,7 +44,7 @@ class Part(NamedTuple):
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
     def take(self, rows: Array | slice) -> Part:
-        """These rows alone."""
+        """Return the rows at these indices."""
         cells = {name: column[rows] for name, column in self.cells.items()}
         return Part(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
 
@@ -63,7 +62,7 @@ class Rows(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property

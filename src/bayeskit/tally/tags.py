@@ -54,12 +54,12 @@ class TagCounts(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, (COLUMN,), {"own_states": list(self.own_states), "fine": self.fine})
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         none, keys = np.zeros(0, space.dtype), np.zeros(0, np.int64)
         options = request.options
         return cls(Words.of([]), (), keys, none, keys, none, tuple(options["own_states"]), options["fine"])
@@ -234,7 +234,7 @@ class TagCounts(Statistic):
         return left.tidy()
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         pairs, triples = self.pair_counts.astype(np.float64), self.triple_counts.astype(np.float64)
         return replace(self, pair_counts=pairs, triple_counts=triples)
 

@@ -223,7 +223,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Tally) -> Tally:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         a, b = self._align(other)
         return a.plus(b).tidy()
 
@@ -315,7 +315,7 @@ class Tally:
         return replace(self, statistics={**self.statistics, statistic.kind: statistic})
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         statistics = {kind: statistic.as_float() for kind, statistic in self.statistics.items()}
         return type(self)(replace(self.space, weighted=True), self.class_counts.astype(np.float64), statistics)
 

@@ -51,7 +51,7 @@ class Transitions(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, (CLASSES,), {"order": self.order})
 
     @classmethod
@@ -61,7 +61,7 @@ class Transitions(Statistic):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         order = _order(request)
         return cls(order, space.n_classes, np.zeros((0, order + 1), np.int64), np.zeros(0, space.dtype))
 
@@ -129,7 +129,7 @@ class Transitions(Statistic):
         return self if counted.all() else replace(self, runs=self.runs[counted], counts=self.counts[counted])
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes."""
+        """Return the counts under other classes."""
         old = recoding.classes
         place = np.full(self.n_classes + 1, -2, dtype=np.int64)
         place[old[old >= 0]] = np.flatnonzero(old >= 0)
@@ -165,7 +165,7 @@ class Transitions(Statistic):
         return replace(self, runs=keys, counts=left).tidy()
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return replace(self, counts=self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:
@@ -188,7 +188,7 @@ class Transitions(Statistic):
         return Need(
             f"counting {len(self.runs):,} runs of {self.order + 1} in a row",
             16.0 * (self.runs.size + self.counts.size),
-            ("Take a smaller order.",),
+            "Take a smaller order.",
         )
 
     # -- files ---------------------------------------------------------------------------------------

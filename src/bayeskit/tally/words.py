@@ -257,7 +257,7 @@ class WordCounts:
         return words, keys, sides[0], sides[1]
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         counts, documents = self.counts.astype(np.float64), self.documents.astype(np.float64)
         return replace(self, counts=counts, documents=documents, lengths=self.lengths.as_float())
 
@@ -383,7 +383,7 @@ class ColumnWords(ObjectStatistic[WordCounts]):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         return cls({name: WordCounts.zeros(space.n_classes, space.weighted) for name in request.columns})
 
     @classmethod

@@ -123,7 +123,7 @@ def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot:
     from bayeskit.cli.console import plural
 
     if column is not None:
-        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns", culprit=column)
+        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns")
     documents, words = plural(fitted.n_documents_, "document"), plural(fitted.n_tokens_, "word")
     page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
     page.line()
@@ -140,7 +140,7 @@ def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None,
     parents = getattr(fitted, "parents", {})
     if column is not None:
         if column not in values:
-            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}", culprit=column)
+            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}")
         table = fitted.table(column) if parents else fitted.marginal(column).table()
         columns = {name: table[name] for name in table.column_names}
         page.table(columns, keys=max(len(parents.get(column, ())), 1))

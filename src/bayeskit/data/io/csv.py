@@ -21,8 +21,7 @@ from bayeskit.data.io.streams import (
     transcoding,
     unpacked,
 )
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -173,7 +172,7 @@ class CsvFile:
             return self._open(stream, {}, size, None).schema
 
     def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
         import pyarrow as pa
 
         done, problems = 0, _problems()
@@ -301,19 +300,15 @@ class CsvFile:
     def separator(self) -> str:
         """What stands between the cells, where all that was said of the form of the file makes sense."""
         if self.columns is not None and not all(self.columns):
-            raise BayesError(
-                Setting.given("columns", ",".join(self.columns)), ": give each column a name, such as a,b,c"
-            )
+            raise BayesError(f"columns={','.join(self.columns)!r}", hint="give each column a name, such as a,b,c")
         if self.decimal not in (".", ","):
-            raise BayesError(Setting.given("decimal", self.decimal), ": a number has a point or a comma in it")
+            raise BayesError(f"decimal={self.decimal!r}: a number has a point or a comma in it")
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('"\r\n')):
-            raise BayesError(
-                Setting.given("comment", self.comment), ": give what comment lines start with, such as '#'"
-            )
+            raise BayesError(f"comment={self.comment!r}", hint="give what comment lines start with, such as '#'")
         if not self.delimiter:
             return delimiter_of(self._first.decode(self._encoding, "replace"), self.comment, self.decimal)
         if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
-            raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+            raise BayesError(f"delimiter={self.delimiter!r}", hint="give one character of ASCII, such as ';'")
         return self.delimiter
 
     def _error(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
@@ -338,26 +333,22 @@ class CsvFile:
             )
             if self.columns is not None and not self.header:
                 mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
-                return BadFile(f"{where}: {cells} where ", Setting("columns", shown=""), f" names {wanted}. {mend}")
-            return BadFile(
-                f"{where}: {cells} where the {'header' if self.header else 'first line'} has {wanted}. {mend}"
-            )
+                return BadFile(f"{where}: {cells} where columns= names {wanted}.", hint=mend)
+            head = "header" if self.header else "first line"
+            return BadFile(f"{where}: {cells} where the {head} has {wanted}.", hint=mend)
         if match := re.search(
             r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
         ):
             index, row, kind, value = match.groups()
             column = self.names[int(index)]
             where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
-            comma = Remedy("decimal", ",", clause="If that is a number with a decimal comma, pass {}. ")
+            has_comma = self.decimal == "." and DECIMAL_COMMA.fullmatch(value)
+            comma = 'If that is a number with a decimal comma, pass decimal=",". ' if has_comma else ""
+            text = format_setting("types", {column: "string"})
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                "its first rows. ",
-                *([comma] if self.decimal == "." and DECIMAL_COMMA.fullmatch(value) else []),
-                "Mend or empty the cell",
-                Remedy("types", {column: "string"}, clause=", or read the column as text: {}"),
-                ".",
-                culprit=(column, value),
-                place=(name, where),
+                "its first rows.",
+                hint=f"{comma}Mend or empty the cell, or read the column as text: {text}.",
             )
         if "straddling" in text:
             return BadFile(

@@ -19,9 +19,8 @@ from bayeskit.data.io.sql import Address, is_address
 from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.storage.files import expand_user, hide_secrets, path_kind
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class FileSource:
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
         if isinstance(columns := settings.get("columns"), str):
-            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+            raise BayesError(f"columns={columns!r}", hint="give a list of names")
         if columns is not None:
             settings |= {
                 "columns": tuple(columns) or ("",),
@@ -129,13 +128,13 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         first = self.files[0].place.name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     @property
     def here(self) -> str:
-        """The file being read, for messages about its rows."""
+        """Return the file being read, for error messages."""
         return self._now[0] if self._now else self.name
 
     @cached_property
@@ -159,28 +158,28 @@ class FileSource:
             }
         for name, kind in (self.types or {}).items():
             if name not in types:
-                raise SchemaMismatch(
-                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(types)})"
-                )
+                raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(types)})")
             if kind not in READ_AS:
-                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+                raise BayesError(
+                    f"{format_setting('types', {name: kind})}: a column is read as one of {', '.join(READ_AS)}"
+                )
             types[name] = arrow_type(kind)
         return types
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
     def with_target(self, name: str) -> FileSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> FileSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
@@ -236,12 +235,10 @@ class FileSource:
                     raise SchemaMismatch(
                         f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
                         "columns together, and the others by themselves",
-                        culprit=name,
-                        place=file.place.name,
                     )
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return self._copy(watch=watch)
 
     def _copy(self, **changes: Any) -> Self:

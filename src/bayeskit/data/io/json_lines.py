@@ -35,7 +35,7 @@ class JsonLines:
         raise BadFile(f"{self.place.name} is empty: one JSON object a line is needed")
 
     def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
         import pyarrow as pa
 
         plain = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in types.items() if t is not None}

@@ -32,8 +32,7 @@ from bayeskit.data.io.streams import (
 )
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
-from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
-from bayeskit.remedy import Setting
+from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, format_setting
 from bayeskit.storage.files import open_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class ArrivingRows:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         return self.lines.name
 
     @property
@@ -91,7 +90,7 @@ class ArrivingRows:
         return replace(self, asked=dict(asked))
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far the reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def batches(self) -> Iterator[Batch]:
@@ -120,7 +119,7 @@ class ArrivingRows:
         for name, declared in self.types.items():
             if declared not in READ_AS:
                 raise BayesError(
-                    Setting("types", {name: declared}), ": a column is read as one of ", ", ".join(READ_AS)
+                    f"{format_setting('types', {name: declared})}: a column is read as one of {', '.join(READ_AS)}"
                 )
         types: dict[str, pa.DataType | None] = {}
         for name, asked in (self.head if self.asked is None else self.asked).items():

@@ -20,7 +20,6 @@ from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError, LostParts, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
 from bayeskit.storage.files import HIDDEN, SECRETS, hide_secrets, invalid_ports
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def attempt(work: Callable[[], T], problems: tuple[type[BaseException], ...], sh
         message = str(problem)
     message = " ".join(line.strip() for line in message.splitlines() if line.strip() and "Query was:" not in line)
     message = message if address is None else address.hide(message)
-    raise BayesError(f"{shown}: {message}", culprit=None, place=shown)
+    raise BayesError(f"{shown}: {message}")
 
 
 def open_database(connection: Any) -> Database:
@@ -259,12 +258,10 @@ class SqlSource:
         """A table by its address, such as ``postgresql://host/sales?table=orders``."""
         address = Address.of(text)
         if address.table is None:
-            where = " Name it at the end of the address: ?table=… or give a query" if is_address(text) else ""
-            raise BayesError(
-                f"which table of {address.shown}?{where}",
-                Remedy("sql", "SELECT * FROM …", clause=": {}"),
-                culprit="sql",
+            where = (
+                "Name it at the end of the address: ?table=… or give a query" if is_address(text) else "Give a query"
             )
+            raise BayesError(f"which table of {address.shown}?", hint=f'{where}: sql="SELECT * FROM …"')
         exp = syntax.sqlglot().exp
         query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
         return cls(query, open_database(text))
@@ -276,7 +273,7 @@ class SqlSource:
 
     @property
     def here(self) -> str:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return self.database.shown
 
     @cached_property
@@ -286,9 +283,7 @@ class SqlSource:
         names = [column.name for column in listed]
         if twice := self.database.dialect.one_to_it(names):
             duplicates = " or ".join(dict.fromkeys(twice))
-            raise SchemaMismatch(
-                f"the query has more than one column named {duplicates}: name each with AS", culprit=twice[0]
-            )
+            raise SchemaMismatch(f"the query has more than one column named {duplicates}: name each with AS")
         return {column.name: column for column in listed}
 
     @property
@@ -298,24 +293,24 @@ class SqlSource:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         beside = (self.target, self.weight)
         return {name: arrow_kind(column.type) for name, column in self.fields.items() if name not in beside}
 
     def with_target(self, name: str) -> SqlSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.fields:
             known = f"(columns: {', '.join(self.fields)}){did_you_mean(name, self.fields)}"
-            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}", culprit=name)
+            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> SqlSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.fields, self.target)
         return self._copy(weight=name)
 
     def reading(self, asked: Mapping[str, Kind | None]) -> SqlSource:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return self._copy(asked=dict(asked))
 
     def _copy(self, **changes: Any) -> SqlSource:
@@ -326,7 +321,7 @@ class SqlSource:
 
     @property
     def read(self) -> list[Field]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         beside = [name for name in (self.target, self.weight) if name is not None]
         names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
         return [self.fields[name] for name in names]

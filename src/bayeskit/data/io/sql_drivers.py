@@ -47,7 +47,7 @@ class AdbcDatabase:
     def at(cls, address: Address) -> AdbcDatabase:
         """Opened for reading; SQLite would make a file that is not there."""
         if address.dialect == "sqlite" and not Path(address.driver).is_file():
-            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})", place=address.shown)
+            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})")
         module = driver(address.dialect)
         connection = attempt(
             lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
@@ -176,7 +176,6 @@ class AdbcDatabase:
             raise BayesError(
                 f"{self.shown}: column {changed[0]!r} holds values of several types, which SQLite's driver does not "
                 "hand over as they are: CAST it in the query, to TEXT or to REAL",
-                culprit=changed[0],
             )
 
     def _cursor(self) -> Any:
@@ -201,7 +200,7 @@ class AdbcDatabase:
             cursor.close()
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
 
         def work() -> pa.Table:
             with self._cursor() as cursor:
@@ -345,7 +344,7 @@ class DuckDatabase:
             self._open = None
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
         self._free()
         return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from bayeskit.errors import BadFile
-from bayeskit.remedy import Remedy
+from bayeskit.errors import BadFile, format_setting
 from bayeskit.storage.files import check_readable, expand_user, open_bytes
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A file."""
+    """A file on disk."""
 
     path: Path
 
@@ -59,7 +58,7 @@ class OnDisk:
         return OnDisk(self.path.absolute())
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.OSFile(str(self.path))
@@ -78,7 +77,7 @@ class InMemory:
         return len(self.data)
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.BufferReader(self.data)
@@ -269,11 +268,9 @@ def not_in(wanted: str, where: str, raw: bytes, at: int) -> BadFile:
     encoding = marked(raw) or fitting(raw[max(at - SAMPLE, 0) & ~3 : at + SAMPLE])
     word = reading(raw, at, encoding)
     return BadFile(
-        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}: if that is right, pass ",
-        Remedy("encoding", encoding),
-        ", else the encoding that it was written in, or save the file as UTF-8.",
-        culprit=word,
-        place=where,
+        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}",
+        hint=f"if that is right, pass {format_setting('encoding', encoding)}, else the encoding that it was written "
+        "in, or save the file as UTF-8.",
     )
 
 

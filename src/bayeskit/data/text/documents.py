@@ -132,7 +132,7 @@ class Documents:
             start = stop
 
     def take(self, rows: Array) -> Documents:
-        """These documents alone."""
+        """Return the documents at these indices."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         parts = [self.data[self.offsets[i] : self.offsets[i + 1]] for i in rows]
         offsets = np.concatenate([[0], np.cumsum((self.offsets[1:] - self.offsets[:-1])[rows])]).astype(np.int64)

@@ -91,22 +91,22 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         if self.folder != Path() or not self.files:
             return str(self.folder)
         return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same documents, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def absolute(self) -> FolderSource:
-        """The same files, whatever the current folder is."""
+        """Return the same files with absolute paths."""
         return replace(self, folder=self.folder.absolute(), files=tuple(map(Path.absolute, self.files)))
 
     def parts(self, n: int) -> list[FolderSource]:
@@ -176,11 +176,11 @@ class LinesSource:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same lines, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def batches(self) -> Iterator[Batch]:
@@ -248,22 +248,22 @@ class TextColumn:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         return self.source.name
 
     @property
     def here(self) -> str:
-        """The file being read, for messages about its rows."""
+        """Return the file being read, for error messages."""
         return self.source.here
 
     @property
     def target(self) -> str | None:
-        """The name of the class."""
+        """Return the name of the target column."""
         return self.source.target
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def with_weight(self, name: str) -> TextColumn:
@@ -279,11 +279,11 @@ class TextColumn:
         return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same documents, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, source=self.source.watched(watch))
 
     def absolute(self) -> TextColumn:
-        """The same rows, whatever the current folder is."""
+        """Return the same rows with absolute paths."""
         return replace(self, source=self.source.absolute())
 
     def parts(self, n: int) -> list[TextColumn]:

@@ -178,7 +178,7 @@ class TokenRows:
         return TokenRows(words, indptr, ids, self.counts[known], self.lengths, self.replaced, self.in_order)
 
     def take(self, rows: Array) -> TokenRows:
-        """These documents alone."""
+        """Return the documents at these indices."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

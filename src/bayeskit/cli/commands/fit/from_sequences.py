@@ -100,7 +100,7 @@ def _is_of_sequences(options: SequenceOptions, sequences: Any, target: str) -> b
     if options.of is not None:
         return options.of == "sequences"
     if target not in sequences.columns:
-        raise BayesError(f"there is no column {target!r} (columns: {', '.join(sequences.columns)})", culprit=target)
+        raise BayesError(f"there is no column {target!r} (columns: {', '.join(sequences.columns)})")
     if not (sequences.lengths > 1).any():
         return False
     try:

@@ -57,6 +57,8 @@ class Shared:
         """Return the prior as a Python value."""
         from bayeskit.estimate.smoothing import Laplace
 
+        if self.prior not in (None, "empirical", "uniform", "laplace"):
+            raise typer.BadParameter(f"{self.prior!r} is not empirical, uniform or laplace", param_hint="--prior")
         return Laplace() if self.prior == "laplace" else self.prior
 
     @property
