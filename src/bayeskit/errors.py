@@ -1,6 +1,6 @@
 """Errors and warnings: a message that states the value and its place, and a hint how to fix it.
 
-Messages name columns, values and files; as text they hold no character that would steer a terminal.
+Messages contain names of columns, values and files; control characters in them are escaped.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any, Self
 
 from bayeskit.printable import printable
 
-_SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")  # letters spelt out too: en-bee-tree, en-dee-array
+# includes abbreviations read letter by letter: an NBTree, an ndarray
+_SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")
 
 
 def with_article(name: str) -> str:
-    """The name of a class or kind as a sentence has it.
+    """Return the name of a class or type with its article.
 
     >>> [with_article(name) for name in ("AODE", "NBTree", "TAN", "NaiveBayes", "int", "uint8")]
     ['an AODE', 'an NBTree', 'a TAN', 'a NaiveBayes', 'an int', 'a uint8']
@@ -78,20 +79,20 @@ class BayesError(Message, ValueError):
 
     @classmethod
     def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
-        """A model that does not read columns of texts."""
+        """Return the error of a model that does not support text columns."""
         which = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
         ignore = format_setting("roles", dict.fromkeys(columns, "ignore"))
         return cls(f"{model} takes no texts", hint=f"leave {which} out with {ignore}, or take NaiveBayes")
 
     @classmethod
     def needs_rows(cls, model: str, why: str, alternative: str = "") -> Self:
-        """Return the error of a model that must see rows while an engine only counts them."""
+        """Return the error of a model that needs rows when an engine only provides counts."""
         hint = f"fit without engine=, on rows that this machine can read{alternative}"
         return cls(f"{model} {why}, and an engine only counts", hint=hint)
 
     @classmethod
     def not_installed(cls, what: str, missing: ImportError, extra: str) -> Self:
-        """A library cannot be imported that an extra brings. Extras are installed where bayeskit was: in its folder.
+        """Return the error of a library that cannot be imported, with the extra that installs it.
 
         >>> print(BayesError.not_installed("ONNX files are written by onnx", ImportError("No module"), "onnx"))
         ONNX files are written by onnx, which cannot be imported (No module): pip install '.[onnx]' in bayeskit's folder
@@ -101,7 +102,7 @@ class BayesError(Message, ValueError):
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
-        """Refuse a row that has probability zero under every class."""
+        """Return the error of a row that has probability zero under every class."""
         return cls(
             f"row {row} is impossible under every class{when} (probability zero)",
             hint=f"smooth the estimates, or pass {format_setting('undecidable', 'prior')}",
@@ -109,41 +110,41 @@ class BayesError(Message, ValueError):
 
 
 class SchemaMismatch(BayesError):
-    """Columns, roles or cut points of two sides do not fit together."""
+    """Columns, roles or cut points of two objects differ."""
 
 
 class NotLearnt(BayesError):
-    """Forgetting asked for more than was learnt."""
+    """Rows to forget are not among the learned rows."""
 
 
 class UnknownValue(BayesError):
-    """A value outside a declared domain, or unseen in training under ``unseen="error"``."""
+    """A value outside a declared domain, or unseen in training with ``unseen="error"``."""
 
 
 class Unlabelled(BayesError):
-    """Rows that have no label, where each needs one."""
+    """Rows without a label where labels are required."""
 
     is_partial = False  # whether only the rows read so far were counted
 
 
 class NotScalar(BayesError, TypeError):
-    """A cell holds a list, a mapping or another object that is no single value."""
+    """A cell contains a list, a mapping or another object that is not a scalar."""
 
 
 class BadFile(BayesError):
-    """Bytes that are no bayeskit data, or damaged."""
+    """Bytes that are not bayeskit data, or are damaged."""
 
 
 class Locked(BayesError):
-    """Someone else is changing the file, and did not end while it was waited for."""
+    """Another process is changing the file and did not finish before the timeout."""
 
 
 class QueryError(BayesError):
-    """A query that cannot be read or answered."""
+    """A query that cannot be parsed or answered."""
 
 
 class TooLarge(BayesError):
-    """The work would take more memory than allowed; the message holds the figure."""
+    """The work needs more memory than allowed; the message contains the amount."""
 
 
 class LostParts(BayesError):
@@ -151,7 +152,7 @@ class LostParts(BayesError):
 
 
 class BayesWarning(Message, UserWarning):
-    """Something worth knowing that is no error."""
+    """Information that is not an error."""
 
 
 class UndecidableWarning(BayesWarning):
@@ -159,4 +160,4 @@ class UndecidableWarning(BayesWarning):
 
 
 class AdviceWarning(BayesWarning):
-    """What the values of a column suggest, with the ``roles=`` that would follow it."""
+    """Advice from the values of a column, with the ``roles=`` that follows it."""

@@ -28,13 +28,13 @@ def best_tree(names: Sequence[str], weights: Floats, roots: Sequence[float]) -> 
     """
     parent: dict[str, str] = {}
     open_ = sorted(range(len(names)), key=lambda i: (-roots[i], names[i]))
-    nearest = [(0.0, "")] * len(names)  # of each column that is not reached: its heaviest arc to one that is
+    nearest = [(0.0, "")] * len(names)  # heaviest arc from each unreached column to the tree
     while open_:
         best = min(open_, key=lambda j: (-nearest[j][0], names[j]))
         if nearest[best][0] > 0:
             parent[names[best]] = nearest[best][1]
         else:
-            best = open_[0]  # a new tree
+            best = open_[0]  # start a new tree
         open_.remove(best)
         for j in open_:
             arc = (float(weights[best, j]), names[best])
