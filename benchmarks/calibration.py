@@ -20,8 +20,7 @@ from quality import load
 from sklearn.model_selection import StratifiedKFold
 
 import bayeskit as bk
-from bayeskit.models.base.honest_scores import HonestScores, honest_scores
-from bayeskit.models.wrappers.calibrated import METHODS
+from bayeskit.models.wrappers.calibrated import METHODS, HonestScores, honest_scores
 from bayeskit.tolerance import LEAST_PROBABILITY
 
 

@@ -28,8 +28,7 @@ from bayeskit.inner_model import reader_of
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.storage.container import MAGIC
 
-REFERENCE = Path(__file__).parents[1] / "tests" / "reference"
-FOLDERS = (REFERENCE / "models", REFERENCE / "others")
+REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "files"
 PREFIX, CHECKSUM = len(MAGIC) + 10, 32
 DTYPES = ("i8", "f8", "u1", "u4")
 NUMBERS = (
@@ -114,20 +113,18 @@ def sealed(header: bytes, arrays: list[np.ndarray], version: int) -> bytes:
 
 @cache
 def seeds() -> dict[str, tuple[bytes, list[Any], Any]]:
-    """Name → (file, rows to ask it about, the classes that it says), as it was written and as it is written today.
+    """Read the reference files: name → (file, rows to predict, classes that were predicted).
 
-    A distribution is asked about no rows, and says no classes.
+    Distributions have no rows, and models that predict no classes get two labels that they do not know.
     """
-    made = {}
-    for file in (file for folder in FOLDERS for file in sorted(folder.glob("*.bayes"))):
-        told = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-        rows = told.get("rows", [])
-        data, asked = file.read_bytes(), (rows[:2] + rows[-1:], told.get("classes", ["a", "b"]))
-        made[file.stem] = data, *asked
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made[f"{file.stem} today"] = to_bytes(from_bytes(data)), *asked
-    return made
+    files = {}
+    for file in sorted(REFERENCE.glob("*.bayes")):
+        method, rows, answer = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))[0]
+        rows = rows if isinstance(rows, list) else []
+        has_classes = method == "predict" and all(isinstance(label, str) for label in answer)
+        labels = sorted(set(answer)) if has_classes else ["a", "b"]
+        files[file.stem] = file.read_bytes(), rows[:2] + rows[-1:], labels
+    return files
 
 
 @cache

@@ -101,7 +101,7 @@ CHOICES = {  # what a person sets, the ranges of searches and of weights: no tol
     "models/ensemble/training_rows.py": {1e-30},
     "models/linear.py": {1e-8},
     "models/logistic.py": {1e-6},
-    "models/base/settings.py": {1e-6},
+    "models/base/estimator.py": {1e-6},
 }
 
 

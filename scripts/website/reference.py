@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import bayeskit as bk
-from bayeskit.models.base.available import BETWEEN_FILES
 
 TITLES = {
     "models": "Models",
@@ -73,7 +72,7 @@ def described(name: str, thing: Any, shared: dict[str, Any]) -> str:
     for method in sorted(dir(thing)):
         owner = next((one for one in thing.__mro__ if method in vars(one)), object)
         found = vars(owner).get(method)
-        if method[0] == "_" or method in BETWEEN_FILES or not owner.__module__.startswith("bayeskit"):
+        if method[0] == "_" or not owner.__module__.startswith("bayeskit"):
             continue
         if not _is_asked(found):
             continue

@@ -1,6 +1,6 @@
-"""bayeskit: counted data into probabilities and decisions.
+"""Bayesian models from counted data: probabilities, predictions and decisions.
 
-A model is a plan of what to count, an estimate made from the counts, and a score for a row.
+A model is a plan of what to count, an estimate computed from the counts, and a score for a row.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _load, _, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", *_names]

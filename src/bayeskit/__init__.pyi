@@ -62,7 +62,7 @@ from .evaluate.reliability import reliability as reliability
 from .evaluate.selection import Selection as Selection
 from .models import load as load
 from .models.aode import AODE as AODE
-from .models.base.storage import updating as updating
+from .models.base.persistence import updating as updating
 from .models.catalogue import model_named as model_named
 from .models.catalogue import model_names as model_names
 from .models.discretizer import Discretizer as Discretizer
@@ -72,7 +72,7 @@ from .models.gaussian import GaussianBayes as GaussianBayes
 from .models.kdb import KDB as KDB
 from .models.linear import LinearRegression as LinearRegression
 from .models.logistic import LogisticRegression as LogisticRegression
-from .models.naive_bayes.classifier import NaiveBayes as NaiveBayes
+from .models.naive_bayes import NaiveBayes as NaiveBayes
 from .models.nbtree import NBTree as NBTree
 from .models.subclass import SubclassBayes as SubclassBayes
 from .models.tagger import Tagger as Tagger

@@ -1,4 +1,4 @@
-"""Columns as Arrow or NumPy arrays, without importing pandas."""
+"""Convert columns to Arrow or NumPy arrays without importing pandas."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-MANY = 100_000  # values of a list that pay for pandas
+# List length from which importing pandas pays off.
+MANY = 100_000
 
 Column = Any
 """A column: ``np.ndarray``, ``pa.Array`` or ``pa.ChunkedArray``."""
 
 
 def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
-    """What ``pyarrow.array`` makes of a list or a NumPy array.
+    """Convert a list or a NumPy array as ``pyarrow.array`` does.
 
     >>> arrow_array(["rain", None]).to_pylist(), str(arrow_array([0.5, 1.0]).type), str(arrow_array([1, 2]).type)
     (['rain', None], 'double', 'int64')
@@ -46,7 +47,7 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
 
 
 def filled(array: pa.Array, one: Array) -> pa.Array:
-    """Nulls replaced by the one value of an array."""
+    """Replace nulls by the single value of an array."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -54,7 +55,7 @@ def filled(array: pa.Array, one: Array) -> pa.Array:
 
 
 def view(array: pa.Array) -> Array:
-    """Numbers of Arrow, none null, where they lie."""
+    """Return Arrow numbers without nulls as a NumPy view."""
     return aligned(np.from_dlpack(array))
 
 
@@ -66,7 +67,7 @@ def _numbers(values: Array) -> pa.Array:
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:
-    """Strings, where they are more than a few and have one byte a character by one buffer for all."""
+    """Convert strings to Arrow, through one buffer if there are many and all are one byte per character."""
     import pyarrow as pa
 
     joined = "" if len(values) < 20 or None in values else "".join(values)  # type: ignore[arg-type]
@@ -80,7 +81,7 @@ def _texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def as_doubles(array: pa.Array) -> pa.Array:
-    """Numbers as the nearest doubles: of decimals, which Arrow's own cast may miss, by way of their digits.
+    """Convert numbers to the nearest doubles; decimals go through their digits because Arrow's cast may be inexact.
 
     >>> from decimal import Decimal
     >>> import pyarrow as pa
@@ -94,7 +95,7 @@ def as_doubles(array: pa.Array) -> pa.Array:
 
 
 def cut(column: Column, start: int, stop: int) -> Column:
-    """Rows start..stop of a column, without a copy where the bytes are in this machine's order and aligned."""
+    """Return rows start..stop of a column, without a copy if the bytes are aligned and in native order."""
     if not isinstance(column, np.ndarray):
         return column.slice(start, stop - start)
     part = column[start:stop]
@@ -102,7 +103,7 @@ def cut(column: Column, start: int, stop: int) -> Column:
 
 
 def aligned(array: Array) -> Array:
-    """An array whose cells stand where their type can be read, as the kernels ask: a copy where they do not.
+    """Return an array aligned to its type, as the kernels require; copy it if necessary.
 
     >>> record = np.zeros(2, dtype=[("flag", "u1"), ("x", "f8")])
     >>> record["x"].flags.aligned, aligned(record["x"]).flags.aligned
@@ -112,12 +113,12 @@ def aligned(array: Array) -> Array:
 
 
 def is_arrow(column: Column) -> bool:
-    """Whether a column is an Arrow array (arrays of NumPy have no ``type``)."""
+    """Return True if a column is an Arrow array (NumPy arrays have no ``type``)."""
     return not isinstance(column, np.ndarray)
 
 
 def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A chunked column as one array."""
+    """Return a chunked column as one array."""
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
@@ -134,12 +135,12 @@ def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
 
 
 def taken(column: Column, rows: Array) -> Column:
-    """Some cells of a column."""
+    """Return the cells of a column at the given rows."""
     return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
 
 
 def plain_strings(column: Column) -> Column:
-    """Strings as Arrow can take them by number: polars' views of them cannot be."""
+    """Convert polars string views to plain strings, which Arrow can index."""
     import pyarrow as pa
 
     return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

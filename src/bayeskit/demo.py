@@ -1,19 +1,19 @@
-"""A tour: ``python -m bayeskit.demo`` classifies the bundled penguins and shows what was learnt."""
+"""Demonstrate bayeskit on the bundled penguins: ``python -m bayeskit.demo``."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
 from bayeskit.datasets import load_penguins
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.tables.table import Table
 
 TARGET = "species"
-NO_ATTRIBUTE = {"year": "ignore"}  # when a bird was measured says nothing of its kind
+NO_ATTRIBUTE = {"year": "ignore"}  # the year of measurement is not related to the species
 
 
 def main() -> None:
-    """Print the tour; every figure is computed while it runs."""
+    """Print the demonstration; every number is computed while it runs."""
     birds = load_penguins()
     held_out = np.arange(birds.num_rows) % 4 == 0
     train, test = birds.filter(~held_out), birds.filter(held_out)
@@ -68,7 +68,7 @@ def _heading(text: str) -> None:
 
 
 def _shown(names: Iterable[str]) -> list[str]:
-    """Columns that fit beside each other."""
+    """Return the names of columns that fit side by side."""
     return [name for name in names if name not in ("bill_depth_mm", "flipper_length_mm", "year")]
 
 

@@ -1,6 +1,6 @@
-"""Drawable: a record that has a picture.
+"""Mix-in for records that have a chart.
 
-Charts are drawn from records, and so stand above all of them; a record finds its picture when it is asked for one.
+The chart code imports the records, so a record imports its chart only when ``chart()`` is called.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 
 class Drawable:
-    """What has a picture: ``chart()`` draws it, by the extra ``charts``."""
+    """Record with a chart: ``chart()`` draws it, using the extra ``charts``."""
 
     def chart(self) -> Any:
-        """The picture of this record: a notebook shows it, ``.save("name.png")`` (or .svg, .html) writes it."""
+        """Draw this record; a notebook displays the chart, ``.save("name.png")`` (or .svg, .html) writes it."""
         return draw(self)
 
 
 def draw(record: object, **options: Any) -> Any:
-    """The picture of a record, as ``bayeskit.charts`` draws its kind."""
+    """Draw a record as ``bayeskit.charts`` defines for its type."""
     return import_module("bayeskit.charts.drawing").draw(record, **options)

@@ -1,22 +1,22 @@
-"""What can go wrong, said so that a person can act on it: culprit, place, remedy.
+"""Errors and warnings: a message that states the value and its place, and a hint how to fix it.
 
-Messages name columns, values and files; as text they hold no character that would steer a terminal.
+Messages contain names of columns, values and files; control characters in them are escaped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from bayeskit.printable import printable
-from bayeskit.remedy import OtherModel, Piece, Remedy, Setting, _written
 
-_SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")  # letters spelt out too: en-bee-tree, en-dee-array
+# includes abbreviations read letter by letter: an NBTree, an ndarray
+_SPOKEN_VOWEL = re.compile("[AEIOaeio]|[FHLMNRSX][A-Z]|nd")
 
 
 def with_article(name: str) -> str:
-    """The name of a class or kind as a sentence has it.
+    """Return the name of a class or type with its article.
 
     >>> [with_article(name) for name in ("AODE", "NBTree", "TAN", "NaiveBayes", "int", "uint8")]
     ['an AODE', 'an NBTree', 'a TAN', 'a NaiveBayes', 'an int', 'a uint8']
@@ -33,6 +33,14 @@ def format_setting(name: str, value: Any) -> str:
     return f"{name}={_written(value)}"
 
 
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if value.isprintable() and not {'"', "\\"} & set(value) else repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_written(item)}" for key, item in value.items()) + "}"
+    return repr(value)
+
+
 def join_hint(text: str, hint: str) -> str:
     """Append a hint to a message as one sentence.
 
@@ -44,91 +52,57 @@ def join_hint(text: str, hint: str) -> str:
     return f"{text} {hint}" if text.endswith((".", ":", ";", ",", "?")) else f"{text}: {hint}"
 
 
-class Message:
-    """Text, settings and remedies one after another, and whom and where they are about.
+class Message(Exception):
+    """A message that states what is wrong and where, and a hint how to fix it."""
 
-    culprit: what is wrong, such as a column and its value. place: where it stands, such as a row or a file.
-    """
-
-    args: tuple[Any, ...]
-
-    def __init__(self, *parts: Piece, hint: str = "", culprit: Any = None, place: Any = None) -> None:
-        super().__init__(*parts)
-        self.hint, self.culprit, self.place = hint, culprit, place
+    def __init__(self, message: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint = printable(message), printable(hint)
 
     def __str__(self) -> str:
-        return self.worded(str)
-
-    @property
-    def remedies(self) -> tuple[Remedy | OtherModel, ...]:
-        """What would help, as data."""
-        return tuple(part for part in self.args if isinstance(part, (Remedy, OtherModel)))
-
-    def worded(self, words: Callable[[Setting | OtherModel], str]) -> str:
-        """The message with settings and models in the words of a reader; ``str`` gives those of Python."""
-        text = "".join(words(p) if isinstance(p, (Setting, OtherModel)) else str(p) for p in self.args)
-        return join_hint(printable(text), printable(self.hint))
+        return join_hint(self.message, self.hint)
 
 
 class BayesError(Message, ValueError):
-    """Bad input. Nothing was changed by the call that raised it.
+    """Bad input. The call that raised it changed nothing.
 
-    >>> error = BayesError("column 'year' holds codes: pass ", Remedy("roles", {"year": "categorical"}), culprit="year")
+    >>> error = BayesError("column 'year' holds codes", hint="pass roles={'year': \"categorical\"}")
     >>> print(error)
     column 'year' holds codes: pass roles={'year': "categorical"}
-    >>> error.culprit, error.remedies[0].value
-    ('year', {'year': 'categorical'})
+    >>> error.hint
+    'pass roles={\'year\': "categorical"}'
     """
 
     def within(self, place: str) -> Self:
-        """The same with the place before it, such as a file."""
-        return self._with(f"{place}: ", *self.args, place=place if self.place is None else (place, self.place))
-
-    def followed_by(self, text: str) -> Self:
-        """The same with more text in the place of the last full stop."""
-        *before, last = self.args or ("",)
-        return self._with(*before, *([last.removesuffix(".")] if isinstance(last, str) else [last]), text)
-
-    def without(self, *settings: str) -> Self:
-        """The same without these remedies, and without the words that stand or fall with them.
-
-        >>> text = Remedy("types", {"zip": "string"}, clause=", or read it as text: {}")
-        >>> print(BayesError("mend the cell", text, ".").without("types"))
-        mend the cell.
-        """
-        kept = (part for part in self.args if not (isinstance(part, Remedy) and part.setting in settings))
-        return self._with(*kept)
-
-    def _with(self, *parts: Piece, place: Any = None) -> Self:
-        place = self.place if place is None else place
-        return type(self)(*parts, hint=self.hint, culprit=self.culprit, place=place)
+        """Return the same error with a place before the message, such as a file."""
+        return type(self)(f"{place}: {self.message}", hint=self.hint)
 
     @classmethod
     def takes_no_texts(cls, model: str, columns: Sequence[str]) -> Self:
-        """A model that does not read columns of texts."""
+        """Return the error of a model that does not support text columns."""
         which = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
         ignore = format_setting("roles", dict.fromkeys(columns, "ignore"))
         return cls(f"{model} takes no texts", hint=f"leave {which} out with {ignore}, or take NaiveBayes")
 
     @classmethod
     def needs_rows(cls, model: str, why: str, alternative: str = "") -> Self:
-        """Return the error of a model that must see rows while an engine only counts them."""
+        """Return the error of a model that needs rows when an engine only provides counts."""
         hint = f"fit without engine=, on rows that this machine can read{alternative}"
         return cls(f"{model} {why}, and an engine only counts", hint=hint)
 
     @classmethod
     def not_installed(cls, what: str, missing: ImportError, extra: str) -> Self:
-        """A library cannot be imported that an extra brings. Extras are installed where bayeskit was: in its folder.
+        """Return the error of a library that cannot be imported, with the extra that installs it.
 
         >>> print(BayesError.not_installed("ONNX files are written by onnx", ImportError("No module"), "onnx"))
         ONNX files are written by onnx, which cannot be imported (No module): pip install '.[onnx]' in bayeskit's folder
         """
         where = f"pip install '.[{extra}]' in bayeskit's folder"
-        return cls(f"{what}, which cannot be imported ({missing}): {where}", culprit=missing.name)
+        return cls(f"{what}, which cannot be imported ({missing})", hint=where)
 
     @classmethod
     def impossible(cls, row: int, when: str = "") -> Self:
-        """Refuse a row that has probability zero under every class."""
+        """Return the error of a row that has probability zero under every class."""
         return cls(
             f"row {row} is impossible under every class{when} (probability zero)",
             hint=f"smooth the estimates, or pass {format_setting('undecidable', 'prior')}",
@@ -136,39 +110,41 @@ class BayesError(Message, ValueError):
 
 
 class SchemaMismatch(BayesError):
-    """Columns, roles or cut points of two sides do not fit together."""
+    """Columns, roles or cut points of two objects differ."""
 
 
 class NotLearnt(BayesError):
-    """Forgetting asked for more than was learnt."""
+    """Rows to forget are not among the learned rows."""
 
 
 class UnknownValue(BayesError):
-    """A value outside a declared domain, or unseen in training under ``unseen="error"``."""
+    """A value outside a declared domain, or unseen in training with ``unseen="error"``."""
 
 
 class Unlabelled(BayesError):
-    """Rows that have no label, where each needs one."""
+    """Rows without a label where labels are required."""
+
+    is_partial = False  # whether only the rows read so far were counted
 
 
 class NotScalar(BayesError, TypeError):
-    """A cell holds a list, a mapping or another object that is no single value."""
+    """A cell contains a list, a mapping or another object that is not a scalar."""
 
 
 class BadFile(BayesError):
-    """Bytes that are no bayeskit data, or damaged."""
+    """Bytes that are not bayeskit data, or are damaged."""
 
 
 class Locked(BayesError):
-    """Someone else is changing the file, and did not end while it was waited for."""
+    """Another process is changing the file and did not finish before the timeout."""
 
 
 class QueryError(BayesError):
-    """A query that cannot be read or answered."""
+    """A query that cannot be parsed or answered."""
 
 
 class TooLarge(BayesError):
-    """The work would take more memory than allowed; the message holds the figure."""
+    """The work needs more memory than allowed; the message contains the amount."""
 
 
 class LostParts(BayesError):
@@ -176,7 +152,7 @@ class LostParts(BayesError):
 
 
 class BayesWarning(Message, UserWarning):
-    """Something worth knowing that is no error."""
+    """Information that is not an error."""
 
 
 class UndecidableWarning(BayesWarning):
@@ -184,4 +160,4 @@ class UndecidableWarning(BayesWarning):
 
 
 class AdviceWarning(BayesWarning):
-    """What the values of a column suggest, with the ``roles=`` that would follow it."""
+    """Advice from the values of a column, with the ``roles=`` that follows it."""

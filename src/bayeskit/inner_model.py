@@ -6,7 +6,7 @@ from typing import Any
 
 
 def reader_of(model: Any) -> Any:
-    """Return the innermost model, which knows the columns; None where rows are a matrix without names.
+    """Return the innermost model, which has the columns; None if rows are a matrix without names.
 
     >>> from bayeskit import CostSensitive
     >>> type(reader_of(CostSensitive().fit({"x": ["a", "b"]}, [0, 1]))).__name__

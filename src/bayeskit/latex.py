@@ -1,6 +1,6 @@
-r"""Names, numbers and long products for LaTeX with amsmath, as its default fonts set them.
+r"""Format names, numbers and long products for LaTeX with amsmath.
 
-Letters beyond Latin pass through as they are; XeLaTeX and LuaLaTeX set them, given a font that has them.
+Non-Latin letters are left unchanged; XeLaTeX and LuaLaTeX print them with a suitable font.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from bayeskit.printable import printable
 
-LINE = 54  # letters and digits that fit between the margins of an article
+LINE = 54  # characters that fit on a line of an article
 _SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': "''", "<": "$<$", ">": "$>$", "|": "$|$",
@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"\\(?:text|frac|sqrt|left|right|stackrel)\b|\\(?=[{}$&#_%
 
 
 def name(text: object) -> str:
-    r"""A name inside a formula.
+    r"""Format a name inside a formula.
 
     >>> print(name("a_b <= 50 %"))
     \text{a\_b $<$= 50 \%}
@@ -30,7 +30,7 @@ def name(text: object) -> str:
 
 
 def number(text: str) -> str:
-    r"""A number that is written in text; a power of ten as one.
+    r"""Format a number given as text, with powers of ten in exponent notation.
 
     >>> print(number("0.25"), number("−1.2e−09"), number("10^-602"), number("above 0.9"), number("none"))
     0.25 -1.2 \cdot 10^{-9} 10^{-602} \text{above 0.9} \text{none}
@@ -42,7 +42,7 @@ def number(text: str) -> str:
 
 
 def lines(parts: Iterable[str], sign: str) -> list[str]:
-    r"""The parts joined by a sign, in lines that fit a page; every line but the first begins with the sign.
+    r"""Join parts by a sign and break them into lines that fit a page; every line but the first begins with the sign.
 
     >>> print(*lines(["a", "b" * 40, "c" * 30], r"\cdot"), sep="\n")
     a \cdot bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
@@ -62,7 +62,7 @@ def lines(parts: Iterable[str], sign: str) -> list[str]:
 
 
 def width_of(formula: str) -> int:
-    r"""About how many letters wide a formula is; a fraction as wide as both its parts.
+    r"""Estimate the width of a formula in characters; a fraction is as wide as both its parts.
 
     >>> width_of(r"\frac{3 + 1}{9}"), width_of(name("a_b"))
     (6, 3)

@@ -1,7 +1,7 @@
-"""Probabilities as logarithms: the one place that takes ``exp`` or ``log`` of a probability.
+"""Compute with probabilities in log space. Only this module takes ``exp`` or ``log`` of a probability.
 
-A product of two thousand fair coin flips is too small for a float; its logarithm is not. So scores
-are sums of logarithms, and come back as probabilities only after the largest one has been taken off:
+The product of two thousand fair coin flips underflows a float; its logarithm does not. Scores are therefore sums of
+logarithms and become probabilities only after subtracting the largest one:
 
     P(c | x) = exp(s_c − log Σ_k exp(s_k)),   s_c = log P(c) + Σ log P(x_j | c)
 
@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import kernels
-from bayeskit.tolerance import TIE as TIE  # logspace.TIE is what scores are compared by
+from bayeskit.tolerance import TIE as TIE  # logspace.TIE is the tolerance for comparing scores
 from bayeskit.typing import Array, Floats
 
-SHORT = 16  # numbers of a row, which column by column are compared faster
+# Up to this row length, comparing column by column is faster.
+SHORT = 16
 
 
 def log(p: ArrayLike) -> Any:
-    """Natural logarithm of probabilities of any shape; log 0 is −inf and no cause for a warning.
+    """Return the natural logarithm of probabilities of any shape; log 0 is −inf without a warning.
 
     >>> log([1.0, 0.0])
     array([  0., -inf])
@@ -36,7 +37,7 @@ def log(p: ArrayLike) -> Any:
 
 
 def exp(log_p: ArrayLike) -> Any:
-    """Probabilities from their logarithms, of any shape.
+    """Return probabilities from their logarithms, of any shape.
 
     >>> exp([0.0, -np.inf])
     array([1., 0.])
@@ -45,7 +46,7 @@ def exp(log_p: ArrayLike) -> Any:
 
 
 def log1p(x: ArrayLike) -> Any:
-    """ln(1 + x), with all its digits where x is small.
+    """Return ln(1 + x), accurate for small x.
 
     >>> float(log1p(1e-20))
     1e-20
@@ -54,7 +55,7 @@ def log1p(x: ArrayLike) -> Any:
 
 
 def power(log_p: Floats, exponent: float) -> Floats:
-    """Probabilities to a power; what is impossible stays so, to the power of zero as well.
+    """Raise probabilities to a power; impossible events stay impossible, also to the power of zero.
 
     >>> power(np.array([-2.0, -np.inf]), 0.0).tolist()
     [-0.0, -inf]
@@ -64,9 +65,9 @@ def power(log_p: Floats, exponent: float) -> Floats:
 
 
 def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
-    """log Σ exp(a) along an axis, shifted by the largest term so that nothing overflows or vanishes.
+    """Return log Σ exp(a) along an axis, shifted by the largest term to avoid overflow and underflow.
 
-    A sum of nothing but zeros, log 0 = −inf, is zero again.
+    If all terms are log 0 = −inf, the result is −inf.
 
     >>> float(log_sum_exp(log([0.25, 0.5])).round(6)), float(log(0.75).round(6))
     (-0.287682, -0.287682)
@@ -85,7 +86,8 @@ def log_sum_exp(a: ArrayLike, axis: int = -1) -> Any:
 
 
 def log_sum_exp_below(terms: Floats, largest: Floats) -> Floats:
-    """log Σ exp of each row (rows,), of terms (rows, terms) whose largest are known and finite; the terms are used up.
+    """Return log Σ exp of terms, shape (n_rows,), whose largest are known and finite; overwrites the terms, shape
+    (n_rows, n_terms).
 
     >>> log_sum_exp_below(np.array([[-2000.0, -2000.0]]), np.array([-2000.0])).round(6).tolist()
     [-1999.306853]
@@ -96,7 +98,7 @@ def log_sum_exp_below(terms: Floats, largest: Floats) -> Floats:
 
 
 def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
-    """log(exp(a) + exp(b)), cell by cell.
+    """Return log(exp(a) + exp(b)) elementwise.
 
     >>> float(exp(log_add_exp(log(0.25), log(0.5))))
     0.75
@@ -105,7 +107,7 @@ def log_add_exp(a: ArrayLike, b: ArrayLike) -> Any:
 
 
 def log_odds(log_p: ArrayLike, log_q: ArrayLike) -> Any:
-    """ln p / q from the logarithms, cell by cell: infinite where one of them is impossible, NaN where both are.
+    """Return ln p / q from logarithms, elementwise: infinite if one of them is impossible, NaN if both are.
 
     >>> log_odds(log([0.75, 0.5, 0.0]), log([0.25, 0.0, 0.0])).round(6).tolist()
     [1.098612, inf, nan]
@@ -115,7 +117,7 @@ def log_odds(log_p: ArrayLike, log_q: ArrayLike) -> Any:
 
 
 def logistic(log_odds: ArrayLike) -> Any:
-    """The probability of log odds, from 0 to 1 without overflow.
+    """Return the probability of log odds, from 0 to 1, without overflow.
 
     >>> logistic([0.0, -2000.0, np.inf]).tolist()
     [0.5, 0.0, 1.0]
@@ -124,9 +126,9 @@ def logistic(log_odds: ArrayLike) -> Any:
 
 
 def log_odds_of_each(log_joint: Floats) -> Floats:
-    """ln P(c) / (1 − P(c)) of each class (rows, classes), with all digits of a class that is nearly certain.
+    """Return ln P(c) / (1 − P(c)) of each class, shape (n_rows, n_classes), accurate for nearly certain classes.
 
-    ``log_joint`` is of any scale, such as ln P(x, c). NaN where a row is impossible under every class.
+    ``log_joint`` may have any scale, such as ln P(x, c). The result is NaN for rows impossible under every class.
 
     >>> log_odds_of_each(log([[0.02, 0.06], [0.0, 1.0]])).round(6).tolist()
     [[-1.098612, 1.098612], [-inf, inf]]
@@ -145,7 +147,7 @@ def log_odds_of_each(log_joint: Floats) -> Floats:
 
 
 def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
-    """The logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
+    """Return the logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
 
     >>> float(exp(log_mean_exp(log([0.2, 0.4]))).__round__(6))
     0.3
@@ -155,10 +157,11 @@ def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
 
 
 def normalise(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) -> tuple[Floats, Floats]:
-    """Posterior probabilities (rows, classes), in ``out`` if given, and log evidence (rows,) of log P(c, x).
+    """Return posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,), of log P(c, x); ``out`` is
+    optional.
 
-    A row that is impossible under every class, all −inf, has no posterior: NaN, with evidence −inf.
-    What then holds is for the caller to decide.
+    A row that is impossible under every class (all −inf) has posterior NaN and evidence −inf. The caller decides how to
+    handle it.
 
     >>> probabilities, log_evidence = normalise(log([[0.02, 0.06], [0.0, 0.0]]))
     >>> probabilities
@@ -171,9 +174,9 @@ def normalise(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) 
 
 
 def log_normalise(log_joint: Floats) -> tuple[Floats, Floats]:
-    """Log posterior probabilities (rows, classes) and log evidence (rows,): `normalise` kept in logs.
+    """Return log posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,): `normalise` in log space.
 
-    Here a class of posterior 1e-400 keeps its place; `normalise` has to call it 0.
+    A class of posterior 1e-400 keeps its rank here; `normalise` rounds it to 0.
 
     >>> log_probabilities, _ = log_normalise(np.array([[0.0, -921.0]]))
     >>> log_probabilities
@@ -181,13 +184,14 @@ def log_normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     """
     probabilities, log_evidence = normalise(log_joint)
     best = largest_of_rows(log_joint)[:, None]
-    with np.errstate(invalid="ignore"):  # −inf − −inf: NaN is meant
-        # By the distance to the best class: of scores of −4e9 the evidence keeps seven decimals, that keeps all.
+    with np.errstate(invalid="ignore"):  # −inf − −inf: NaN is intended
+        # Subtract the score of the best class: for scores of −4e9 the evidence has only seven decimals, the difference
+        # is exact.
         return log_joint - best + log(largest_of_rows(probabilities))[:, None], log_evidence
 
 
 def largest_of_rows(a: Floats) -> Floats:
-    """The largest of each row (rows,), of (rows, classes): ``a.max(axis=1)``, which is slow where rows are short.
+    """Return the maximum of each row, shape (n_rows,): a faster ``a.max(axis=1)`` for short rows.
 
     >>> largest_of_rows(np.array([[1.0, 3.0], [2.0, -np.inf]])).tolist()
     [3.0, 2.0]
@@ -201,7 +205,7 @@ def largest_of_rows(a: Floats) -> Floats:
 
 
 def log_posterior_of(log_joint: Floats, labels: Array) -> Floats:
-    """ln P(label | x) of each row's own label (rows,); NaN where the row is impossible under every class.
+    """Return ln P(label | x) of each row's own label, shape (n_rows,); NaN if the row is impossible under every class.
 
     >>> exp(log_posterior_of(log([[0.02, 0.06]]) - 4e9, np.array([1]))).round(6).tolist()   # 3 : 1, far away
     [0.75]

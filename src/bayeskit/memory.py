@@ -1,4 +1,4 @@
-"""Memory in words, and work that would take too much of it refused before any is taken."""
+"""Format memory sizes and check memory limits before work starts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import os
 from typing import NamedTuple
 
 from bayeskit.errors import TooLarge
-from bayeskit.remedy import Piece, Setting
 
-MEMORY = 2_000_000_000  # bytes that counts and tables may take unless a setting says otherwise
+MEMORY = 2_000_000_000  # default limit for counts and tables, in bytes
 
 
 class Need(NamedTuple):
-    """Bytes that some work takes, what that work is, and what to do where there are not so many."""
+    """The bytes that some work needs, its description, and what to do if there are not so many."""
 
     what: str
     n_bytes: float
-    remedy: tuple[Piece, ...]
+    hint: str = ""
 
 
 def check_memory(need: Need, limit: float | None) -> None:
-    """Refuse work that would take more memory than allowed.
+    """Raise an error if work needs more memory than allowed.
 
-    >>> check_memory(Need("pairs of 2,000 columns", 64e9, ("Use fewer columns.",)), None)
+    >>> check_memory(Need("pairs of 2,000 columns", 64e9, "Use fewer columns."), None)
     Traceback (most recent call last):
     ...
     bayeskit.errors.TooLarge: pairs of 2,000 columns would take 64 GB of memory, ...
@@ -30,21 +29,19 @@ def check_memory(need: Need, limit: float | None) -> None:
     allowed = memory_allowed(limit)
     if need.n_bytes > allowed:
         raise TooLarge(
-            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than ",
-            Setting("memory_limit", allowed, shown=memory_size(allowed)),
-            ". ",
-            *need.remedy,
-            culprit=need.what,
+            f"{need.what} would take {memory_size(need.n_bytes)} of memory, more than "
+            f"memory_limit={memory_size(allowed)}.",
+            hint=need.hint,
         )
 
 
 def memory_allowed(limit: float | None) -> float:
-    """Bytes by a setting, and no more than the machine has: a file may name any limit."""
+    """Return the limit in bytes, capped at the memory of the machine because a file may contain any limit."""
     return min(MEMORY if limit is None else limit, memory_of_the_machine())
 
 
 def memory_of_the_machine() -> float:
-    """Bytes, or infinity on a system that does not tell."""
+    """Return the physical memory in bytes, or infinity if the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -52,7 +49,7 @@ def memory_of_the_machine() -> float:
 
 
 def memory_size(n_bytes: float) -> str:
-    """Bytes in words.
+    """Format a number of bytes.
 
     >>> memory_size(999), memory_size(1.2e7)
     ('999 bytes', '12 MB')

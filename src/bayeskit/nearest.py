@@ -1,14 +1,14 @@
-"""What a misspelt name may have meant."""
+"""Suggest names for a misspelled name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-AS_CLOSE = 0.1  # of a name's likeness: others that are as close as the closest may be meant as well
+AS_CLOSE = 0.1  # similarity: names within this distance of the closest are suggested too
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """The end of a message about a name that is not known: what it may have meant, nothing where nothing is close.
+    """Return the end of a message about an unknown name: similar names, or an empty string.
 
     >>> did_you_mean("speces", ["species", "island"]), did_you_mean("year", ["species", "island"])
     ('; did you mean species?', '')
@@ -18,14 +18,14 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
-    """The names closest to one that is not known, else the first few, as the end of a message.
+    """Return the closest names to an unknown one, else the first few, as the end of a message.
 
     >>> nearest("asai", ["asia", "smoke"])
     'did you mean asia?'
     >>> nearest("x", ["asia", "smoke"])
     'known: asia, smoke'
     """
-    from difflib import SequenceMatcher, get_close_matches  # takes longer to load than most of what is asked here
+    from difflib import SequenceMatcher, get_close_matches  # imported late: slow to load
 
     names = [str(other) for other in known]
     folded = {other.casefold(): other for other in reversed(names)}

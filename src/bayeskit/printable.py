@@ -1,7 +1,7 @@
-"""Text of strangers on a terminal: what would steer it is shown, not sent.
+"""Escape control characters in untrusted text before printing it to a terminal.
 
-A name in a file may hold the bytes that clear a screen, move the cursor, change the title of the window or turn the
-direction of writing around. Wherever such a name is printed for a person, these stand as Python writes them.
+A name in a file may contain bytes that clear the screen, move the cursor, change the window title or reverse the
+writing direction. Such characters are printed as Python escapes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ STEERING = (
     "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1: \x1b starts an escape sequence, \x9b too
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks, embeddings, overrides and isolates of the writing direction
     "\u2028\u2029"  # line breaks that many terminals do not show
-    "\ud800-\udfff"  # bytes of a file name that are no text, which no terminal takes
+    "\ud800-\udfff"  # surrogates from undecodable file names, which terminals reject
 )
 _STEERING = re.compile(f"[{STEERING}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
-    r"""The text with control characters shown, but for those that are kept.
+    r"""Return the text with control characters escaped, except those in ``keep``.
 
     >>> print(printable("red\x1b[2J\x9bm"), printable("two\nlines", keep=""))
     red\x1b[2J\x9bm two\nlines
@@ -28,7 +28,7 @@ def printable(text: str, keep: str = "\n\t") -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""JSON that says the same, with what would steer a terminal as JSON itself escapes it.
+    r"""Return equivalent JSON with control characters as JSON escapes.
 
     >>> print(printable_json('{"a": "\u202e\x9b"}'))
     {"a": "\u202e\u009b"}

@@ -1,4 +1,4 @@
-"""A bar that shows how far a fit has come, where it takes longer than a moment."""
+"""Show a progress bar for fits that take longer than a moment."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
 
-PATIENCE = 0.5  # seconds before anything is shown
+PATIENCE = 0.5  # seconds before the bar appears
 
 
 def check_progress(progress: Any) -> None:
-    """Refuse what is neither True for a bar nor a function."""
+    """Raise an error unless progress is a bool, None or a function."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise BayesError(f"progress={progress!r}: give True for a bar, or a function of stage, done and of")
 
 
 class Bar:
-    """Calls ``progress(stage, done, of)``, or shows a bar on stderr where it is True.
+    """Call ``progress(stage, done, of)``, or show a bar on stderr if progress is True.
 
     >>> told = []
     >>> with Bar(lambda *step: told.append(step)) as tell:

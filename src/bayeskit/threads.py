@@ -1,4 +1,4 @@
-"""How many threads the kernels may take.
+"""Choose the number of threads for the kernels.
 
 >>> thread_count(2)
 2
@@ -18,17 +18,17 @@ from bayeskit.errors import BayesError
 
 __all__ = ["MOST_THREADS", "one_blas_thread", "thread_count"]
 
-MOST_THREADS = 4096  # as in native/support/parallel.hpp
+MOST_THREADS = 4096  # same limit as in native/support/parallel.hpp
 
 
 @cache
 def _cores() -> int:
-    """The machine's cores, asked for once: the system reads a file to say it."""
+    """Return the number of cores of the machine, cached because the system reads a file for it."""
     return min(os.cpu_count() or 1, MOST_THREADS)
 
 
 def thread_count(n_threads: Any) -> int:
-    """The number of threads a setting asks for: itself, or all cores for None; refused where it is no such number."""
+    """Return the number of threads of a setting, all cores for None; raise an error for an invalid setting."""
     if n_threads is None:
         return _cores()
     whole = isinstance(n_threads, (int, np.integer)) and not isinstance(n_threads, bool)
@@ -40,8 +40,8 @@ def thread_count(n_threads: Any) -> int:
 
 
 def one_blas_thread() -> Any:
-    """While it lasts, matrices are multiplied by one thread: small ones are no work for many, which wait for each other
-    and spend more than they save."""
+    """Limit BLAS to one thread inside a ``with`` block: for small matrices, synchronizing threads costs more than it
+    saves."""
     return _blas().limit(limits=1, user_api="blas")
 
 

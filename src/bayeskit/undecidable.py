@@ -1,4 +1,4 @@
-"""Rows that are impossible under every class, and what is said of them."""
+"""Handle rows that are impossible under every class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayeskit.typing import Array, Floats
 
 
 def refuse_no_numbers(scores: Floats, start: int, classes: Array) -> None:
-    """Refuse scores (rows, classes) that are no numbers: −∞ is probability zero, NaN and +∞ are none at all."""
+    """Raise an error if scores, shape (n_rows, n_classes), contain NaN or +∞; −∞ is probability zero."""
     wrong = np.isnan(scores) | np.isposinf(scores)
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
@@ -22,7 +22,7 @@ def refuse_no_numbers(scores: Floats, start: int, classes: Array) -> None:
 
 
 class Impossible:
-    """Rows that are impossible under every class: filled as the setting says, and told once."""
+    """Rows that are impossible under every class: fill them as the setting says, and warn once."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer
@@ -41,7 +41,7 @@ class Impossible:
         result[rows] = np.nan if self.answer == "nan" else prior
 
     def tell(self) -> None:
-        """Warn of them, once."""
+        """Warn about these rows, once."""
         if self.count:
             what = "NaN" if self.answer == "nan" else "the class priors"
             rows = "row is" if self.count == 1 else "rows are"

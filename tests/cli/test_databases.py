@@ -90,7 +90,7 @@ def test_a_mistyped_address_is_told_without_its_password(folder, bayes, words, m
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["fit", "shop.duckdb", "-t", "play"], "which table of shop.duckdb?: --sql 'SELECT * FROM …'"),
+        (["fit", "shop.duckdb", "-t", "play"], "which table of shop.duckdb? Give a query: --sql 'SELECT * FROM …'"),
         (["fit", "days.csv", "--sql", "SELECT 1", "-t", "play"], "--sql asks a database"),
         (["fit", "shop.duckdb", "--sql", "DROP TABLE days", "-t", "play"], "is no SELECT"),
         (["fit", "shop.duckdb", "--sql", QUERY, "--decimal", ",", "-t", "play"], "cast them in --sql"),

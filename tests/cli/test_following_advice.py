@@ -119,7 +119,7 @@ def test_models_of_other_columns_share_a_schema(bayes):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "a.bayes")
     bayes("fit", "rest.csv", "-t", "species", "-o", "b.bayes")
     told = bayes("merge", "a.bayes", "b.bayes", "-o", "c.bayes", code=1).err
-    assert "fit both with the same --role" in told
+    assert "Fit both with the same --role" in told
     bayes("fit", "rest.csv", "-t", "species", "--role", "year=ignore", "-o", "b.bayes")
     bayes("merge", "a.bayes", "b.bayes", "-o", "c.bayes")
 

@@ -18,7 +18,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
-    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 1, "--prior 'odd': it is empirical, uniform or laplace"),
+    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 2, "'odd' is not empirical, uniform or laplace"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
     (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),
@@ -153,7 +153,7 @@ def test_models_that_do_not_fit_together_are_named(bayes, model):
     bayes("fit", "half.csv", "-t", "species", "--role", "year=ignore", "-o", "other.bayes", "--no-scores")
     told = bayes("merge", model, "other.bayes", "-o", "x.bayes", code=1)
     assert "birds.bayes and other.bayes: the two sides do not fit: column 'year' is categorical on one" in told.err
-    assert "fit both with the same --role" in told.err
+    assert "Fit both with the same --role" in told.err
 
 
 def test_rows_impossible_under_every_class_are_noted_once(bayes, here):
@@ -170,7 +170,7 @@ def test_models_whose_cuts_or_values_differ_are_told_in_plain_words(bayes, model
         bayes("fit", f"{data}.csv", "-t", "species", "-m", "tan", "-o", f"{data}.tan", "--no-scores")
     told = bayes("merge", "half.tan", "birds.tan", "-o", "x.bayes", code=1).err
     assert "column 'bill_length_mm' is numeric with the cuts 41.4, 50.65 on one and" in told
-    assert "on the other. Fit one model on the rows of both." in told
+    assert "on the other. Fit both with the same --role, or one model on the rows of both." in told
     declared = bk.NaiveBayes(domains={"island": ["Dream", "Mars"]}, roles={"year": "categorical"})
     declared.fit(BIRDS.filter([place == "Dream" for place in BIRDS["island"].to_pylist()]), "species").save("d.bayes")
     told = bayes("merge", model, "d.bayes", "-o", "x.bayes", code=1).err

@@ -180,7 +180,6 @@ def test_styles_are_those_of_the_console_alone(terminal, files, monkeypatch, no_
 def test_a_bar_shows_the_name_of_a_class_and_sends_none(terminal, files, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(inputs, "PATIENCE", -1.0)
     drawn, code = terminal(*FIT, MODEL, "-m", "best")
     assert code == 0
     assert "columns" in drawn

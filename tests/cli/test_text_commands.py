@@ -19,7 +19,6 @@ TEXTS = {
     "good": ["sun and sea", "a calm sea", "sun, sun and wine", "the sea\nand the sun"],
     "bad": ["rain and wind", "more wind", "cold rain, \"really\" cold", "wind and fog"],
 }  # fmt: skip
-OLD_MARGINS = Path(__file__).parents[1] / "reference" / "models" / "text-nbsvm.bayes"  # of a version without a scale
 ROWS = [(text, label) for label, texts in TEXTS.items() for text in texts]
 
 
@@ -268,7 +267,6 @@ def test_mistakes_with_a_model_are_told(bayes, mail, texts, model):
         (["predict", mail, "birds.csv"], "column 'body' is not there"),
         (["predict", mail, "mail.csv", "--keep", "age"], "mail.csv has no column 'age' to keep"),
         (["predict", mail, "weather", "--keep", "age"], "has no column 'age' to keep"),
-        (["predict", str(OLD_MARGINS), "weather", "--proba"], "leave --proba out"),
         (["predict", mail, "nowhere.txt"], "there is no file or folder 'nowhere.txt'"),
         (["predict", model, "birds.csv", "--text", "island"], "--text is for models of documents"),
         (["learn", "w.bayes", "weather"], "recipe nbsvm cannot learn more"),

@@ -93,8 +93,8 @@ def test_roles_by_position_and_by_type_survive_what_drops_names(tool, roles):
 def test_a_name_that_was_dropped_is_told_with_what_survives():
     with pytest.raises(SchemaMismatch, match=r"the columns have no names here.*position") as told:
         META["BaggingClassifier"](bk.NaiveBayes(roles={"year": "categorical"})).fit(FRAME, Y)
-    assert told.value.culprit == "year"
-    assert told.value.remedies[0].value == {0: "categorical"}
+    assert "'year'" in str(told.value)
+    assert told.value.hint.endswith('roles={0: "categorical"}')
     named = bk.NaiveBayes(roles={"year": "categorical"})
     with pytest.warns(AdviceWarning):
         schema = named.fit(FRAME, Y).schema_

@@ -110,7 +110,7 @@ def test_an_id_column_is_refused_by_name_on_an_engine_and_learnt_here(tmp_path):
     assert len(bk.NaiveBayes().fit(table, "y").tally_.families["id"].values) == 300
     with pytest.raises(TooLarge, match=r"column 'id' has more than 100 values.*roles=\{'id': \"ignore\"\}") as told:
         bk.NaiveBayes().fit_source(tmp_path / "t.parquet", "y", engine=Processes(1, max_categories=100))
-    assert told.value.culprit == "id"
+    assert "'id'" in str(told.value)
     few = bk.NaiveBayes(roles={"id": "ignore"})
     assert few.fit_source(tmp_path / "t.parquet", "y", engine=Processes(1, max_categories=100)).tally_.n_rows == 300
 

@@ -163,7 +163,7 @@ def test_what_is_no_product_has_no_work():
         assert not hasattr(model, "work")
     with pytest.raises(AttributeError, match="AODE has no work: it is no product of one factor for each column"):
         bk.AODE().work(DAY)
-    with pytest.raises(AttributeError, match=r"complement.*not the probability of a document"):
+    with pytest.raises(AttributeError, match=r"scores of this recipe are not the probability of a document"):
         bk.TextClassifier("complement").work("a")
 
 

@@ -57,5 +57,5 @@ def test_a_text_without_a_table_of_words_is_refused_by_name():
 
 def test_recipes_that_are_no_sum_over_words_are_refused():
     model = bk.TextClassifier("tfidf").fit(FILMS, SIGNS)
-    with pytest.raises(bk.BayesError, match="by all others of its document"):
+    with pytest.raises(bk.BayesError, match="by the other words of its document"):
         model.to_sql("films", keys="id", words="words")

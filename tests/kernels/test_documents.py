@@ -69,16 +69,24 @@ def ridge_arguments(seed: int, n: int, n_classes: int) -> list[Any]:
 
 @settings(deadline=None, max_examples=25)
 @given(seeds, st.sampled_from([0, 1, 2, 40]), st.sampled_from([2, 3, 5, 9]), st.sampled_from([0, 1, 4]))
-def test_every_round_of_ridge_logistic_lowers_the_loss(seed: int, n: int, n_classes: int, rounds: int) -> None:
+def test_ridge_logistic_counts_its_rounds_and_keeps_its_start(seed: int, n: int, n_classes: int, rounds: int) -> None:
     given_ = ridge_arguments(seed, n, n_classes)
-    more, dual, done = kernels.fit_ridge_logistic(*given_, seed, -1.0, rounds + 1)
-    fewer = kernels.fit_ridge_logistic(*given_, seed, -1.0, rounds)[0]
-    losses = [reference.ridge_loss(table.astype(np.float64), *given_[:7]) for table in (fewer, more)]
-    assert losses[1] <= losses[0] + 1e-4 * max(losses[0], 1.0)
+    table, dual, done = kernels.fit_ridge_logistic(*given_, seed, -1.0, rounds + 1)
     assert done == (rounds + 1 if n else 1)
+    assert np.isfinite(table).all()
     assert np.isfinite(dual).all()
-    assert not given_[-1].any()  # the start is not changed
+    assert not given_[-1].any()
     assert not given_[-2].any()
+
+
+@settings(deadline=None, max_examples=25)
+@given(seeds, st.sampled_from([1, 2, 40]), st.sampled_from([2, 3, 5, 9]))
+def test_many_rounds_of_ridge_logistic_lower_the_loss(seed: int, n: int, n_classes: int) -> None:
+    """Dual ascent may raise the primal loss in a round, but it ends below the start."""
+    given_ = ridge_arguments(seed, n, n_classes)
+    fitted = kernels.fit_ridge_logistic(*given_, seed, -1.0, 200)[0]
+    losses = [reference.ridge_loss(table.astype(np.float64), *given_[:7]) for table in (given_[-2], fitted)]
+    assert losses[1] <= losses[0] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -107,10 +107,10 @@ def test_a_name_that_is_nearly_right_is_refused(fitted):
             SchemaMismatch, match=r"column 'sky' is missing from the data, which has 'Sky'|'sky '"
         ) as told:
             fitted["NaiveBayes"].predict(data)
-        assert told.value.culprit == "sky"
+        assert "'sky'" in str(told.value)
     with pytest.raises(SchemaMismatch, match="columns sky, size, floor, open missing from the data") as told:
         fitted["NaiveBayes"].predict({"colour": "red"})
-    assert told.value.culprit == ["sky", "size", "floor", "open"]
+    assert all(name in str(told.value) for name in ("sky", "size", "floor", "open"))
 
 
 def test_rows_that_are_learnt_need_all_columns(fitted):

@@ -103,7 +103,7 @@ def test_probabilities_sum_to_one_and_another_prior_equals_a_fit_with_it(tree_la
 @given(data=st.data())
 def test_leave_one_out_equals_refitting(tree_law, data):
     rows = tree_law.rows(data, min_size=3)
-    smoothing = tree_law.settings.get("smoothing") or bk.estimate.back_off.BackOff(4.0)
+    smoothing = tree_law.settings.get("smoothing") or bk.BackOff(4.0)
     args, weight = tree_law.told(rows)
     found = fit(tree_law, rows, smoothing=smoothing).leave_one_out(*args, **weight).probabilities
     for i, row in enumerate(rows):

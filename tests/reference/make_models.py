@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 import bayeskit as bk
 from bayeskit import datasets
@@ -86,6 +87,9 @@ def tables() -> Iterator[tuple[str, Case]]:
     yield "naive-weighted", ask_classes(weighted, BIRD_ROWS)
     half = bk.SemiSupervised(bk.NaiveBayes(roles=YEAR), folds=2).fit(BIRDS.drop(["species"]), few)
     yield "semi-supervised", ask_classes(half, BIRD_ROWS)
+    numbers = np.random.default_rng(1).poisson(1.0, (40, 3)).astype(float)
+    sparse = bk.LogisticRegression().fit(csr_matrix(numbers), [f"c{i}" for i in numbers.argmax(axis=1)])
+    yield "logistic-sparse", ask_classes(sparse, [[0.0, 1.0, 4.0], [2.0, 0.0, 0.5]])
     heavy = BIRDS.filter(BIRDS["body_mass_g"].is_valid()).drop(["year", "species"])
     line = bk.LinearRegression("evidence").fit(heavy, "body_mass_g")
     rows = [{name: row[name] for name in heavy.column_names if name != "body_mass_g"} for row in BIRD_ROWS]
@@ -97,6 +101,9 @@ def texts() -> Iterator[tuple[str, Case]]:
     for recipe in RECIPES:
         model = bk.TextClassifier(recipe).fit(TEXTS, LABELS)
         yield f"text-{recipe.replace('_', '-')}", ask_classes(model, TEXT_ROWS)
+    few = [label if i % 3 == 0 else None for i, label in enumerate(LABELS)]
+    half = bk.SemiSupervised(bk.TextClassifier(min_df=2), folds=0).fit(TEXTS, few)
+    yield "semi-supervised-documents", ask_classes(half, TEXT_ROWS)
     column = bk.NaiveBayes(roles={"note": bk.Text(bk.Tokenizer("words1", (1, 2)))})
     column.fit({"note": TEXTS, "topic": LABELS}, "topic")
     yield "naive-text", ask_classes(column, [{"note": text} for text in TEXT_ROWS])

@@ -1,4 +1,4 @@
-"""All commands, and what happens when one fails: one line for a person's mistake, no traceback."""
+"""Run all commands; report user errors in one line without a traceback."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ COMMANDS = [
     fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, export,
     demo,
 ]  # fmt: skip
-"""A module a command, each with a function ``command``; the order is that of the help. A new command is added here."""
+"""One module per command, each with a function ``command``, in the order of the help. Add new commands here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-"""What typer raises for a wrong command; where the class lives depends on its version."""
+"""Exception that typer raises for an invalid command; its module depends on the version."""
 
 app = typer.Typer(
     name="bayes",
@@ -78,7 +78,7 @@ def bayes(
 
 
 def run() -> None:
-    """Run the command line; exit 0 when done, 1 for data or a model that will not do, 2 for a wrong command."""
+    """Run the command line; exit 0 on success, 1 for unusable data or models, 2 for an invalid command."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _Notes()
@@ -110,7 +110,7 @@ def run() -> None:
 
 
 def options() -> dict[str, set[str]]:
-    """The options of each command."""
+    """Return the options of each command."""
     commands: Any = getattr(typer.main.get_command(app), "commands")  # noqa: B009 - of a group, which mypy does not know
     return {name: {option for param in command.params for option in param.opts} for name, command in commands.items()}
 
@@ -126,7 +126,7 @@ def _command_with(option: str) -> str:
 
 
 class _Notes:
-    """Warnings of bayeskit as one line each on stderr; batches that say the same again are told once."""
+    """Print warnings of bayeskit as one line each on stderr, each only once."""
 
     def __init__(self) -> None:
         self.undecidable = 0
@@ -147,7 +147,7 @@ class _Notes:
 
 
 def _without_secrets(message: str) -> str:
-    """A message that quotes words of the command line, in which passwords may stand."""
+    """Return a message without passwords from the command line."""
     for word in sys.argv[1:]:
         for quoted in (word, repr(word)[1:-1]):
             message = message.replace(quoted, hide_secrets(word)) if hide_secrets(word) != word else message

@@ -13,7 +13,7 @@ from bayeskit.tables.sheet import Figure
 
 
 def plural(count: int | float, word: str) -> str:
-    """A number and its noun.
+    """Format a number with its noun.
 
     >>> plural(1, "row"), plural(1234, "row"), plural(2, "class")
     ('1 row', '1,234 rows', '2 classes')
@@ -23,7 +23,7 @@ def plural(count: int | float, word: str) -> str:
 
 
 def size_of(n_bytes: int) -> str:
-    """Bytes as a person reads them.
+    """Format a number of bytes.
 
     >>> size_of(812), size_of(3_400), size_of(2_500_000_000)
     ('812 bytes', '3.4 kB', '2.5 GB')
@@ -42,10 +42,9 @@ UNBOUNDED = 1_000_000  # lines and columns are broken here, not by the console
 
 
 class Page:
-    """Where a command prints its tables: standard output, or stderr where standard output holds something else.
+    """Output of a command: standard output, or stderr if standard output contains data.
 
-    All that a person reads of a command goes through here: names and values are printed as they are, but for what would
-    steer a terminal.
+    All readable output is printed here; control characters in names and values are escaped.
     """
 
     def __init__(self, as_json: bool = False, stream: IO[str] | None = None) -> None:
@@ -59,7 +58,7 @@ class Page:
         self.console = Console(file=self.stream, width=UNBOUNDED, highlight=False, soft_wrap=True)
 
     def line(self, text: str = "", style: str | None = None) -> None:
-        """A line of text, broken between words where it is too long."""
+        """Print a line of text, wrapped between words."""
         import textwrap
 
         if self.as_json:
@@ -70,18 +69,18 @@ class Page:
             self.console.print(part, style=style, markup=False)
 
     def lines(self, texts: Sequence[str]) -> None:
-        """Lines as they are, such as those of a tree."""
+        """Print lines unchanged, such as those of a tree."""
         if not self.as_json:
             for text in texts:
                 self.console.print(printable(text, keep=""), markup=False)
 
     def command(self, what: str, words: Sequence[str]) -> None:
-        """A command to be copied, whole in a line of its own, quoted as a shell needs it."""
+        """Print a command to copy, on one line, quoted for a shell."""
         if not self.as_json:
             self.console.print(f"{what}\n  {' '.join(map(_quoted, words))}", markup=False)
 
     def table(self, columns: Mapping[str, Sequence[Any]], title: str | None = None, keys: int = 1) -> None:
-        """Columns by name; those that do not fit beside each other follow below, the first ``keys`` repeated."""
+        """Print columns by name; those that do not fit follow below, with the first ``keys`` repeated."""
         from rich.table import Table
         from rich.text import Text
 
@@ -110,13 +109,13 @@ class Page:
             self.console.print(table)
 
     def json(self, record: Any) -> None:
-        """The whole record, where the command was asked for JSON."""
+        """Print the whole record if the command has ``--json``."""
         if self.as_json:
             print(printable_json(json.dumps(plain(record), ensure_ascii=False, allow_nan=False)), file=self.stream)
 
 
 def _fitting(wide: Mapping[str, int], width: int, keys: int) -> list[list[str]]:
-    """The names of columns that fit beside each other, part by part; each part starts with the keys."""
+    """Split the names of columns into parts that fit the width; each part starts with the keys."""
     first, rest = list(wide)[:keys], list(wide)[keys:]
     free = width - sum(wide[name] for name in first) - GAP * (len(first) - 1)
     parts, room = [first.copy()], free
@@ -130,8 +129,8 @@ def _fitting(wide: Mapping[str, int], width: int, keys: int) -> list[list[str]]:
 
 
 def _narrowed(wide: Mapping[str, int], width: int, keys: int) -> dict[str, int]:
-    """The widths of the columns where a text is cut: at the most that lets all columns stand beside each other, but not
-    below what is readable; a key and a column fit beside each other in any case.
+    """Return the column widths at which texts are cut so that all columns fit, but not below a readable width; a key
+    and one column always fit side by side.
 
     >>> _narrowed({"city": 60, "rows": 5, "share": 6}, 80, 1)
     {'city': 60, 'rows': 5, 'share': 6}
@@ -146,7 +145,7 @@ def _narrowed(wide: Mapping[str, int], width: int, keys: int) -> dict[str, int]:
 
 
 def _head(name: str, width: int) -> list[str]:
-    """The name of a column, in several lines where it is long; a word that is too long is broken, nothing is lost.
+    """Split the name of a column into lines; a long word is broken.
 
     >>> _head("P(bill_length_mm | Chinstrap, flipper_length_mm)", 18)
     ['P(bill_length_mm |', 'Chinstrap,', 'flipper_length_mm)']
@@ -169,7 +168,7 @@ def _clip(text: str, width: int) -> str:
 
 
 def _quoted(word: str) -> str:
-    r"""A word as a shell reads it; one that would steer a terminal, byte by byte.
+    r"""Quote a word for a shell; control characters byte by byte.
 
     >>> print(_quoted("two words"), _quoted("a\x1b'b"))
     'two words' $'a\x1b\x27b'
@@ -184,12 +183,12 @@ def _quoted(word: str) -> str:
 
 
 def short(number: float) -> Figure:
-    """A number to four digits."""
+    """Round a number to four digits."""
     return Figure(f"{number:.4g}")
 
 
 def plain(record: Any) -> Any:
-    """A record as JSON has it: NumPy's scalars are plain, what is no finite number is null."""
+    """Convert a record to JSON types: NumPy scalars to plain ones, non-finite numbers to null."""
     if isinstance(record, Mapping):
         return {str(key): plain(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):

@@ -40,6 +40,7 @@ OPTIONS = {
     "pattern": "--pattern",
     "hash_bits": "--hash-bits",
     "characters": "--characters",
+    "ngrams": "--ngrams",
     "folds": "--folds",
     "level": "--level",
     "probability": "--probability",
@@ -53,7 +54,7 @@ FLAGS = {"--drop-unlabelled"}
 """Options without a value."""
 
 NO_OPTION = {
-    "schema": "fit both with the same --role",
+    "schema": "fit both with the same --role, or one model on the rows of both",
     "structure": "fit one model on the rows of both",
     "tree": "fit one model on the rows of both",
     "undecidable": "fit it with --smoothing 1",
@@ -64,8 +65,9 @@ METAVARS = {"timeout": "SECONDS", "domains": "COLUMN=A,B,..."}
 """The value to type after an option where the hint gives none and it is not obvious."""
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_BRACKETS = rf"""\{{(?:[^{{}}'"]|{_QUOTED})*\}}|\[(?:[^\[\]'"]|{_QUOTED})*\]"""
-VALUE = rf"{_QUOTED}|{_BRACKETS}|-?\d[\w.+-]*\b|None\b|True\b|False\b|"
+_PAIRS = ((r"\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
+_BRACKETS = "|".join(rf"""{a}(?:[^{a}{b}'"]|{_QUOTED})*{b}""" for a, b in _PAIRS)
+VALUE = rf"{_QUOTED}|{_BRACKETS}|-?\d[\w.+-]*\b|-?(?:inf|nan|None|True|False)\b|"
 """A Python literal after ``name=``, or nothing."""
 _SETTING = re.compile(rf"(?<!\w\()\b({'|'.join(OPTIONS)})=({VALUE})")  # not an argument in parentheses
 _MODEL = re.compile(rf"\b({'|'.join(sorted(set(MODELS.values())))})\b")
@@ -82,12 +84,12 @@ def with_options(message: object, where: Callable[[str], str] = lambda option: "
     """
     if not isinstance(message, Message):
         return str(message)
-    hint = message.hint
+    hint = message.hint.replace(" to open_source", "")
     for name, instead in NO_OPTION.items():
         if re.search(rf"\b{name}=", hint):
-            hint = instead
+            hint = f"{instead[0].upper()}{instead[1:]}." if hint.endswith(".") else instead
     hint = _MODEL.sub(lambda found: _model_option(found[0]) + where("--model"), hint)
-    text = join_hint(str(type(message)(*message.args)), printable(hint))
+    text = join_hint(message.message, printable(hint))
     return _SETTING.sub(lambda found: option(found[1], found[2], where), text)
 
 
@@ -96,6 +98,8 @@ def option(setting: str, value: str, where: Callable[[str], str] = lambda option
 
     >>> option("missing", "['not known', '']"), option("unseen", '"ignore"', lambda option: " (of bayes fit)")
     ("--empty 'not known' --empty ''", '--unseen ignore (of bayes fit)')
+    >>> option("cuts", "('frequency', 5)"), option("cuts", "{'age': [18, 65]}"), option("ngrams", "(1, 2)")
+    ('--cuts frequency:5', '--cuts age=18,65', '--ngrams 1-2')
     >>> option("roles", "{'year': \\"ignore\\"}"), option("memory_limit", "")
     ('--role year=ignore', '--memory-limit')
     """
@@ -113,8 +117,17 @@ def _values(text: str) -> list[str]:
     except (SyntaxError, ValueError):
         return [text]
     if isinstance(value, Mapping):
-        return [f"{name}={item}" for name, item in value.items()]
-    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        return [f"{name}={_word(item)}" for name, item in value.items()]
+    return [_word(item) for item in value] if isinstance(value, list) else [_word(value)]
+
+
+def _word(value: Any) -> str:
+    """Return a value as it is typed: points with commas, a method with its number, a range."""
+    if isinstance(value, list):
+        return ",".join(map(_word, value))
+    if isinstance(value, tuple):
+        return (":" if isinstance(next(iter(value), None), str) else "-").join(map(_word, value))
+    return "..." if value is ... else str(value)
 
 
 def _model_option(name: str) -> str:

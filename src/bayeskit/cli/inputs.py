@@ -52,14 +52,14 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 
 def refuse_no_table(place: Place, encoding: str | None) -> None:
-    """Refuse a file that is neither CSV nor Parquet nor JSON lines, by how it starts."""
+    """Raise an error if a file does not start like CSV, Parquet or JSON lines."""
     from bayeskit.data.io.streams import peek
 
     refuse_start(peek(place), place.name, encoding)
 
 
 def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
-    """Refuse what is no table, by its first bytes and its name."""
+    """Raise an error if the first bytes and the name are not those of a table."""
     if what := _kind(start, Path(name).suffix.lower(), encoding):
         raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
 
@@ -80,7 +80,7 @@ BAR_AFTER = 0.5  # seconds before a bar appears
 
 
 def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
-    """The data of a command: the rows of all files that it names, or of a database."""
+    """Open the data of a command: the rows of all its files, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
     from bayeskit.cli.inputs import refuse_no_table
@@ -98,7 +98,7 @@ def open_data(paths: Sequence[str], target: str | None, reading: Reading, unread
 
 
 def open_database(paths: Sequence[str], reading: Reading) -> Any:
-    """The rows of a query or of a table; None where the data is no database."""
+    """Open the rows of a query or of a database table; None if the data is not a database."""
     from bayeskit.data.io.sql import is_address, is_database_file
 
     given = [path for path in paths if is_address(path) or is_database_file(path)]
@@ -116,7 +116,7 @@ def open_database(paths: Sequence[str], reading: Reading) -> Any:
 
 
 def shown(path: str) -> str:
-    """Data as a command line names it, without what is secret in it."""
+    """Return the name of data without its secrets."""
     from bayeskit.data.io.sql import Address, is_address
 
     if not is_address(path):
@@ -128,7 +128,7 @@ def shown(path: str) -> str:
 def open_rows(
     paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
 ) -> Any:
-    """Rows to say something of; those of a pipe as they come."""
+    """Open rows to predict; those of a pipe are streamed."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
     from bayeskit.cli.inputs import refuse_start
@@ -140,7 +140,7 @@ def open_rows(
 
 
 def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None:
-    """Refuse a column to keep that is not there."""
+    """Raise an error if a column to keep does not exist."""
     for column in keep:
         if column not in columns:
             raise SchemaMismatch(f"{name} has no column {column!r} to keep (it has: {', '.join(columns)})")
@@ -148,9 +148,9 @@ def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None
 
 @contextmanager
 def watched(source: Any, doing: str, *, printing: bool = False) -> Iterator[Any]:
-    """The source with a bar that shows rows, bytes and the time left.
+    """Wrap a source in a progress bar with rows, bytes and remaining time.
 
-    ``printing``: answers go to standard output meanwhile; on a terminal a bar would stand among them.
+    ``printing``: predictions go to standard output meanwhile, so no bar is shown on a terminal.
     """
     if not sys.stderr.isatty() or (printing and sys.stdout.isatty()) or not hasattr(source, "watched"):
         yield source
@@ -199,23 +199,23 @@ class _Bar:
 
 
 def load_model(path: str) -> Any:
-    """The model of a file, or of standard input."""
+    """Load a model from a file or from standard input."""
     from bayeskit.models import from_bytes, load
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesWarning)  # what there was to say was said when it was fitted
+        warnings.simplefilter("ignore", BayesWarning)  # reported when the model was fitted
         try:
             return from_bytes(read_all(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
-            raise problem.followed_by(". The model stands before the data.") from None
+            raise BadFile(f"{str(problem).removesuffix('.')}.", hint="The model stands before the data.") from None
 
 
 def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:
-    """Refuse a file that cannot be written or must not be replaced, before the work and not after it.
+    """Raise an error, before the work starts, if a file cannot be written or must not be replaced.
 
-    A model may replace a model and nothing else; a table may replace any file but a model and what is read.
+    A model may only replace a model; a table may replace any file but a model and the input.
     """
     if path == "-" or is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
@@ -239,7 +239,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
 
 def _covers(given: str, file: Path) -> bool:
-    """Whether a path, a folder or a glob of the command line leads to the file."""
+    """Return True if a path, a folder or a glob of the command line matches the file."""
     where = expand_user(given)
     if where.is_dir():
         return where.resolve() in file.parents
@@ -247,7 +247,7 @@ def _covers(given: str, file: Path) -> bool:
 
 
 def save_model(model: Any, path: str, wait: float | None = LOCK_TIMEOUT) -> int:
-    """Write a model to a file, or to standard output; how many bytes."""
+    """Write a model to a file or to standard output; return the number of bytes."""
     from bayeskit.models import to_bytes
     from bayeskit.storage.model_file import write_model
 
@@ -262,9 +262,9 @@ def save_model(model: Any, path: str, wait: float | None = LOCK_TIMEOUT) -> int:
 
 @contextmanager
 def rewriting(path: str, output: str | None, wait: float = LOCK_TIMEOUT) -> Iterator[Any]:
-    """The model of a file, written back when the work is done; a failure leaves the file as it was.
+    """Load the model of a file and write it back after the block; an error leaves the file unchanged.
 
-    Whoever else changes the file by then is waited for, and waits in turn.
+    The file is locked meanwhile; other processes wait.
     """
     with changing([path], output or path, wait):
         model = load_model(path)
@@ -273,7 +273,7 @@ def rewriting(path: str, output: str | None, wait: float = LOCK_TIMEOUT) -> Iter
 
 
 def changing(paths: Sequence[str], output: str, wait: float = LOCK_TIMEOUT) -> AbstractContextManager[None]:
-    """The lock of a file that is read and written over; none where the output is no such file."""
+    """Return the lock of a file that is read and overwritten; no lock if the output is another file."""
     from bayeskit.storage.model_file import check_is_file
 
     if output == "-" or resolve_links(output) not in [resolve_links(path) for path in paths if path != "-"]:

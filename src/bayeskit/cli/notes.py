@@ -1,4 +1,4 @@
-"""Notes on standard error: what a person should know of rows that were answered all the same."""
+"""Print notes on standard error about rows with problems."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.evaluate.drift import Shift
 
-SHOWN = 5  # columns that a note names
+SHOWN = 5  # columns named in a note
 
 
 def note(text: str) -> None:
-    """A line on standard error."""
-    sys.stdout.flush()  # it follows what it is about, where both go to one place
+    """Print a line on standard error."""
+    sys.stdout.flush()  # keeps the order if both go to the same terminal
     print(printable(f"bayes: note: {text}"), file=sys.stderr)
 
 
 def unreadable_cells(cells: Unreadable) -> str:
-    """How many cells could not be read, and in which columns.
+    """Count the unreadable cells and name their columns.
 
     >>> from bayeskit.data.io.streams import Unreadable
     >>> unreadable_cells(Unreadable({"age": 1, "height": 2}, {"age": "old", "height": "tall"}))
@@ -35,7 +35,7 @@ def unreadable_cells(cells: Unreadable) -> str:
 
 
 def drift_from_training(shifts: Sequence[Shift]) -> str:
-    """Which columns are not as in training.
+    """Name the columns that differ from training.
 
     >>> from bayeskit.evaluate.drift import Shift
     >>> drift_from_training([Shift("age", "missing", 40, 100, 0.25)])

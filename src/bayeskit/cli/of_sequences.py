@@ -1,4 +1,4 @@
-"""Sequences for a command: which rows make them up, what a model says of them, and how it is shown."""
+"""Read, predict and show sequences."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 
 
 def is_of_sequences(model: Any) -> bool:
-    """Whether a model takes sequences of rows, and not each row alone."""
-    return type(model).__name__ in ("HiddenMarkovModel", "SequenceClassifier")  # loaded where it is one, and only there
+    """Return True if a model takes sequences of rows."""
+    # by name, so that the module is not imported
+    return type(model).__name__ in ("HiddenMarkovModel", "SequenceClassifier")
 
 
 def is_of_whole_sequences(model: Any) -> bool:
-    """Whether it gives a class for each sequence, and not a state for each row."""
+    """Return True if a model predicts a class for each sequence instead of a state for each row."""
     return type(model).__name__ == "SequenceClassifier"
 
 
 def target_of(model: Any) -> str:
-    """The name above what is predicted."""
+    """Return the name of the predicted column."""
     return str(model.target_ if is_of_whole_sequences(model) else model.schema_.target.name)
 
 
 def read_whole(source: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """All rows of files, as columns."""
+    """Read all rows of files as columns."""
     from bayeskit.data.reader import read_batch
 
     return dict(read_batch(source, names).columns)
@@ -42,7 +43,7 @@ def read_whole(source: Any, names: Sequence[str] | None) -> dict[str, Any]:
 def open_sequences(
     model: Any, data: Sequence[str], reading: Reading, keep: Sequence[str] = (), target: str = ""
 ) -> Any:
-    """(the files, their columns): those that the model reads as it learnt them, those that are kept, and the target."""
+    """Return the files and their columns: those of the model, those to keep, and the target."""
     from bayeskit.cli.inputs import check_kept, open_data
 
     source = open_data(data, None, reading)
@@ -56,14 +57,12 @@ def open_sequences(
         asked[name] = kind
     lacking = [name for name in asked if name not in source.head]
     if lacking:
-        raise BayesError(
-            f"{source.name} has no column {lacking[0]!r} (it has: {', '.join(source.head)})", culprit=lacking[0]
-        )
+        raise BayesError(f"{source.name} has no column {lacking[0]!r} (it has: {', '.join(source.head)})")
     return source, read_whole(source.reading(asked), list(asked))
 
 
 def _read_as(model: Any) -> dict[str, Any]:
-    """What the columns of a model hold: text stays text in every file, and numbers are read as numbers."""
+    """Return the types of the model's columns: text or numbers."""
     part = next(iter(model.models_.values())) if is_of_whole_sequences(model) else model
     if not hasattr(part, "schema_"):  # a chain, whose symbols are its classes
         return {part.tally_.schema.target.name: _kind(part.symbols_)}
@@ -77,7 +76,7 @@ def _kind(values: Any) -> Any:
 
 
 def answered(model: Any, data: Sequence[str], rows: Rows, reading: Reading, proba: bool) -> Any:
-    """What ``predict`` says, as an Arrow table: a line a row in their order, or a line a sequence."""
+    """Return the predictions as an Arrow table with one line per row or per sequence."""
     import pyarrow as pa
 
     from bayeskit.cli.inputs import open_data
@@ -119,7 +118,7 @@ def _as_column(cells: Any) -> Any:
 
 
 def how_many(model: Any) -> int | float:
-    """Rows, or whole sequences, that a model has counted."""
+    """Return the number of rows, or of whole sequences, that a model has counted."""
     if is_of_whole_sequences(model):
         return float(model.class_counts_.sum())
     counted = float(model.tally_.n_rows)
@@ -130,11 +129,11 @@ def how_many(model: Any) -> int | float:
 
 
 def moved(model: Any, action: str, data: Sequence[str], reading: Reading) -> None:
-    """Learn or forget the sequences of a file; where the states are hidden, more are learnt as they are."""
+    """Learn or forget the sequences of a file; with hidden states, update the model by the rows' expected states."""
     from bayeskit.cli.inputs import open_data
 
     method = {"learn": "partial_fit", "forget": "forget"}[action]
-    getattr(model, method)  # says why, where it is not there
+    getattr(model, method)  # raises an error with the reason if it is unavailable
     target = target_of(model)
     if action == "learn" and not is_of_whole_sequences(model) and target not in open_data(data, None, reading).head:
         _, table = open_sequences(model, data, reading)
@@ -147,7 +146,7 @@ def moved(model: Any, action: str, data: Sequence[str], reading: Reading) -> Non
 def scored(
     model: Any, data: Sequence[str], reading: Reading, folds: int | None, held_out: bool
 ) -> tuple[Any, list[Any]]:
-    """(the files, evaluations) of a model on sequences with classes or states."""
+    """Return the files and the evaluations of a model on labeled sequences."""
     from bayeskit.data.sequences import Sequences
 
     target = target_of(model)
@@ -185,7 +184,7 @@ def scored(
 
 
 def _as_read(model: Any) -> Any:
-    """A model to be fitted anew: the columns that it ignores are not read, so it is not to ignore them."""
+    """Return an unfitted copy of a model without its ignored columns, which are not read."""
     from bayeskit.data.schema import Ignored
     from bayeskit.models.base.estimator import clone
 
@@ -221,7 +220,7 @@ def _held_out_classes(model: Any, sequences: Any, labels: Any) -> Evaluation:
 
 
 def _folded(model: Any, states: Sequence[Value], sequences: Any, folds: int) -> Any:
-    """(a model of the other sequences, some sequences), fold by fold."""
+    """Yield (a model of the other sequences, the sequences left out) of each fold."""
     from bayeskit.models.base.estimator import clone
 
     if not 2 <= folds <= len(sequences):
@@ -233,7 +232,7 @@ def _folded(model: Any, states: Sequence[Value], sequences: Any, folds: int) -> 
 
 
 def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
-    """States that were said beside those that are known."""
+    """Evaluate predicted states against known ones."""
     from bayeskit import logspace
     from bayeskit.data.vocabulary import Vocabulary
     from bayeskit.evaluate.cross_validation import evaluate_predictions
@@ -259,7 +258,7 @@ def _judged_states(model: Any, asked: Any, method: str) -> Evaluation:
 
 
 def inspected(page: Page, model: Any, part: str | None = None) -> None:
-    """What a model of sequences has learnt, or one of its tables."""
+    """Show a model of sequences, or one of its tables."""
     if part is not None:
         _show(page, model.table(_class_of(model, part) if is_of_whole_sequences(model) else part))
         return
@@ -301,7 +300,7 @@ def _figure(cell: Any) -> Any:
 
 
 def record_of(model: Any, evaluation: Any = None) -> dict[str, Any]:
-    """What was learnt, as plain data."""
+    """Return the model as plain data."""
     from bayeskit.cli import summary
 
     if is_of_whole_sequences(model):
@@ -328,7 +327,7 @@ def explained(
     against: str | None,
     reading: Reading,
 ) -> None:
-    """Why a sequence is in its class, by its number; or why a row is in its state."""
+    """Explain the class of a sequence by its number, or the state of a row."""
     from bayeskit.cli.commands.explain import record_of_row, show_row
     from bayeskit.data.sequences import Sequences
 

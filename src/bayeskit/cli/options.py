@@ -34,7 +34,7 @@ DropUnlabelled = Annotated[
 
 
 def among(*words: str) -> Callable[[], list[str]]:
-    """What a shell completes an option with."""
+    """Return a function that completes an option in a shell."""
     return lambda: list(words)
 
 
@@ -58,7 +58,7 @@ Wait = Annotated[
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file of rows is read: the options of every command that reads one."""
+    """Options for reading a file of rows."""
 
     sql: Annotated[
         str | None,
@@ -104,7 +104,7 @@ class Reading:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How files are opened, as Python has it."""
+        """Return the settings for opening files in Python."""
         return {
             "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
             "encoding": self.encoding,
@@ -121,7 +121,7 @@ AS_IT_IS = Reading()
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows or documents a command answers, and which columns it copies."""
+    """Options that select rows or documents and the columns to copy."""
 
     keep: Annotated[
         list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Copy a column of the data. May be repeated.")
@@ -152,7 +152,7 @@ ALL_ROWS = Rows()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take groups of options: a parameter that is a dataclass stands for its fields.
+    """Expand dataclass parameters of a command into one option per field.
 
     >>> @grouped
     ... def read(data: str, reading: Reading) -> None:
@@ -184,7 +184,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def given(options: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The options of a group that were given: the names of each, the long one first, and its value."""
+    """Yield the given options of a group: their names, the long one first, and the value."""
     kinds = get_type_hints(type(options), include_extras=True)
     for field in fields(options):
         (option,) = (note for note in kinds[field.name].__metadata__ if hasattr(note, "param_decls"))
@@ -193,7 +193,7 @@ def given(options: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def typed(options: Any) -> list[str]:
-    """The options of a group that were given, as they are typed.
+    """Return the given options of a group as they are typed.
 
     >>> typed(Reading(delimiter=";", empty=["?", "none"]))
     ['--delimiter', ';', '--empty', '?', '--empty', 'none']
@@ -209,7 +209,7 @@ def typed(options: Any) -> list[str]:
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """``name=value`` texts as a mapping.
+    """Parse ``name=value`` texts to a mapping.
 
     >>> pairs("--role", ["zip=categorical", "a=b=ignore"])
     {'zip': 'categorical', 'a=b': 'ignore'}

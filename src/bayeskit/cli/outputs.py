@@ -21,7 +21,7 @@ ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "js
 
 @contextmanager
 def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], None]]:
-    """A function that writes one table after another, all with the same columns."""
+    """Return a function that writes tables with the same columns one after another."""
     if output == "-":
         file = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
         with _Writer(file, kind or "csv") as write:
@@ -36,9 +36,9 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
 
 
 class _Shown:
-    """Standard output that is a terminal: the text is the data, but for what would steer the terminal.
+    """Standard output on a terminal, with control characters escaped.
 
-    A file or a pipe gets the data as it is.
+    A file or a pipe gets the data unchanged.
     """
 
     def __init__(self, file: Any) -> None:
@@ -52,7 +52,7 @@ class _Shown:
 
 
 class _Writer:
-    """Writes tables in one format; the first one says the columns."""
+    """Writer of tables in one format; the first table defines the columns."""
 
     def __init__(self, file: Any, kind: str) -> None:
         self.file, self.kind = file, kind
@@ -78,10 +78,10 @@ class _Writer:
             self.open.write_table(table.cast(self.open.schema))
         self.first = False
         if self.kind != "parquet":
-            self.file.flush()  # whoever reads a pipe gets each batch at once
+            self.file.flush()  # readers of a pipe get each batch at once
 
     def _write_csv(self, table: Any) -> None:
-        """Quotes only where a text needs them, which Arrow knows for a whole batch alone."""
+        """Write CSV with quotes only where needed; Arrow decides that for a whole batch only."""
         import csv as header
         import io
 
@@ -107,7 +107,7 @@ class _Writer:
 
 
 def plain(table: Any) -> Any:
-    """Dictionaries as what they hold, so that every batch has the same columns."""
+    """Decode dictionary columns, so that every batch has the same column types."""
     import pyarrow as pa
 
     for i, field in enumerate(table.schema):
@@ -124,7 +124,7 @@ Plot = Annotated[
 
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
-    """Refuse a file that cannot be drawn into, and say what is not installed, before the work and not after it."""
+    """Raise an error, before the work starts, if a chart cannot be written or a library is missing."""
     from bayeskit.charts.style import altair, check_converter
     from bayeskit.cli.inputs import check_writable
     from bayeskit.errors import BayesError
@@ -139,7 +139,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
 
 
 def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
-    """Draw a chart into a file, where one was asked for, and say so."""
+    """Draw a chart to a file if requested, and report it."""
     from bayeskit.storage.files import replace_file
 
     if path is None:
@@ -154,7 +154,7 @@ def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
 
 
 def joined(charts: Sequence[Any], across: bool = False) -> Any:
-    """Several charts as one, below or beside each other."""
+    """Join several charts vertically or horizontally."""
     from bayeskit.charts.style import altair, offline
 
     if len(charts) == 1:

@@ -1,4 +1,4 @@
-"""Models that are made of others, as commands take them: who reads the rows, and who holds the belief."""
+"""Load models and look inside models that wrap others."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from bayeskit.inner_model import reader_of
 
 
 def is_distribution(model: Any) -> bool:
-    """Whether it is a network or a joint distribution: no class, and any question."""
-    return type(model).__name__ in ("BayesianNetwork", "JointDistribution")  # loaded where it is one, and only there
+    """Return True for a network or a joint distribution, which have no class."""
+    # by name, so that the module is not imported
+    return type(model).__name__ in ("BayesianNetwork", "JointDistribution")
 
 
 def is_topic_model(model: Any) -> bool:
-    """Whether it finds topics: no class either."""
+    """Return True for a topic model, which has no class."""
     return type(model).__name__ == "TopicModel"
 
 
 def load_classifier(path: str) -> Any:
-    """The classifier of a file; what puts rows in no classes is refused with the command that takes it."""
+    """Load a classifier from a file; for other models, raise an error that names the right command."""
     model = load_model(path)
     refuse_no_classes(model, path)
     return model
 
 
 def refuse_no_classes(model: Any, path: str) -> None:
-    """Refuse a distribution or a regression where a classifier is needed."""
+    """Raise an error for a distribution or a regression where a classifier is needed."""
     if not hasattr(model, "classes_"):
         instead = (
             "bayes predict gives its numbers" if hasattr(model, "predict_interval") else "bayes ask answers from it"
@@ -37,14 +38,14 @@ def refuse_no_classes(model: Any, path: str) -> None:
 
 
 def believed(model: Any) -> Any:
-    """The model whose probabilities a model gives as its own: costs and EM are around one, and change none."""
+    """Return the inner model that computes the probabilities; cost-sensitive and EM wrappers do not change them."""
     while type(model).__name__ in ("CostSensitive", "SemiSupervised"):
         model = model._reads_by()
     return model
 
 
 def reading_model(model: Any) -> Any:
-    """The model that knows the columns; refused where rows were a matrix without names."""
+    """Return the model that has the columns; raise an error if rows were a matrix without names."""
     reads = reader_of(model)
     if reads is None:
         raise BayesError(
@@ -55,7 +56,7 @@ def reading_model(model: Any) -> Any:
 
 
 def target_of(model: Any) -> str:
-    """The name above what is predicted."""
+    """Return the name of the predicted column."""
     while not hasattr(model, "target_") and hasattr(model, "_reads_by"):
         model = model._reads_by()
     named = getattr(model, "target_", None) or (model.schema_.target.name if hasattr(model, "schema_") else None)

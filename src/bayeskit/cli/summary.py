@@ -1,4 +1,4 @@
-"""What was learnt, as records and as tables: columns, classes, scores, what tells most."""
+"""Summarize a fitted model as records and tables: columns, classes, scores, column importance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
     from bayeskit.tally.tally import Tally
 
-SHOWN = 12  # columns and classes in a table; --json has them all
+SHOWN = 12  # columns and classes in a table; --json has all
 
 
 def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
-    """The columns as a table."""
+    """Show the columns as a table."""
     first = records[:SHOWN] if len(records) > SHOWN + 3 else records
     page.table(
         {
@@ -30,7 +30,7 @@ def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
 
 
 def show_classes(page: Page, tally: Tally) -> None:
-    """How many rows each class has."""
+    """Show the number of rows of each class."""
     counts = [round_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i])
     listed = order if len(order) <= SHOWN + 3 else order[:SHOWN]
@@ -53,7 +53,7 @@ def _tell_more(page: Page, more: int, what: str) -> None:
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
-    """Scores as plain data."""
+    """Return scores as plain data."""
     by_class, confusion = evaluation.by_class, evaluation.confusion
     names = ("accuracy", "log_loss", "brier")
     return {
@@ -70,7 +70,7 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def calibration_record(evaluation: Evaluation) -> dict[str, Any] | None:
-    """How far probabilities are from what they say, and the parts of the Brier score; None where none were said."""
+    """Return the calibration error and the decomposition of the Brier score; None without probabilities."""
     curve = evaluation.trust
     if curve is None:
         return None
@@ -90,7 +90,7 @@ def _rows(table: Any) -> list[tuple[Any, ...]]:
 
 
 def show_measures(page: Page, evaluation: Evaluation) -> None:
-    """Scores beside those of always saying the commonest class."""
+    """Show scores beside those of the majority class."""
     model = [percent(evaluation.accuracy), short(evaluation.log_loss), short(evaluation.brier)]
     base = evaluation.baseline
     majority = [percent(base.accuracy), short(base.log_loss), short(base.brier)]
@@ -106,7 +106,7 @@ def show_measures(page: Page, evaluation: Evaluation) -> None:
 
 
 def show_telling(page: Page, model: Any, limit: int = 6) -> None:
-    """The columns that tell most of the class."""
+    """Show the most informative columns."""
     informative = telling_of(model)
     if informative is None:
         return
@@ -122,7 +122,7 @@ def show_telling(page: Page, model: Any, limit: int = 6) -> None:
 
 
 def telling_records(model: Any) -> list[dict[str, Any]] | None:
-    """Mutual information of each column with the class, the most telling first."""
+    """Return the mutual information of each column with the class, in decreasing order."""
     informative = telling_of(model)
     if informative is None:
         return None
@@ -130,7 +130,7 @@ def telling_records(model: Any) -> list[dict[str, Any]] | None:
 
 
 def telling_of(model: Any) -> Any:
-    """What tells most of the class, of all columns but texts; None where there is nothing to tell."""
+    """Return the informative columns except texts; None if there are none."""
     if not hasattr(model, "column_importance"):
         return None
     tally = model.tally_
@@ -141,7 +141,7 @@ def telling_of(model: Any) -> Any:
 
 
 def show_left_out(page: Page, model: Any) -> None:
-    """The ensemble's scores on rows left out, beside naive Bayes and the majority, and its columns by importance."""
+    """Show the ensemble's out-of-sample scores, beside naive Bayes and the majority, and its columns by importance."""
     from bayeskit.models.ensemble.parameters import MOST_FITTED
 
     scores, importance = model.left_out_, model.importance_
@@ -169,7 +169,7 @@ def show_left_out(page: Page, model: Any) -> None:
 
 
 def left_out_record(model: Any) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the out-of-sample scores as plain data."""
     scores, importance = model.left_out_, model.importance_
     return {
         "optimistic": True,

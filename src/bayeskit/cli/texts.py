@@ -1,4 +1,4 @@
-"""Documents for a command: where they lie, what a text model says of them, and how it is shown."""
+"""Read, predict and show documents."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json
 
 
 def is_text(model: Any) -> bool:
-    """Whether the model takes documents and not rows."""
-    # Asked by name: the module is loaded where it is one, and only there.
+    """Return True if a model takes documents instead of rows."""
+    # By name, so that the module is not imported.
     return type(reader_of(model)).__name__ in ("TextClassifier", "DocumentModel")
 
 
 def column_of(model: Any) -> str | None:
-    """The column of documents that a model has learnt from."""
+    """Return the column of documents of a model."""
     column: str | None = reader_of(model).column
     return column
 
 
 def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:
-    """``--text`` or ``--whole-file`` with a model of a table."""
+    """Raise an error for ``--text`` or ``--whole-file`` with a model of a table."""
     if text is not None or whole_file:
         option = "--whole-file" if whole_file else "--text"
         raise BayesError(f"{option} is for models of documents, and this is {with_article(type(model).__name__)}")
 
 
 def open_labelled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
-    """Documents with classes: two columns of a table, or a folder with one sub-folder a class."""
+    """Open labeled documents: two columns of a table, or a folder with one subfolder per class."""
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, TextColumn
 
@@ -55,10 +55,10 @@ def open_labelled(data: Sequence[str], text: str | None, target: str, reading: R
 def open_unlabelled(
     data: Sequence[str], text: str | None, named: bool, reading: Reading, whole_file: bool = False
 ) -> Any:
-    """Documents to predict: a column of tables, the files of folders, else the lines of files or of a pipe.
+    """Open documents to predict: a column of tables, the files of folders, else the lines of files or of a pipe.
 
-    ``named``: whether the column was named in this very command; then a pipe is a table, too.
-    ``whole_file``: whether each file is one document, whatever it is called.
+    ``named``: True if the command names the column; then a pipe is a table, too.
+    ``whole_file``: True if each file is one document, whatever its name.
     """
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, LinesSource, TextColumn
@@ -79,7 +79,7 @@ def open_unlabelled(
 
 
 def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> tuple[Any, Any]:
-    """(documents to predict, a function from a batch of them to the columns that are kept)"""
+    """Return the documents to predict and a function from a batch of them to the kept columns."""
     from bayeskit.cli.inputs import check_kept
 
     source = open_unlabelled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
@@ -91,7 +91,7 @@ def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> 
 
     def kept(batch: Any) -> dict[str, Any]:
         names = (["file"] if "file" in batch.columns else []) + keep
-        if rows.keep_all and not names:  # all there is of a line
+        if rows.keep_all and not names:  # the line itself
             return {"text": _as_text(batch.columns["text"])}
         return {name: batch.columns[name] for name in names}
 
@@ -103,7 +103,7 @@ def _as_text(lines: Any) -> Any:
 
     try:
         return lines.cast(pa.large_string())
-    except pa.ArrowInvalid:  # a byte that is no UTF-8
+    except pa.ArrowInvalid:  # invalid UTF-8
         return pa.array([line.decode("utf-8", "replace") for line in lines.to_pylist()])
 
 
@@ -116,21 +116,21 @@ def _has_tables(folder: Path) -> bool:
 
 
 def columns_of(source: Any) -> Any:
-    """The columns beside the text; files and lines have none."""
+    """Return the columns beside the text; files and lines have none."""
     from bayeskit.data.text.folders import TextColumn
 
     return source.source.head if isinstance(source, TextColumn) else {}
 
 
 def show_words(page: Page, model: Any, n: int = 8) -> None:
-    """The most telling words of each class, a line a class."""
+    """Show the most informative words of each class, one line per class."""
     page.line("most telling words", style="dim")
     for label, words in telling_records(model, n).items():
         page.line(f"{label}: {', '.join(word['word'] for word in words)}")
 
 
 def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
-    """Class → its most telling words, with counts and evidence."""
+    """Return the most informative words of each class, with counts and evidence."""
     table = model.telling_words(n)
     words_of: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
     columns = [table[name] for name in table.column_names]
@@ -140,7 +140,7 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 
 
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
-    """Why a document is put in its class: its strongest words."""
+    """Explain the class of a document by its strongest words."""
     from bayeskit.explain.evidence import format_log_odds, format_probability
     from bayeskit.tables.sheet import Figure
 
@@ -171,10 +171,10 @@ def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words:
 
 
 def document_record(model: Any, explanation: Any, text: Any, document: str) -> dict[str, Any]:
-    """An explanation as plain data."""
+    """Return an explanation as plain data."""
     class_index = model.tally_.classes.index(explanation.label)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndecidableWarning)  # the record tells
+        warnings.simplefilter("ignore", UndecidableWarning)  # part of the record
         proba = model.predict_proba(text)[0, class_index].item() if hasattr(model, "predict_proba") else None
     return {
         "document": document,
@@ -190,7 +190,7 @@ def document_record(model: Any, explanation: Any, text: Any, document: str) -> d
 
 
 def tell_scores(page: Page, model: Any, method: str) -> None:
-    """What is to be known of the scores of some recipes."""
+    """Note the limitations of the scores of some recipes."""
     if not model.recipe_.has_probabilities:
         page.line(f"log loss and Brier score mean little here: scores of {model.recipe} are no probabilities")
     if method == "leave-one-out" and hasattr(model, "weights_"):
@@ -198,7 +198,7 @@ def tell_scores(page: Page, model: Any, method: str) -> None:
 
 
 def documents_of(source: Any, name: str, target: str) -> tuple[Any, Any]:
-    """(documents and classes as an Arrow table in memory, their weights)"""
+    """Return documents and classes as an Arrow table in memory, and their weights."""
     import pyarrow as pa
 
     from bayeskit.data.reader import read_batch

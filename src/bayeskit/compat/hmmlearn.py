@@ -14,8 +14,7 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.errors import BayesError
-from bayeskit.models.base.estimator import Estimator, check_is_fitted
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import Estimator, check_is_fitted, one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
 from bayeskit.typing import Array, Floats, Ints
 

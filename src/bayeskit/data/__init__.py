@@ -1,1 +1,1 @@
-"""Anything → coded blocks."""
+"""Convert input data of any form to coded blocks."""

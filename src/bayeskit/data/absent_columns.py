@@ -1,4 +1,4 @@
-"""Rows that lack columns: what is absent is missing, where rows are scored and not learnt.
+"""Fill columns that are absent from rows to be scored with missing cells.
 
 A record says what is known of one thing, so it may say less. Of a table that lacks a column it is said once; a name
 that is nearly that of the column is taken for a slip and refused. Lines of JSON may each have other keys: one that no
@@ -20,11 +20,11 @@ from bayeskit.data.source import Batch, ReadThrough, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesWarning, SchemaMismatch
 
-SLIP = 0.8  # likeness of two names of which one is a slip
+SLIP = 0.8  # similarity above which one name counts as a misspelling of another
 
 
 def completed(source: Source, schema: Schema, vocabularies: Mapping[str, Vocabulary]) -> Source:
-    """The source with all columns that a schema uses: those that it lacks are missing in every row.
+    """Return the source with all columns that the schema uses; absent ones are missing in every row.
 
     ``vocabularies`` hold what is known of the coded columns. Where all columns are lacking, the source is as it
     was, for the schema to refuse.
@@ -57,8 +57,8 @@ def completed(source: Source, schema: Schema, vocabularies: Mapping[str, Vocabul
 
 
 def _kind(schema: Schema, name: str, vocabulary: Vocabulary | None) -> Kind | None:
-    """What a key that no line has shown so far must hold; None where that is not known."""
-    role = schema.columns.get(name)  # None where it is a date, of which parts are read
+    """Return the kind expected of a key that no line has shown so far, None if unknown."""
+    role = schema.columns.get(name)  # None for a date, which is read by its parts
     if role is None or isinstance(role, (Numeric, Text)):
         return "string" if role is None else "text" if isinstance(role, Text) else "float"
     types = {type(value) for value in vocabulary.values} if vocabulary is not None else set()
@@ -74,7 +74,6 @@ def _refuse_slips(absent: Iterable[str], unknown: Iterable[str]) -> None:
             raise SchemaMismatch(
                 f"column {name!r} is missing from the data, which has {folded[close]!r}: did you mean {name!r}? Rename "
                 f"it; or, to do without {name!r}, leave {folded[close]!r} out.",
-                culprit=name,
             )
 
 
@@ -88,21 +87,21 @@ def _tell(absent: list[str], source: Source, where: str = "") -> None:
 
 @dataclass(frozen=True)
 class WithAbsent(ReadThrough):
-    """The rows of a source with some columns that are missing in every one."""
+    """A source with added columns that are missing in every row."""
 
     absent: tuple[str, ...]
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Those of the source, and nothing for the absent."""
+        """Return the kinds of the source; absent columns have no kind."""
         return {**self.source.kinds, **dict.fromkeys(self.absent, "null")}
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return super().reading({name: kind for name, kind in asked.items() if name not in self.absent})
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, source=self.source.watched(watch))
 
     def batches(self) -> Iterator[Batch]:

@@ -1,9 +1,10 @@
-"""What the values of a column suggest: never a decision, so that any part of a table has the same schema."""
+"""Suggest roles by looking at the values of columns; the inferred schema never depends on them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +14,7 @@ from bayeskit.arrow_arrays import Column, cut, is_arrow
 from bayeskit.data.factors import Factor, factor_values
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Batch
-from bayeskit.errors import AdviceWarning
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.errors import AdviceWarning, format_setting
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
@@ -27,15 +27,25 @@ ROLES = {"categorical": "to take them as categories", "text": "to read it as doc
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 WITH_COMMA = re.compile(r"\s*[-+]?\d[\d.]*(,\d+)+\s*")
-IN_PYTHON = Setting("open_source", clause=" to open_source", without="")  # a terminal has the option itself
 ROWS = 20  # on fewer, only what is plain
 LEAST = 5  # rows below which nothing is said
 SEVERAL = 10  # rows in which no string twice is an identifier
 DIGITS = range(10)  # whole numbers that are codes where few rows have one of them twice
 
 
-def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[AdviceWarning]:
-    """What to say of each undeclared column whose values look like another role.
+@dataclass(frozen=True)
+class Advice:
+    """A suggestion for one column: the reason, the hint, and the role that the hint names, if any."""
+
+    column: str | int
+    reason: str
+    hint: str
+    role: str | None = None
+    in_memory: Advice | None = None  # for a table that is not read from a file
+
+
+def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[Advice]:
+    """Yield advice for each undeclared column whose values suggest another role.
 
     Looks at the first 10,000 rows at most; on fewer than 20 it says what is plain (rows that are numbered, a name in
     every row, digits that come again), and on fewer than 5 nothing. ``texts`` were declared to be texts.
@@ -59,8 +69,8 @@ def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator
             yield advised
 
 
-def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) -> Iterator[AdviceWarning]:
-    """Of a table without names, what would be lost in silence: an array of one type makes texts of its numbers."""
+def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) -> Iterator[Advice]:
+    """Yield advice for unnamed tables whose numbers are strings, as in an array of one dtype."""
     n = min(batch.n_rows, SAMPLE)
     for place, (name, role) in enumerate(schema.columns.items() if n >= ROWS else ()):
         if name in undeclared and isinstance(role, Categorical) and role.domain is None:
@@ -70,8 +80,8 @@ def numbers_as_text(batch: Batch, schema: Schema, undeclared: Container[str]) ->
                 yield advised
 
 
-def _of_few_rows(column: Column, role: Role, name: str, n: int) -> AdviceWarning | None:
-    """What a few rows show as plainly as many."""
+def _of_few_rows(column: Column, role: Role, name: str, n: int) -> Advice | None:
+    """Return advice that a few rows already support."""
     if isinstance(role, Numeric) and role.cuts is None and _is_integer(column):
         values = factor_values(column, name, 0).values[1:]
         if values in (list(range(n)), list(range(1, n + 1))):
@@ -85,7 +95,7 @@ def _of_few_rows(column: Column, role: Role, name: str, n: int) -> AdviceWarning
     return None
 
 
-def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
+def _of_integers(column: Column, name: str, n: int) -> Advice | None:
     values = factor_values(column, name, 0).values[1:]  # in the order of the rows, after the missing one
     if len(values) <= FEW and n >= 5 * len(values):
         return _better_as(name, "holds a few whole numbers only, like codes", "categorical")
@@ -94,8 +104,8 @@ def _of_integers(column: Column, name: str, n: int) -> AdviceWarning | None:
     return None
 
 
-def _of_floats(column: Column, name: str) -> AdviceWarning | None:
-    """Two whole numbers are codes also where gaps among them have made them floats."""
+def _of_floats(column: Column, name: str) -> Advice | None:
+    """Suggest a categorical role for two whole numbers stored as floats because of missing cells."""
     numbers = np.asarray(column, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers) or (among := np.flatnonzero(numbers != numbers[0])).size == 0:
@@ -106,7 +116,7 @@ def _of_floats(column: Column, name: str) -> AdviceWarning | None:
     return _better_as(name, "holds two whole numbers only, like codes", "categorical")
 
 
-def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> AdviceWarning | None:
+def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> Advice | None:
     present = [v for v in factor.values if v is not None]
     values = [v for v in present if isinstance(v, str)]
     if not values:
@@ -134,8 +144,8 @@ def _spaces(text: str) -> int:
     return text.strip().count(" ")
 
 
-def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | None:
-    """Numbers that a few texts, or commas, keep from being read as numbers."""
+def _numbers_among(factor: Factor, name: str, is_text: bool) -> Advice | None:
+    """Report numbers that a few texts or decimal commas prevent from being read as numbers."""
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
     plain = [v for v in cells if NUMBER.fullmatch(v)]
@@ -145,11 +155,10 @@ def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | 
     if len(plain) + len(commas) <= FEW or total - others < NEARLY * total:
         return None
     if commas:
-        return AdviceWarning(
-            f"column {name!r} holds numbers with a comma, such as {commas[0]!r}, and each is taken as a category",
-            Remedy("decimal", ",", clause="; where that is a decimal comma, pass {}"),
-            IN_PYTHON,
-            culprit=name,
+        reason = f"column {name!r} holds numbers with a comma, such as {commas[0]!r}, and each is taken as a category"
+        in_memory = Advice(name, reason, "write them with a decimal point, and they are numbers")
+        return Advice(
+            name, reason, 'where that is a decimal comma, pass decimal="," to open_source', in_memory=in_memory
         )
     if not texts:
         return None if is_text else _numbers_as_text(plain, name)
@@ -157,27 +166,18 @@ def _numbers_among(factor: Factor, name: str, is_text: bool) -> AdviceWarning | 
         f"column {name!r} holds numbers, but text in some cells ({_listed(texts)}), and each is taken as a category"
     )
     if len(texts) > TEXTS:
-        return AdviceWarning(f"{reason}; mend or empty these cells, and they are numbers", culprit=name)
-    empty = Remedy("missing", [*texts, ""], clause="; to read the text as an empty cell of the file, pass {}")
-    return AdviceWarning(reason, empty, IN_PYTHON, culprit=name)
-
-
-def of_memory(suggestion: AdviceWarning) -> AdviceWarning:
-    """The same for a table that no file is read for: its cells are mended where they are."""
-    if not any(isinstance(part, Remedy) and part.setting in ("missing", "decimal") for part in suggestion.args):
-        return suggestion
-    reason, remedy = suggestion.args[:2]
-    if remedy.setting == "decimal":
-        return AdviceWarning(
-            f"{reason}; write them with a decimal point, and they are numbers", culprit=suggestion.culprit
-        )
-    return by_role(
-        suggestion.culprit, reason, "make these cells missing, and, to take the others as numbers", "numeric"
+        return Advice(name, reason, "mend or empty these cells, and they are numbers")
+    empty = format_setting("missing", [*texts, ""])
+    return Advice(
+        name,
+        reason,
+        f"to read the text as an empty cell of the file, pass {empty} to open_source",
+        in_memory=by_role(name, reason, "make these cells missing, and, to take the others as numbers", "numeric"),
     )
 
 
-def together(suggestions: Sequence[AdviceWarning]) -> list[AdviceWarning]:
-    """One message for all that another role would mend, with one mapping; the others as they are.
+def together(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
+    """Return warnings: one for all suggestions of roles, with one mapping, and one for each other.
 
     >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
     >>> note = by_role("note", "column 'note' holds free text", "to read it as documents", "text")
@@ -185,29 +185,35 @@ def together(suggestions: Sequence[AdviceWarning]) -> list[AdviceWarning]:
     column 'id' is like an identifier; column 'note' holds free text; to follow this, pass
     roles={'id': "ignore", 'note': "text"}
     """
-    roles = [one for one in suggestions if isinstance(one.args[-1], Remedy) and one.args[-1].setting == "roles"]
+    roles = {one.column: one.role for one in suggestions if one.role is not None}
     if len(roles) < 2:
-        return list(suggestions)
-    mapping = {name: role for one in roles for name, role in one.args[-1].value.items()}
-    reasons = "; ".join(one.args[0] for one in roles)
-    whole = AdviceWarning(reasons, "; to follow this, pass ", Remedy("roles", mapping), culprit=tuple(mapping))
-    return [whole, *(one for one in suggestions if one not in roles)]
+        return [AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions]
+    reasons = "; ".join(one.reason for one in suggestions if one.role is not None)
+    return [
+        AdviceWarning(f"{reasons};", hint=f"to follow this, pass {format_setting('roles', roles)}"),
+        *(AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions if one.role is None),
+    ]
 
 
-def by_role(name: str | int, reason: str, purpose: str, role: str) -> AdviceWarning:
-    """What is said of a column, what another role would be for, and the role."""
-    return AdviceWarning(reason, f"; {purpose}, pass ", Remedy("roles", {name: role}), culprit=name)
+def of_memory(suggestion: Advice) -> Advice:
+    """Return the suggestion for a table in memory, whose cells are changed there and not by reading a file."""
+    return suggestion.in_memory or suggestion
 
 
-def _numbers_as_text(values: Sequence[str], column: str | int) -> AdviceWarning | None:
-    """Texts that are all numbers; with leading zeros they are names, such as those of places."""
+def by_role(name: str | int, reason: str, purpose: str, role: str) -> Advice:
+    """Return the suggestion of another role for a column."""
+    return Advice(name, reason, f"{purpose}, pass {format_setting('roles', {name: role})}", role)
+
+
+def _numbers_as_text(values: Sequence[str], column: str | int) -> Advice | None:
+    """Report texts that are all numbers; those with leading zeros are codes, such as postal codes."""
     if any(LEADING_ZERO.match(value) for value in values):
         return None
     reason = f"column {column!r} holds numbers written as text, such as {values[0]!r}, and each is taken as a category"
     return by_role(column, reason, "to take them as numbers", "numeric")
 
 
-def _of_several_types(values: Sequence[Any], name: str) -> AdviceWarning:
+def _of_several_types(values: Sequence[Any], name: str) -> Advice:
     first = {type(value).__name__: value for value in reversed(values)}
     examples = ", ".join(f"the {kind} {value!r}" for kind, value in sorted(first.items()))
     reason = f"column {name!r} holds cells of several types ({examples}), and each value is taken as a category"
@@ -218,12 +224,12 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts[:TEXTS])) + (", …" if len(texts) > TEXTS else "")
 
 
-def _better_as(name: str, what: str, role: str) -> AdviceWarning:
+def _better_as(name: str, what: str, role: str) -> Advice:
     return by_role(name, f"column {name!r} {what}", ROLES[role], role)
 
 
 def _as_it_is(column: Column) -> Column:
-    """Without a dictionary, which holds the values of other rows, too."""
+    """Decode a dictionary column, whose dictionary may hold values of other rows."""
     import pyarrow as pa
 
     if not is_arrow(column) or not pa.types.is_dictionary(column.type):

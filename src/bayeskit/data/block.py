@@ -1,4 +1,4 @@
-"""Some rows as the kernels read them."""
+"""Define blocks: encoded rows for the kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit.typing import Array, Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows as the kernels read them: codes, floats and texts by column, labels and weights."""
+    """A block of encoded rows: codes, floats and texts by column, labels and weights."""
 
     n_rows: int
     start: int
@@ -26,7 +26,7 @@ class Block:
     sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
 
     def take(self, rows: Array) -> Block:
-        """These rows alone."""
+        """Return the rows at these indices."""
         count = len(rows) if rows.dtype != bool else int(rows.sum())
         codes = {name: column[rows] for name, column in self.codes.items()}
         floats = {name: column[rows] for name, column in self.floats.items()}

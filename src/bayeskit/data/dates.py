@@ -1,4 +1,4 @@
-"""Parts of dates: a column of dates or moments as years, months, days, days of the week or hours."""
+"""Extract parts of dates: year, month, day, weekday or hour."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.arrow_arrays import Column, as_one_array, is_arrow
 from bayeskit.data.schema import WEEKDAYS
-from bayeskit.errors import SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.errors import SchemaMismatch, format_setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 def date_part(column: Column, part: str, name: str, start: int = 0) -> pa.Array:
-    """One part of each date, null where it is missing; moments with a time zone are read in UTC, texts as ISO 8601.
+    """Return one part of each date, null if missing; timestamps with a zone are read in UTC, strings as ISO 8601.
 
     >>> import numpy as np
     >>> days = np.array(["2024-05-01", "NaT", "2024-12-31"], dtype="M8[D]")
@@ -34,7 +33,7 @@ def date_part(column: Column, part: str, name: str, start: int = 0) -> pa.Array:
 
 
 def _moments(column: Column, name: str, start: int) -> pa.Array:
-    """Dates of any form as Arrow's moments without a zone."""
+    """Convert dates of any form to Arrow timestamps without a zone."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -56,13 +55,10 @@ def _no_date(column: Column, name: str, start: int) -> SchemaMismatch:
         if cell is not None and cell == cell and not _is_date(cell):
             return SchemaMismatch(
                 f"column {name!r} has {cell!r} in row {start + row}, which is no date (such as 2024-05-01 or "
-                "2024-05-01 17:30). Mend or empty the cell, or declare ",
-                Remedy("roles", {name: "ignore"}),
-                ".",
-                culprit=(name, cell),
-                place=start + row,
+                "2024-05-01 17:30).",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'ignore'})}.",
             )
-    return SchemaMismatch(f"column {name!r} cannot be read as dates: give all of them one form", culprit=name)
+    return SchemaMismatch(f"column {name!r} cannot be read as dates: give all of them one form")
 
 
 def _is_date(cell: object) -> bool:

@@ -1,4 +1,4 @@
-"""Batch → Block: values and labels become codes through vocabularies, numbers floats or bins, texts documents."""
+"""Encode batches as blocks: values and labels as codes, numbers as floats or bins, texts as documents."""
 
 from __future__ import annotations
 
@@ -31,43 +31,42 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Words, count_documents
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, UnknownValue
-from bayeskit.remedy import Remedy
 from bayeskit.typing import Array, Codes, Floats
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows with the block that a model's encoder made of them: several answers about them take one encoding."""
+    """Rows together with their encoded block, so that several predictions share one encoding."""
 
     rows: Source
     block: Block
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Those of the rows."""
+        """Return the kinds of the rows."""
         return self.rows.kinds
 
     @property
     def named(self) -> bool:
-        """Whether the rows have names of their own."""
+        """Return True if the columns have names of their own."""
         return self.rows.named
 
     @property
     def target(self) -> str | None:
-        """The name of the class."""
+        """Return the name of the target column."""
         return self.rows.target
 
     def batches(self) -> Iterator[Batch]:
-        """The rows as they were."""
+        """Yield the original rows."""
         yield from self.rows.batches()
 
 
 @dataclass
 class Encoder:
-    """Reads a source as blocks of the schema's columns.
+    """Encode a source as blocks of the schema's columns.
 
-    Learning (``grow``), new values and classes are taken into the vocabularies; otherwise they get the
-    vocabulary's code ``unseen``, or are refused where ``refuse_unseen`` is set.
+    With ``grow``, new values and classes are added to the vocabularies; otherwise they get the code ``unseen``, or
+    raise an error if ``refuse_unseen`` is set.
     """
 
     schema: Schema
@@ -79,7 +78,7 @@ class Encoder:
     words: Mapping[str, Words] = field(default_factory=dict)
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        """All rows of the source, block by block."""
+        """Yield all rows of the source as blocks."""
         if isinstance(source, EncodedRows):
             yield source.block
             return
@@ -119,7 +118,7 @@ class Encoder:
         )  # fmt: skip
 
     def columns(self, batch: Batch, where: Mapping[str, str]) -> dict[str, Column]:
-        """The columns of the schema, each made of that of the batch in which it stands."""
+        """Return the columns of the schema, each derived from its column in the batch."""
         columns = {name: batch.columns[theirs] for name, theirs in where.items()}
         for name, column in columns.items():
             role = self.schema.columns[name]
@@ -174,7 +173,7 @@ class Encoder:
         return dict(zip(names, coded, strict=True))
 
     def _factor(self, column: Column, name: str, start: int) -> Factor:
-        """The column as indices; the values of integers are looked up by a table where there is one."""
+        """Encode a column as indices, with a lookup table for integers if there is one."""
         if is_arrow(column) or column.dtype.kind not in "biu" or beyond_int64(column):
             return factor_values(column, name, start)
         if column.dtype.kind == "b":
@@ -212,17 +211,12 @@ class Encoder:
         row = start + int(rows[0])
         if self._domain(name) is not None and self.grow:
             raise UnknownValue(
-                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}). ",
-                Remedy("domains", clause="Add it to {}, or mend the cell."),
-                culprit=(name, value),
-                place=row,
+                f"column {name!r} has {value!r} in row {row}, outside its declared domain ({known}).",
+                hint="Add it to domains=, or mend the cell.",
             )
         raise UnknownValue(
-            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}). Pass ",
-            Remedy("unseen", "ignore"),
-            " to leave the column out for such rows.",
-            culprit=(name, value),
-            place=row,
+            f"column {name!r} has {value!r} in row {row}, not seen in training (known: {known}).",
+            hint='Pass unseen="ignore" to leave the column out for such rows.',
         )
 
     def _foreign(self, name: str, factor: Factor, start: int) -> SchemaMismatch:
@@ -235,9 +229,9 @@ class Encoder:
 
 
 def encode_labels(column: Column, classes: Vocabulary, start: int, *, grow: bool) -> Codes:
-    """Class codes 0..C-1; a label that is missing or continuous is refused.
+    """Return class codes 0..C-1; a missing or continuous label raises an error.
 
-    Without ``grow`` a label that is no known class gets the code C.
+    Without ``grow`` an unknown label gets the code C.
     """
     if not is_arrow(column) and column.dtype.kind == "f":
         _refuse_continuous(column, start)

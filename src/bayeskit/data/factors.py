@@ -1,4 +1,4 @@
-"""A column of any values as indices into its distinct ones; a cell that is no single value is named with its row."""
+"""Encode a column as indices into its distinct values; a cell that is not a scalar raises an error with its row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NARROW = 1_024  # integers within this span are coded without looking for the va
 
 @dataclass
 class Factor:
-    """A column as integer indices: index ``low + i`` stands for ``values[i]``, None being missing."""
+    """A column as integer indices: index ``low + i`` stands for ``values[i]``, None for a missing cell."""
 
     indices: Array
     low: int
@@ -33,7 +33,7 @@ class Factor:
 
 
 def factor_integers(columns: Sequence[Array], names: Sequence[str], n_threads: int) -> list[Factor]:
-    """Integers that lie close together are their own indices; the others are looked up."""
+    """Encode integer columns; integers in a narrow range are their own indices."""
     if not columns:
         return []
     low, high = kernels.int_ranges(columns, n_threads)
@@ -44,12 +44,12 @@ def factor_integers(columns: Sequence[Array], names: Sequence[str], n_threads: i
 
 
 def beyond_int64(column: Array) -> bool:
-    """Whether some integer has no place in int64, which the kernels read."""
+    """Return True if some integer does not fit int64, which the kernels require."""
     return column.dtype == np.uint64 and bool(column.max(initial=0) > np.iinfo(np.int64).max)
 
 
 def factor_values(column: Column, name: str, start: int) -> Factor:
-    """Indices into the distinct values of any column."""
+    """Encode any column as indices into its distinct values."""
     import pyarrow as pa
 
     if not is_arrow(column):
@@ -93,7 +93,7 @@ def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
 
 
 def _factor_objects(column: Array, name: str, start: int) -> Factor:
-    """Cells of several types: distinct by equality, at the speed of a dict."""
+    """Encode cells of mixed types by equality, with a dict."""
     cells = column.tolist()
     try:
         distinct = list(dict.fromkeys(cells))
@@ -108,7 +108,7 @@ def _factor_objects(column: Array, name: str, start: int) -> Factor:
 
 
 def _canonical_cells(cells: Sequence[Any], name: str, rows: Ints) -> list[Value | None]:
-    """Plain values of cells that stand in these rows; the first that is none is named with its place."""
+    """Convert the cells of these rows to plain values; raise an error for the first that is not a scalar."""
     values = []
     for cell, row in zip(cells, rows.tolist(), strict=True):
         try:
@@ -121,7 +121,7 @@ def _canonical_cells(cells: Sequence[Any], name: str, rows: Ints) -> list[Value 
 
 
 def not_scalar(name: str, row: int, cell: object) -> NotScalar:
-    """The refusal of a cell that is a list, a set or the like."""
+    """Build the error for a cell that is a list, a set or similar."""
     return NotScalar(
         f"column {name!r} has {str(cell)[:40]} in row {row}, which is no single value: "
         "a cell's argument must be a string or a number. Split it into columns of its own."

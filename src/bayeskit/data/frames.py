@@ -1,4 +1,4 @@
-"""Tables in memory as columns, and sources over any data."""
+"""Convert tables in memory to columns, and any data to a source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from bayeskit.data.source import (
 )
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.typing import Array, Floats
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
@@ -35,7 +34,7 @@ MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def in_its_type(column: Array) -> Column:
-    """The column as Arrow has numbers and truths, where all its cells are such; else as it is.
+    """Convert a column of numbers or booleans to its Arrow type; return any other column unchanged.
 
     >>> str(in_its_type(np.array([1, None, 2.5], dtype=object)).type)
     'double'
@@ -53,7 +52,7 @@ def in_its_type(column: Array) -> Column:
 
 
 def object_kind(column: Array) -> Kind:
-    """What the cells share.
+    """Return the kind that the cells of an object column share.
 
     >>> [object_kind(np.array(cells, dtype=object)) for cells in ([2**70, 0.5], [date(2024, 5, 1), None], [1, "two"])]
     ['float', 'date', 'object']
@@ -77,12 +76,12 @@ def object_kind(column: Array) -> Kind:
 
 
 def first_cell(column: Array) -> Any:
-    """The first cell that is not missing; None where all are."""
+    """Return the first cell that is not missing; None if all are missing."""
     return next((cell for cell in column if not is_missing(cell)), None)
 
 
 def is_missing(cell: Any) -> bool:
-    """None, NaN, NA or NaT."""
+    """Return True for None, NaN, NA and NaT."""
     if type(cell).__name__ in MISSING:
         return True
     return isinstance(cell, (float, np.floating, Decimal)) and bool(cell != cell)
@@ -96,11 +95,23 @@ CLUSTER_FRAMES = {"pyspark": "frame.toArrow()", "dask": "frame.compute()"}
 
 
 def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: Any) -> Source:
-    """Rows from anything: a table in memory, or the path of files (:class:`bayeskit.data.io.files.FileSource`), or a
-    list of ``Path``.
+    """Open a table in memory, a path (:class:`bayeskit.data.io.files.FileSource`) or a list of ``Path`` as a source.
 
-    ``labels`` and ``weights`` are values, or the name of a column of ``data``. ``reading`` are settings for files:
-    ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``, ``decimal``, ``comment``.
+    Parameters
+    ----------
+    data : table, path or source
+        A frame, array, mapping, list of rows, file, folder, glob or database address.
+    labels : array-like or str, optional
+        Label of each row, or the name of a column of ``data``.
+    weights : array-like or str, optional
+        Weight of each row, or the name of a column of ``data``.
+    **reading
+        Settings for files: ``types``, ``watch``, ``delimiter``, ``encoding``, ``missing``, ``header``, ``columns``,
+        ``decimal``, ``comment``.
+
+    Returns
+    -------
+    Source
 
     >>> source = open_source({"sky": ["sun", "rain"], "play": ["yes", "no"], "days": [3, 1]}, "play", "days")
     >>> dict(source.kinds), next(source.batches()).weights.tolist()
@@ -132,24 +143,23 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         if labels not in columns:
             hint = f" One label for one row is a list: [{labels!r}]." if n_rows == 1 else ""
             known = f"(columns: {', '.join(names)}){did_you_mean(labels, names) or '.'}"
-            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}", culprit=labels)
+            raise SchemaMismatch(f"there is no target column {labels!r} {known}{hint}")
         target, labels = labels, columns.pop(labels)
     return MemorySource(columns, n_rows, named, target, labels, as_weights(weights, n_rows))
 
 
 def _are_paths(data: Any) -> bool:
-    """Whether these are several files; a list of strings is none, but a column or documents."""
+    """Return True for a list of ``Path``; a list of strings is a column or documents."""
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
 
 
 def _labelled(source: Any, labels: Any, weights: Any) -> Source:
-    """A source with the labels and the weights it has, or those of columns of it."""
+    """Return a source with its labels and weights set."""
     if weights is not None:
         if not isinstance(weights, str) or not hasattr(source, "with_weight"):
             raise BayesError(
-                "weights as values go with data in memory; of files, frames and databases name the column that holds "
-                "them: ",
-                Remedy("sample_weight", "days"),
+                "weights as values go with data in memory;",
+                hint='of files, frames and databases name the column that holds them: sample_weight="days"',
             )
         source = source.with_weight(weights)
     if labels is None or labels == source.target:
@@ -160,24 +170,24 @@ def _labelled(source: Any, labels: Any, weights: Any) -> Source:
 
 
 def is_cluster_frame(data: Any) -> bool:
-    """Whether this is a frame of a cluster, whose rows are on other machines."""
+    """Return True for a frame of a cluster, whose rows are on other machines."""
     return type(data).__module__.partition(".")[0] in CLUSTER_FRAMES and hasattr(data, "columns")
 
 
 def check_not_cluster_frame(data: Any) -> None:
-    """Refuse a frame of a cluster where rows are read on this machine: nobody brings them here unasked."""
+    """Raise an error for a cluster frame where rows must be read on this machine."""
     if is_cluster_frame(data):
         package = type(data).__module__.partition(".")[0]
         raise BayesError(
-            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one: pass "
-            f"{CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such as ",
-            OtherModel("NaiveBayes"),
+            f"the rows of this {package} frame lie on other machines, and this work reads rows on this one",
+            hint=f"pass {CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such "
+            "as NaiveBayes",
         )
 
 
 @dataclass
 class MemorySource:
-    """Columns in memory, cut into blocks by row number."""
+    """Columns in memory, split into blocks of rows."""
 
     columns: Mapping[str, Column]
     n_rows: int
@@ -207,28 +217,28 @@ class MemorySource:
         return self._blocks(self.block)
 
     def whole(self) -> Iterator[Batch]:
-        """All rows in one batch, for work that needs them at once: no copy, unless a sparse matrix is made dense."""
+        """Yield all rows in one batch, without a copy unless a sparse matrix is made dense."""
         return self._blocks(max(1, self.n_rows))
 
     def with_target(self, name: str) -> MemorySource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         return self._without(name, labels=self._column(name), target=name)
 
     def with_weight(self, name: str) -> MemorySource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         return self._without(name, weights=weight_column(self._column(name), name, self.first_row))
 
     def _column(self, name: str) -> Column:
         if name not in self.columns:
             known = f"(columns: {', '.join(self.columns)}){did_you_mean(name, self.columns)}"
-            raise SchemaMismatch(f"there is no column {name!r} {known}", culprit=name)
+            raise SchemaMismatch(f"there is no column {name!r} {known}")
         return self.columns[name]
 
     def _without(self, name: str, **changes: Any) -> MemorySource:
         return replace(self, columns={n: column for n, column in self.columns.items() if n != name}, **changes)
 
     def parts(self, n: int) -> list[MemorySource]:
-        """Runs of rows, each a table by itself."""
+        """Split the rows into contiguous parts."""
         borders = np.linspace(0, self.n_rows, max(1, min(n, self.n_rows)) + 1).astype(int).tolist()
         return [self._part(start, stop) for start, stop in pairwise(borders)]
 
@@ -256,12 +266,12 @@ class MemorySource:
 
     @property
     def block(self) -> int:
-        """Rows a block."""
+        """Return the number of rows per block."""
         return BLOCK
 
 
 def _compact(column: Column) -> Column:
-    """A slice without the buffers of the whole column, which would be sent along with each part."""
+    """Copy a slice without the buffers of the whole column, so that parts stay small when sent."""
     if not is_arrow(column):
         return column
     import pyarrow as pa
@@ -273,7 +283,7 @@ def _compact(column: Column) -> Column:
 
 @dataclass
 class SparseSource(MemorySource):
-    """A SciPy sparse matrix, made dense block by block: a cell that is not stored is the number 0."""
+    """A SciPy sparse matrix, made dense block by block; unstored cells are 0."""
 
     matrix: Any = None
 
@@ -295,12 +305,12 @@ class SparseSource(MemorySource):
 
 
 def is_sparse(data: Any) -> bool:
-    """SciPy's sparse matrices and arrays of any format."""
+    """Return True for SciPy sparse matrices and arrays of any format."""
     return hasattr(data, "tocsr") and hasattr(data, "toarray")
 
 
 def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
-    """(names, columns by name, number of rows, whether the names are the data's own)."""
+    """Return (names, columns by name, number of rows, whether the names come from the data)."""
     if data is None:
         raise BayesError("there is no data: X is None")
     module, data = type(data).__module__.partition(".")[0], collected(data)
@@ -326,12 +336,12 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
 
 
 def collected(data: Any) -> Any:
-    """A lazy frame of polars with its rows; anything else as it is."""
+    """Collect a polars lazy frame; return anything else unchanged."""
     return data.collect() if type(data).__name__ == "LazyFrame" and hasattr(data, "collect") else data
 
 
 def _is_record(series: Any) -> bool:
-    """Whether a series of pandas is a row of a frame: its index holds names, each once."""
+    """Return True if a pandas series is a row of a frame: its index holds unique names."""
     index = getattr(series, "index", None)
     return index is not None and len(index) > 0 and index.is_unique and all(isinstance(key, str) for key in index)
 
@@ -349,7 +359,7 @@ def _arrow_table(data: Any) -> Any:
 
 
 def _from_rows(rows: Sequence[Sequence[Any]]) -> tuple[list[str], dict[str, Column], int, bool]:
-    """A list of rows: each column has the type that its own cells share."""
+    """Read a list of rows; each column gets the type that its cells share."""
     if len({len(row) for row in rows}) > 1:
         raise BayesError("the rows differ in length: pass a frame, an array or records with the same columns")
     if not rows[0]:
@@ -367,7 +377,7 @@ def _named(names: list[str], columns: list[Column], n_rows: int) -> tuple[list[s
 
 
 def _from_mapping(data: Mapping[Any, Any]) -> tuple[list[str], dict[str, Column], int, bool]:
-    """One record ``{"sky": "sun"}``, or columns ``{"sky": ["sun", "rain"]}``."""
+    """Read one record ``{"sky": "sun"}``, or columns ``{"sky": ["sun", "rain"]}``."""
     names = [str(name) for name in data]
     columns_given = [_is_column(value) for value in data.values()]
     if not any(columns_given):
@@ -399,7 +409,7 @@ def _column(value: Any, name: str) -> Column:
 
 
 def _typed(column: Column) -> Column:
-    """Objects in the type that they share; any other column as it is."""
+    """Convert an object column to the type its cells share; return any other column unchanged."""
     return in_its_type(column) if isinstance(column, np.ndarray) and column.dtype == object else column
 
 
@@ -432,7 +442,7 @@ def _from_array(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
 
 
 def unmasked(array: Array) -> Array:
-    """A masked array with missing cells where the mask is; any other as it is."""
+    """Replace masked cells by missing ones; return any other array unchanged."""
     if not isinstance(array, np.ma.MaskedArray):
         return array
     gaps, plain = np.ma.getmaskarray(array), array.data
@@ -444,7 +454,7 @@ def unmasked(array: Array) -> Array:
 
 
 def _pandas_column(series: Any) -> Column:
-    """Zero-copy where pandas holds NumPy; Arrow for strings, categories and nullable types."""
+    """Convert a pandas series: zero-copy for NumPy data, Arrow for strings, categories and nullable types."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return series.to_numpy()
@@ -479,7 +489,7 @@ _NA = {True: None, False: np.nan}
 
 
 def from_list(values: Sequence[Any]) -> Column:
-    """A list as an Arrow array of the type its values share, else as objects."""
+    """Convert a list to an Arrow array of the type its values share, else to objects."""
     import pyarrow as pa
 
     try:
@@ -493,7 +503,7 @@ def from_list(values: Sequence[Any]) -> Column:
 
 
 def label_column(labels: Any) -> tuple[Column, str | None]:
-    """Labels (or one column) from anything one-dimensional, and its name where it has one."""
+    """Return one-dimensional labels as a column, and its name if it has one."""
     module = type(labels).__module__.partition(".")[0]
     if module == "pandas" and hasattr(labels, "iloc"):
         if labels.ndim == 2 and labels.shape[1] == 1:
@@ -536,7 +546,7 @@ def label_column(labels: Any) -> tuple[Column, str | None]:
 
 
 def kind_of(column: Column) -> Kind:
-    """The kind of a column, from its dtype alone; of objects, from what their cells share."""
+    """Return the kind of a column by its dtype; for objects, by the type its cells share."""
     if is_arrow(column):
         return arrow_kind(column.type)
     if column.dtype == object:
@@ -557,7 +567,7 @@ def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
 
 
 def arrow_kind(type_: Any) -> Kind:
-    """The kind of a column of this Arrow type."""
+    """Return the kind of a column of this Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):

@@ -1,7 +1,7 @@
-"""Labels to class codes, as scikit-learn's classifiers understand labels, but without sorting the rows.
+"""Encode labels as class codes like scikit-learn's classifiers, without sorting the rows.
 
-Every function answers None where scikit-learn has a rule of its own (a warning, a refusal, a rare type),
-so that the caller can leave the case to it.
+Every function returns None where scikit-learn has a rule of its own (a warning, an error, a rare type), so that the
+caller can leave the case to it.
 
 >>> y = np.array(["no", "yes", "no", "no"])
 >>> classes = class_names(distinct_labels(y), len(y))
@@ -22,7 +22,7 @@ WIDEST_RANGE = 2**16  # integers within it are coded by a table
 
 
 def distinct_labels(y: Any) -> Array | None:
-    """The different labels, sorted, in the type of y.
+    """Return the distinct labels, sorted, in the dtype of y.
 
     >>> distinct_labels(np.array([7, 3, 7], dtype=np.int8))
     array([3, 7], dtype=int8)
@@ -44,7 +44,7 @@ def distinct_labels(y: Any) -> Array | None:
 
 
 def class_names(distinct: Array, n_rows: int) -> Array | None:
-    """``classes_`` as scikit-learn writes them; None where it may warn of too many, or refuse."""
+    """Return ``classes_`` as scikit-learn writes them; None where it may warn or raise an error."""
     if 2 * len(distinct) > n_rows:
         return None
     from sklearn.utils.multiclass import unique_labels
@@ -58,7 +58,7 @@ def class_names(distinct: Array, n_rows: int) -> Array | None:
 
 
 def class_codes(y: Any, classes: Any) -> Array | None:
-    """Position of each label among the classes; None where one has no place there.
+    """Return the index of each label among the classes; None if a label is unknown.
 
     >>> class_codes(np.array([7, 3, 7]), np.array([3, 7])).tolist()
     [1, 0, 1]
@@ -84,13 +84,13 @@ def class_codes(y: Any, classes: Any) -> Array | None:
 
 
 def holds_integers(X: Any) -> bool:
-    """Whether an array or frame has only columns of integers or booleans that fit into int64."""
+    """Return True if all columns of an array or frame are integers or booleans that fit int64."""
     types = [X.dtype] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
     return bool(types) and all(isinstance(t, np.dtype) and t.isnative and np.can_cast(t, np.int64) for t in types)
 
 
 def _span(y: Any) -> tuple[int, int] | None:
-    """Smallest of some integers, and how many lie from it to the largest, if a table can hold them."""
+    """Return the smallest integer and the size of the range, if a lookup table can hold it; else None."""
     if not isinstance(y, np.ndarray) or not holds_integers(y) or len(y) == 0:
         return None
     low, high = (int(end[0]) for end in kernels.int_ranges([y], 1))
@@ -102,5 +102,5 @@ def _lookup(y: Array, low: int, table: NDArray[np.uint32], unseen: int) -> Array
 
 
 def _is_plain(y: Any) -> bool:
-    """Whether labels are a NumPy array of numbers, strings or objects."""
+    """Return True if labels are a NumPy array of numbers, strings or objects."""
     return isinstance(y, np.ndarray) and y.dtype.kind in "biufUO"

@@ -1,4 +1,4 @@
-"""Rows without a label: found, counted with their places, and refused or left out."""
+"""Find and count rows without a label; reject them or leave them out."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from bayeskit.arrow_arrays import Column, is_arrow, taken
 from bayeskit.data.factors import factor_values
 from bayeskit.data.source import Batch, Narrowing, ReadThrough, Responsibilities, engine_of, first_rows
 from bayeskit.errors import BayesWarning, Unlabelled
-from bayeskit.remedy import Piece, Remedy
 from bayeskit.typing import Array, Bools
 
-PLACES = 5  # that are named
-REMEDY: tuple[Piece, ...] = (": label or drop such rows, or pass ", Remedy("unlabelled", "drop"), " to leave them out")
+PLACES = 5  # places that a message names
+HINT = 'label or drop such rows, or pass unlabelled="drop" to leave them out'
 
 
 def without_label(labels: Column | Responsibilities | None) -> Bools | None:
-    """Which rows have none, by the same rule by which labels are read; None where each has one.
+    """Return a mask of unlabeled rows, by the rule that reads labels; None if every row has a label.
 
     >>> without_label(np.array([1.0, np.nan])).tolist(), without_label(np.array([1, 2]))
     ([False, True], None)
@@ -40,7 +39,7 @@ def without_label(labels: Column | Responsibilities | None) -> Bools | None:
 
 @dataclass
 class Gaps:
-    """How many rows of a reading have no label, and where the first of them stand: (file or None, row)."""
+    """The number of unlabeled rows of a pass, and the places of the first ones: (file or None, row)."""
 
     n_rows: int = 0
     n_missing: int = 0
@@ -48,7 +47,7 @@ class Gaps:
     is_warned_of: bool = False
 
     def add(self, n_rows: int, missing: Bools | None, start: int, file: str | None = None) -> None:
-        """Some more rows."""
+        """Add the rows of a batch."""
         self.n_rows += n_rows
         if missing is not None:
             rows = np.flatnonzero(missing)
@@ -56,7 +55,7 @@ class Gaps:
             self.places += [(file, start + row) for row in rows[: PLACES - len(self.places)].tolist()]
 
     def sentence(self, source: Any = None) -> str:
-        """Subject, verb and places; of files that have lines, these are named.
+        """Format the count and places of unlabeled rows; files with lines report line numbers.
 
         >>> gaps = Gaps()
         >>> gaps.add(4, np.array([False, True, False, True]), 0)
@@ -79,15 +78,17 @@ class Gaps:
 
 
 def refusal(missing: Bools, start: int) -> Unlabelled:
-    """Of the rows of one column of labels."""
+    """Build the error for the unlabeled rows of one label column."""
     gaps = Gaps()
     gaps.add(len(missing), missing, start)
-    return Unlabelled(gaps.sentence(), *REMEDY, place=tuple(row for _, row in gaps.places))
+    error = Unlabelled(gaps.sentence(), hint=HINT)
+    error.is_partial = True
+    return error
 
 
 def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
-    """The refusal of all rows of a source without a label, of which a part was found; it is read once more."""
-    if problem.culprit is not None or engine_of(source) is not None:  # all are counted, or the rows are not here
+    """Re-scan the source and build an error that counts every unlabeled row."""
+    if not problem.is_partial or engine_of(source) is not None:
         return problem
     rows = source.reading({source.target: None}) if isinstance(source, Narrowing) and source.target else source
     gaps = Gaps()
@@ -95,15 +96,15 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
         gaps.add(batch.n_rows, without_label(batch.labels), batch.start, getattr(source, "here", None))
     if not gaps.n_missing:  # such as where only one reading was to be had
         return problem
-    name, target = getattr(source, "name", None), source.target or "class"
-    column = f" in column {target!r}" if source.target else ""
-    of_all = Unlabelled(gaps.sentence(source), column, *REMEDY, culprit=target, place=tuple(r for _, r in gaps.places))
+    name = getattr(source, "name", None)
+    column = f" in column {source.target!r}" if source.target else ""
+    of_all = Unlabelled(f"{gaps.sentence(source)}{column}", hint=HINT)
     return of_all if name is None else of_all.within(name)
 
 
 @dataclass(frozen=True)
 class LabelledRows(ReadThrough):
-    """The rows of a source that have a label, numbered among themselves; the first reading says how many have none.
+    """The labeled rows of a source, numbered consecutively; the first pass warns how many are left out.
 
     >>> from bayeskit.data.frames import open_source
     >>> source = LabelledRows(open_source({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"]))
@@ -118,21 +119,21 @@ class LabelledRows(ReadThrough):
 
     @property
     def here(self) -> str | None:
-        """Where a row that is told of stands: its number is one among labelled rows."""
+        """Return the location for error messages: rows are numbered among labeled rows."""
         inner = getattr(self.source, "here", None)
         return inner if not self.gaps.n_missing else "rows with a label" if inner is None else f"{inner}, labelled rows"
 
     @property
     def engine(self) -> Any:
-        """The engine whose workers read the rows, if they are not read here."""
+        """Return the engine whose workers read the rows, None if they are read here."""
         return engine_of(self.source)
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return first_rows(self.source) if self.engine is not None else next(iter(self.batches()), None)
 
     def batches(self) -> Iterator[Batch]:
-        """All rows with a label."""
+        """Yield all labeled rows."""
         gaps, n_kept, start = Gaps(), 0, 0
         for batch in self.source.batches():
             missing = without_label(batch.labels)
@@ -156,13 +157,13 @@ class LabelledRows(ReadThrough):
             warnings.warn(BayesWarning(f"{place}{gaps.sentence(self.source)}: left out"), stacklevel=2)
 
     def none_labelled(self, n_rows: int) -> Unlabelled:
-        """The refusal of rows that all lack a label."""
-        none = Unlabelled(f"none of the {n_rows:,} rows has a label", culprit=self.target or "class")
+        """Build the error for rows that all lack a label."""
+        none = Unlabelled(f"none of the {n_rows:,} rows has a label")
         return none if self.name is None else none.within(self.name)
 
 
 def tell_dropped(missing: Bools) -> None:
-    """Say how many rows are left out."""
+    """Warn how many rows are left out."""
     gaps = Gaps()
     gaps.add(len(missing), missing, 0)
     warnings.warn(BayesWarning(f"{gaps.sentence()}: left out"), stacklevel=4)

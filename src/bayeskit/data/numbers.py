@@ -1,4 +1,4 @@
-"""A column of numbers as floats; what is no number, or too large for its square, is named with its row."""
+"""Convert columns to floats; a cell that is not a number or too large raises an error with its row."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from bayeskit.arrow_arrays import Column, as_doubles, as_one_array, filled, is_a
 from bayeskit.data.factors import not_scalar
 from bayeskit.data.frames import NUMBERS, is_missing
 from bayeskit.data.vocabulary import canonical
-from bayeskit.errors import BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy
+from bayeskit.errors import BayesError, SchemaMismatch, format_setting
 from bayeskit.typing import Array, Floats
 
 LARGEST = 1e150  # a square must not overflow
 
 
 def as_floats(column: Column, name: str, start: int) -> Floats:
-    """A column as float64, NaN where missing; a view where it is one already."""
+    """Convert a column to float64 with NaN for missing cells; a view if possible."""
     if isinstance(column, np.ndarray):
         if column.dtype == np.float64:
             return column
@@ -68,17 +67,14 @@ def _not_a_number(column: Column, name: str, start: int) -> SchemaMismatch:
             if cell is not None and not isinstance(cell, (str, bytes)) and not np.isscalar(cell):
                 return not_scalar(name, start + row, cell)  # type: ignore[return-value]
             return SchemaMismatch(
-                f"column {name!r} has {cell!r} in row {start + row}, which is no number. Mend or empty the cell",
-                Remedy("roles", {name: "categorical"}, clause=", or declare {}"),
-                ".",
-                culprit=(name, cell),
-                place=start + row,
+                f"column {name!r} has {cell!r} in row {start + row}, which is no number.",
+                hint=f"Mend or empty the cell, or declare {format_setting('roles', {name: 'categorical'})}.",
             )
     return SchemaMismatch(f"column {name!r} cannot be read as numbers")
 
 
 def raise_unusable(floats: Mapping[str, Floats], start: int) -> None:
-    """Refuse the first infinite or huge number of a block, if there is one."""
+    """Raise an error for the first infinite or huge number of a block."""
     for name, column in floats.items():
         rows = np.flatnonzero(np.abs(column) > LARGEST)
         if len(rows):

@@ -1,4 +1,4 @@
-"""Whole tables: all rows at once, for models and measures that cannot go by batches.
+"""Read whole tables at once, for models and metrics that cannot work by batches.
 
 `read_table` leaves a table in the form it has, to be taken apart by row numbers (folds, samples, learning curves);
 `read_batch` gives its columns as a source yields them; `read_block` gives its rows as the kernels read them, encoded
@@ -27,13 +27,13 @@ NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 
 
 
 class Taken:
-    """What is no table of rows but of other things, such as whole sequences, and knows to take some of them."""
+    """An indexable collection that is not a table of rows, such as whole sequences."""
 
     def __len__(self) -> int:
         raise NotImplementedError
 
     def take(self, index: Any) -> Any:
-        """Those of some numbers, in this order."""
+        """Return the items at these indices, in this order."""
         raise NotImplementedError
 
 
@@ -49,7 +49,7 @@ class WholeTable:
     columns: dict[str, Column] | None = field(default=None, repr=False, compare=False)  # as they were read
 
     def take(self, rows: Array) -> Any:
-        """The rows of some numbers, in the same form."""
+        """Return the rows at these indices, in the same form."""
         if isinstance(self.data, Taken):
             return self.data.take(rows)
         if isinstance(self.data, dict):
@@ -62,21 +62,21 @@ class WholeTable:
 
     @property
     def has_columns(self) -> bool:
-        """Whether this is a table, and no list of texts, sparse matrix or row of sequences."""
+        """Return True for a table; False for a list of texts, a sparse matrix or sequences."""
         is_array = isinstance(self.data, np.ndarray) and self.data.ndim == 2
         return is_array or isinstance(self.data, dict) or hasattr(self.data, "columns")
 
     def as_columns(self) -> WholeTable:
-        """The same with the columns of a frame as they are read, so that several models need not read it again."""
+        """Return the table with its columns already read, so that several models can share them."""
         is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
         return replace(self, data=self.columns or columns_of(self.data)[1]) if is_frame else self
 
     def part(self, rows: Array) -> WholeTable:
-        """The rows of some numbers as a table, without labels."""
+        """Return the rows at these indices as an unlabeled table."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
 
     def labelled(self, sample_weight: Any = None) -> tuple[WholeTable, Any]:
-        """(The rows that have a label, their weights); how many have none is said."""
+        """Return (the labeled rows, their weights); warn about rows left out."""
         missing = without_label(self.labels)
         if missing is None:
             return self, sample_weight
@@ -87,7 +87,7 @@ class WholeTable:
         return labelled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
     def listed_labels(self) -> Array:
-        """The labels as an array of plain values."""
+        """Return the labels as an array of plain values."""
         listed = np.empty(self.n_rows, dtype=object)
         if self.labels is not None:
             listed[:] = self.labels.to_pylist() if is_arrow(self.labels) else self.labels.tolist()
@@ -95,9 +95,9 @@ class WholeTable:
 
 
 def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
-    """The rows of a table and their labels, which are values or the name of one of its columns.
+    """Read the rows of a table and their labels, given as values or as a column name.
 
-    Where the rows must be ``labelled``, labels that are missing altogether are refused.
+    If ``labelled``, missing labels raise an error.
 
     >>> table = read_table({"sky": ["sun", "rain", "sun"], "play": ["yes", "no", "yes"]}, "play")
     >>> table.take(np.array([0, 2]))["sky"].to_pylist(), table.listed_labels().tolist()
@@ -140,7 +140,7 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
 
 
 def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
-    """All rows of a source as one batch, of some columns or of all: no copy where they lie in memory.
+    """Read all rows of a source as one batch, of some columns or of all; no copy if they are in memory.
 
     >>> source = open_source({"x": [1.0, 2.0], "y": ["a", "b"]}, "y")
     >>> batch = read_batch(source)
@@ -158,7 +158,7 @@ def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
 
 
 def _one(batches: Sequence[Batch]) -> Batch:
-    """Batches as one."""
+    """Concatenate batches."""
     if len(batches) == 1:
         return batches[0]
     columns = {name: together([batch.columns[name] for batch in batches]) for name in batches[0].columns}
@@ -173,9 +173,9 @@ def _one(batches: Sequence[Batch]) -> Batch:
 
 
 def in_order(data: Any) -> Any:
-    """Data whose rows come in one order however often they are read: those of a query have none, and are read once.
+    """Return data whose row order is the same in every pass; query results are read into memory.
 
-    Work that pairs the rows of two readings, such as labels with scores, takes its data so.
+    Work that pairs the rows of two passes, such as labels with scores, needs this.
     """
     if isinstance(data, str):
         from bayeskit.data.io.sql import is_address
@@ -188,7 +188,7 @@ def in_order(data: Any) -> Any:
 
 
 def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> Batch:
-    """Rows of a source as one batch, of these columns: all of any weight, or ``most`` of them drawn by a seed.
+    """Read rows with positive weight as one batch: all, or a random sample of at most ``most``.
 
     No more than these and a batch are in memory at a time, and how the rows come in batches makes no difference.
 
@@ -214,7 +214,7 @@ def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> B
 
 
 def _taken(batch: Batch, names: Sequence[str], rows: Array) -> Batch:
-    """Some rows and columns of a batch."""
+    """Return some rows and columns of a batch."""
     columns = {name: taken(batch.columns[name], rows) for name in names}
     weights = None if batch.weights is None else batch.weights[rows]
     if batch.labels is None or isinstance(batch.labels, Responsibilities):
@@ -223,7 +223,7 @@ def _taken(batch: Batch, names: Sequence[str], rows: Array) -> Batch:
 
 
 def read_block(encoder: Encoder, source: Source) -> Block:
-    """All rows of a source as one block; without texts, which are read block by block."""
+    """Read all rows of a source as one block, without texts."""
     blocks = list(encoder.blocks(source))
     if not blocks:
         raise BayesError(NO_ROWS)
@@ -244,7 +244,7 @@ def read_block(encoder: Encoder, source: Source) -> Block:
 
 
 def _joined(parts: Sequence[Ints | None]) -> Ints | None:
-    """Where the sequences of several blocks begin when these are one."""
+    """Concatenate the sequence starts of several blocks."""
     joined = parts[0]
     for part in parts[1:]:
         joined = None if joined is None or part is None else np.concatenate([joined, part[1:] + joined[-1]])
@@ -252,7 +252,7 @@ def _joined(parts: Sequence[Ints | None]) -> Ints | None:
 
 
 def _of_source(source: Source, labelled: bool) -> WholeTable:
-    """All rows of files, in memory."""
+    """Read all rows of files into memory."""
     batch = read_batch(source)
     if labelled and batch.labels is None:
         raise BayesError("the rows have no classes: name the column that holds them as y")
@@ -261,14 +261,14 @@ def _of_source(source: Source, labelled: bool) -> WholeTable:
 
 
 def _is_list_of_texts(X: Any) -> bool:
-    """Documents: a list of strings, or any column that is no table."""
+    """Return True for documents: a list of strings, or any column that is not a table."""
     if isinstance(X, (list, tuple)):
         return bool(len(X)) and all(isinstance(text, (str, bytes, type(None))) for text in X)
     return (getattr(X, "ndim", None) == 1 or hasattr(X, "null_count")) and not hasattr(X, "columns")
 
 
 def together(parts: Sequence[Column]) -> Column:
-    """The parts of a column as one.
+    """Concatenate the parts of a column.
 
     >>> together([np.array([1.0]), np.array([2.0, 3.0])]).tolist()
     [1.0, 2.0, 3.0]

@@ -1,8 +1,8 @@
-"""What each column means: frozen roles that round-trip through JSON.
+"""Define column roles: frozen records that round-trip through JSON.
 
-A role depends on the column's kind (its dtype) alone, never on its values, so that any part of a table
-infers the same schema; a column of Python objects has the kind that its cells share. What the values suggest is
-advice (:mod:`bayeskit.data.advice`), not a decision.
+A role depends only on the column's kind (its dtype), never on its values, so that any part of a table infers the same
+schema; a column of Python objects has the kind that its cells share. :mod:`bayeskit.data.advice` suggests other roles
+by looking at the values.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ from typing import Any, ClassVar, Literal
 
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.vocabulary import Value, canonical, sort_values
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
 
 Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
 
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Values by name. A declared ``domain`` is all there can be, counts in smoothing, and keeps its order."""
+    """Role of a column of categories.
+
+    Parameters
+    ----------
+    domain : tuple of values, optional
+        All possible values, in order. They count in smoothing even if no row shows them.
+    """
 
     domain: tuple[Value, ...] | None = None
     name: ClassVar[str] = "categorical"
@@ -31,9 +36,14 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A number; with ``cuts`` it is read as the interval it falls into, a value on a cut to the left.
+    """Role of a column of numbers.
 
-    ``kind`` is the distribution that was chosen for it by looking at rows, where a model was left to choose.
+    Parameters
+    ----------
+    cuts : tuple of float, optional
+        Read a number as the interval between cuts that contains it; a value on a cut belongs to the left interval.
+    kind : str, optional
+        Distribution of the column, set by models that choose it from the data.
     """
 
     cuts: tuple[float, ...] | None = None
@@ -49,14 +59,20 @@ class Numeric:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A column that is no attribute: a name, a row number."""
+    """Role of a column that is not a feature, such as a name or a row number."""
 
     name: ClassVar[str] = "ignore"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A document: its words are counted, as the tokenizer cuts them. Only where declared."""
+    """Role of a column of documents, whose words are counted. It is never inferred, only declared.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+        Settings by which documents are split into words.
+    """
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     name: ClassVar[str] = "text"
@@ -75,7 +91,7 @@ PARTS: dict[str, tuple[Value, ...] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class DatePart(Categorical):
-    """A part of the dates of another column: what a :class:`Date` makes of it."""
+    """A categorical column derived from a column of dates by :class:`Date`."""
 
     of: str = ""
     part: str = "month"
@@ -84,7 +100,12 @@ class DatePart(Categorical):
 
 @dataclass(frozen=True, init=False)
 class Date:
-    """Dates or moments as some of their parts, each a categorical column: year, month, day, weekday, hour.
+    """Role of a column of dates or timestamps, read as one categorical column per part.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Some of "year", "month", "day", "weekday" and "hour".
 
     >>> Date("month", "weekday").columns("when")["when.month"].domain
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -97,10 +118,10 @@ class Date:
         object.__setattr__(self, "parts", (*names, *parts))
         unknown = [part for part in self.parts if part not in PARTS]
         if unknown or not self.parts or len(set(self.parts)) < len(self.parts):
-            raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once", culprit=unknown or None)
+            raise BayesError(f"Date{self.parts!r}: it takes some of {_list(PARTS)}, each once")
 
     def columns(self, name: str) -> dict[str, Role]:
-        """The columns that a column of dates becomes."""
+        """Return the columns derived from a column of dates."""
         domains = {part: as_domain(of, part) if (of := PARTS[part]) is not None else None for part in self.parts}
         return {f"{name}.{part}": DatePart(domain, name, part) for part, domain in domains.items()}
 
@@ -119,7 +140,7 @@ DEFAULT_ROLES: dict[Kind, type[Role]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The class. Declared ``domain``: classes that exist even where no row shows them."""
+    """The target column. ``domain`` declares classes that exist even if no row shows them."""
 
     name: str = "class"
     domain: tuple[Value, ...] | None = None
@@ -131,7 +152,14 @@ NO_TARGET = Target("", ("",))
 
 @dataclass(frozen=True)
 class Schema:
-    """Roles by column name, in order, and the target.
+    """Roles of the columns, in order, and the target.
+
+    Parameters
+    ----------
+    columns : mapping of str to role
+    target : Target, optional
+    named : bool, default=True
+        False if the data had no column names; columns are then matched by position.
 
     >>> schema = Schema({"sky": Categorical(), "age": Numeric()})
     >>> Schema.from_json(schema.to_json()) == schema
@@ -147,56 +175,56 @@ class Schema:
 
     @property
     def used(self) -> list[str]:
-        """The columns that take part."""
+        """Return the columns that are features."""
         return [name for name, role in self.columns.items() if not isinstance(role, Ignored)]
 
     @property
     def inputs(self) -> list[str]:
-        """The columns of the data, in order: parts of dates are made of one."""
+        """Return the columns of the data, in order; date parts count as one column."""
         return list(dict.fromkeys(map(self.input_of, self.columns)))
 
     @cached_property
     def needed(self) -> list[str]:
-        """The columns of the data that take part."""
+        """Return the columns of the data that are used."""
         return list(dict.fromkeys(map(self.input_of, self.used)))
 
     def input_of(self, name: str) -> str:
-        """The column of the data that a column is made of: itself, or the date that it is a part of."""
+        """Return the data column of a schema column: itself, or the date that it is a part of."""
         role = self.columns[name]
         return role.of if isinstance(role, DatePart) else name
 
     def coded(self) -> list[str]:
-        """The columns read as codes: categorical ones and numbers with cut points."""
+        """Return the columns read as codes: categorical ones and numbers with cuts."""
         others = {*self.measured(), *self.texts()}
         return [name for name in self.used if name not in others]
 
     def measured(self) -> list[str]:
-        """The columns read as numbers."""
+        """Return the columns read as numbers."""
         return [n for n in self.used if isinstance(r := self.columns[n], Numeric) and r.cuts is None]
 
     def texts(self) -> list[str]:
-        """The columns read as documents."""
+        """Return the columns read as documents."""
         return [n for n in self.used if isinstance(self.columns[n], Text)]
 
     def replace(self, roles: Mapping[str, Role]) -> Schema:
-        """The same schema with some roles changed."""
+        """Return the schema with some roles changed."""
         return replace(self, columns={**self.columns, **roles})
 
     def restrict(self, names: Iterable[str]) -> Schema:
-        """The same schema with these columns alone, in the schema's order; a date stands for its parts."""
+        """Return the schema with only these columns, in schema order; a date stands for its parts."""
         keep = {self.find(name) for name in names}
         return replace(self, columns={n: r for n, r in self.columns.items() if {n, self.input_of(n)} & keep})
 
     def __contains__(self, name: object) -> bool:
-        """Whether a name or position is one of the columns."""
+        """Return True if a name or position is one of the columns."""
         return self._name(name) is not None
 
     def find(self, name: str | int) -> str:
-        """The column's name, given its name or position; unknown ones are an error that names all."""
+        """Return a column's name, given its name or position; the error for unknown ones lists all names."""
         column = self._name(name)
         if column is None:
             meant = did_you_mean(name, self.columns)
-            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}", culprit=name)
+            raise SchemaMismatch(f"there is no column {name!r} (columns: {_list(self.columns)}){meant}")
         return column
 
     def _name(self, name: object) -> str | None:
@@ -210,7 +238,7 @@ class Schema:
         return inputs[name] if isinstance(name, int) and -len(inputs) <= name < len(inputs) else None
 
     def locate(self, names: Sequence[str], named: bool) -> dict[str, str]:
-        """Which of the data's ``names`` holds each used column: by name, or by position where names are made up."""
+        """Map each used column to one of the data's ``names``: by name, or by position if names are generated."""
         if (named and self.named) or (named and set(self.needed) <= set(names)):
             there = set(names)
             missing = [name for name in self.needed if name not in there]
@@ -218,7 +246,6 @@ class Schema:
                 raise SchemaMismatch(
                     f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
                     "Columns are matched by name; pass an empty column (all missing) to do without one.",
-                    culprit=missing,
                 )
             return {name: self.input_of(name) for name in self.used}
         inputs = self.inputs
@@ -231,7 +258,7 @@ class Schema:
         return {name: theirs[self.input_of(name)] for name in self.used}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return plain data for :meth:`from_json`."""
         columns = []
         for name, role in self.columns.items():
             entry: dict[str, Any] = {"name": name, "role": role.name}
@@ -251,7 +278,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Any) -> Schema:
-        """The schema that :meth:`to_json` wrote; anything else is refused."""
+        """Restore a schema from :meth:`to_json`; raise an error for anything else."""
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
             target = NO_TARGET if data["target"] is None else _target_from_json(data["target"])
@@ -289,13 +316,13 @@ def _role_from_json(entry: Any) -> Role:
 
 
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared values, each once, in the order in which they were declared; missing is no value.
+    """Return declared values without duplicates, in declared order; a missing value is an error.
 
     >>> as_domain(["Low", "Medium", "High", "Low"], "size")
     ('Low', 'Medium', 'High')
     """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}", culprit=name)
+        raise BayesError(f"the domain of column {name!r} is a list of its values, not {values!r}")
     domain = [canonical(value) for value in values]
     if not domain or None in domain:
         raise BayesError(f"the domain of column {name!r} needs at least one value, and missing is none: {domain}")
@@ -303,7 +330,7 @@ def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:
 
 
 def as_classes(values: Iterable[object], name: str) -> tuple[Value, ...]:
-    """Declared classes, each once, sorted, as classes are everywhere."""
+    """Return declared classes without duplicates, sorted."""
     return tuple(sort_values(as_domain(values, name)))
 
 
@@ -315,7 +342,7 @@ def infer(
     target: Target | None = None,
     named: bool = True,
 ) -> Schema:
-    """The schema of data with these column kinds, as declared where declared.
+    """Infer the schema from column kinds and declarations.
 
     >>> infer({"sky": "string", "age": "float", "zip": "integer"}, roles={"zip": "categorical"}).coded()
     ['sky', 'zip']
@@ -328,10 +355,10 @@ def infer(
         role = declared.get(name) or _default(name, kind, every)
         made = role.columns(name) if isinstance(role, Date) else {name: role}
         if twice := [part for part in made if part != name and part in kinds]:
-            raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it", culprit=name)
+            raise SchemaMismatch(f"column {name!r} would become {twice[0]!r}, which is there: rename it")
         columns |= made
     if domains is not None and not isinstance(domains, Mapping):
-        raise BayesError(f"domains={domains!r}: it is a mapping from column to its values", culprit=domains)
+        raise BayesError(f"domains={domains!r}: it is a mapping from column to its values")
     for key, values in (domains or {}).items():
         if key == schema.target.name and key not in columns:
             schema = replace(schema, target=replace(schema.target, domain=as_classes(values, key)))
@@ -347,7 +374,7 @@ def infer(
 
 
 def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dict[str, Role | Date]:
-    """The columns to which a mapping gives a role: by name, by position or, where neither does, by kind.
+    """Resolve the columns of a mapping of roles: by name, by position, or else by kind.
 
     >>> kinds = {"sky": "string", "age": "float", "zip": "integer"}
     >>> schema = Schema(dict.fromkeys(kinds, Ignored()))
@@ -364,19 +391,18 @@ def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dic
 def _kind_of_type(type_: type) -> Kind:
     if type_ not in TYPES:
         names = ", ".join(known.__name__ for known in TYPES)
-        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}", culprit=type_)
+        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}")
     return TYPES[type_]
 
 
 def _column(key: Any, role: Any, schema: Schema) -> str:
-    """The column that a key of ``roles`` names. Tools that make an array of a frame lose its names, not its order."""
+    """Return the column that a key of ``roles`` names. Tools that convert frames to arrays lose names, not order."""
     if schema.named or key in schema or not isinstance(key, str):
         return schema.find(key)
     raise SchemaMismatch(
         f"there is no column {key!r}: the columns have no names here ({_list(schema.columns)}), such as in an array "
-        "that was made of a frame. Name columns by position, the first is 0: ",
-        Remedy("roles", {0: role}),
-        culprit=key,
+        "that was made of a frame.",
+        hint=f"Name columns by position, the first is 0: {format_setting('roles', {0: role})}",
     )
 
 
@@ -387,7 +413,7 @@ NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minim
 
 
 def as_role(role: str | Role | Date) -> Role | Date:
-    """A role from its name or itself; parts of a date have names with commas between them.
+    """Return a role by its name; names of date parts are separated by commas.
 
     >>> as_role("month,weekday")
     Date(parts=('month', 'weekday'))
@@ -401,7 +427,6 @@ def as_role(role: str | Role | Date) -> Role | Date:
     raise BayesError(
         f"there is no role {role!r} (roles: {_list(ROLES)}; of dates some of {_list(PARTS)}, with commas between them)"
         f"{did_you_mean(role, ROLES)}",
-        culprit=role,
     )
 
 
@@ -410,16 +435,9 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
         return as_role(every)
     if kind not in DEFAULT_ROLES:
         raise SchemaMismatch(
-            f"column {name!r} holds dates, which are taken only when declared: ",
-            Remedy("roles", {name: "numeric"}),
-            " (seconds since 1970), ",
-            Remedy("roles", {name: "categorical"}, short=True),
-            ", parts such as ",
-            Remedy("roles", {name: "month,weekday"}, short=True),
-            " (also year, day, hour), or ",
-            Remedy("roles", {name: "ignore"}, short=True),
-            ".",
-            culprit=name,
+            f"column {name!r} holds dates, which are taken only when declared",
+            hint=f"{format_setting('roles', {name: 'numeric'})} (seconds since 1970), "
+            '"categorical", parts such as "month,weekday" (also year, day, hour), or "ignore".',
         )
     return DEFAULT_ROLES[kind]()
 

@@ -1,4 +1,4 @@
-"""Where rows come from: a Source says the kinds of its columns and yields batches.
+"""Define sources: objects that state the kinds of their columns and yield batches of rows.
 
 A column of a batch is an Arrow array or a NumPy view (strided views of a matrix are read where they lie: a
 copy into Arrow would cost more than the counting). A source never holds more than it was given.
@@ -6,6 +6,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
 
 @dataclass(frozen=True)
 class Responsibilities:
-    """Soft labels (rows, classes): how much of each row belongs to each class."""
+    """Soft labels of shape (n_rows, n_classes): the share of each row in each class."""
 
     classes: tuple[Value, ...]
     matrix: Floats
@@ -49,7 +50,7 @@ class Responsibilities:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows in a row: columns by name, and what was said about the rows."""
+    """A contiguous batch of rows: columns, labels and weights."""
 
     columns: Mapping[str, Column]
     n_rows: int
@@ -73,7 +74,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class OneBatch:
-    """One batch of a source as a source of its own, its labels left behind."""
+    """A source with a single batch, without its labels."""
 
     kinds: Mapping[str, Kind]
     batch: Batch
@@ -87,7 +88,7 @@ class OneBatch:
 
 @runtime_checkable
 class Narrowing(Source, Protocol):
-    """A source that can be told which columns are in use, and what they must hold."""
+    """A source that can restrict its columns and the kinds it reads them as."""
 
     @property
     def asked(self) -> Mapping[str, Kind | None] | None: ...
@@ -96,9 +97,9 @@ class Narrowing(Source, Protocol):
 
 @runtime_checkable
 class Divisible(Source, Protocol):
-    """A source that can be cut into parts, each a source that may have no rows and can be sent to another process.
+    """A source that can be split into parts, each a picklable source that may be empty.
 
-    There are ``n`` parts or fewer; one after another they have the rows of the whole, in its order.
+    There are at most ``n`` parts; concatenated, they have the rows of the whole in its order.
     """
 
     def parts(self, n: int) -> Sequence[Source]: ...
@@ -106,13 +107,13 @@ class Divisible(Source, Protocol):
 
 @runtime_checkable
 class Looking(Source, Protocol):
-    """A source of which a few rows can be had at little cost, while all of them are read elsewhere."""
+    """A source that can return a few rows cheaply while all rows are read by other machines."""
 
     def look(self) -> Batch | None: ...
 
 
 def first_rows(source: Source) -> Batch | None:
-    """Some of the first rows, for advice: never more than one batch is read. None where there are no rows."""
+    """Return some of the first rows for advice, reading at most one batch; None if there are no rows."""
     if isinstance(source, Looking):
         return source.look()
     rows = iter(source.batches())
@@ -122,14 +123,14 @@ def first_rows(source: Source) -> Batch | None:
 
 
 def close_rows(rows: Iterator[Any]) -> None:
-    """End a reading that nobody goes on with, so that what it reads from is free for others."""
+    """Close an unfinished iteration, which frees the underlying file or connection."""
     if isinstance(rows, Generator):
         rows.close()
 
 
 @contextmanager
 def closing_rows(rows: Iterator[Any]) -> Iterator[None]:
-    """After an error nothing stays open that is read from: who tells of it may have to read again."""
+    """Close the iteration after an error, so that the error handler can read the source again."""
     try:
         yield
     except BaseException:
@@ -138,29 +139,29 @@ def closing_rows(rows: Iterator[Any]) -> Iterator[None]:
 
 
 def in_one_state(source: Any) -> AbstractContextManager[None]:
-    """While it lasts every reading of a source finds the same rows, where the source can see to that."""
+    """Return a context in which every pass over a source finds the same rows, if the source supports it."""
     return source.in_one_state() if hasattr(source, "in_one_state") else nullcontext()
 
 
 def engine_of(source: Any) -> Any:
-    """The engine whose workers read the rows of a source; None where they are read on this machine."""
+    """Return the engine whose workers read the rows of a source; None if they are read on this machine."""
     return getattr(source, "engine", None)
 
 
 def is_source(data: Any) -> bool:
-    """Whether this is a source already."""
+    """Return True if the data is already a source."""
     return hasattr(data, "batches") and hasattr(data, "kinds")
 
 
 def by_name(source: Source) -> Source:
-    """The same rows with columns found by name, also where the names were made up (x0, x1, …)."""
+    """Return the source with columns looked up by name, also if the names were generated (x0, x1, …)."""
     return source if source.named else replace(cast(Any, source), named=True)
 
 
 def for_schema(
     source: Source, schema: Schema, values: Mapping[str, Iterable[Value]], classes: Iterable[Value]
 ) -> Source:
-    """The source reading only what the schema uses, as what it is known to hold: text stays text in every file."""
+    """Restrict a source to the columns of the schema, read as the kinds it expects: text stays text in every file."""
     if not isinstance(source, Narrowing) or source.asked is not None:
         return source
     asked: dict[str, Kind | None] = {}
@@ -181,7 +182,7 @@ def _text(values: Iterable[Value]) -> Kind | None:
 
 @contextmanager
 def naming_the_file(source: Source) -> Iterator[None]:
-    """Errors about rows say which file they stand in; of rows without a label all are counted."""
+    """Add the file name to errors about rows; count all unlabeled rows."""
     try:
         yield
     except Unlabelled as problem:
@@ -195,29 +196,34 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise problem.within(here) from None
 
 
+OR_DECLARE = re.compile(r", or (?:declare|read the column as text:) (?:roles|types)=.*\.$", re.DOTALL)
+"""The end of a hint that suggests another role or type."""
+
+
 @contextmanager
 def columns_held() -> Iterator[None]:
-    """Errors about cells advise no other type and no other role: a model has learnt what the columns hold."""
+    """Omit hints about other types or roles from errors about cells, since a fitted model fixes them."""
     try:
         yield
     except BayesError as problem:
-        if not any(getattr(remedy, "setting", None) in ("roles", "types") for remedy in problem.remedies):
+        hint = OR_DECLARE.sub(".", problem.hint)
+        if hint == problem.hint:
             raise
-        raise problem.without("roles", "types") from None
+        raise type(problem)(problem.message, hint=hint) from None
 
 
 def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
-    """Refuse a column of weights that is not there, or is the target."""
+    """Raise an error for a weight column that is absent or is the target."""
     names = list(there)
     if name not in names:
         known = f"(columns: {', '.join(names)}){did_you_mean(name, names) or '.'}"
-        raise SchemaMismatch(f"there is no column of weights {name!r} {known}", culprit=name)
+        raise SchemaMismatch(f"there is no column of weights {name!r} {known}")
     if name == target:
-        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows", culprit=name)
+        raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows")
 
 
 def weight_column(column: Column, name: str, start: int) -> Floats:
-    """The weights that a column holds; a cell that is missing or no weight is named with its row."""
+    """Return the weights of a column; raise an error naming the row of a missing or invalid weight."""
     from bayeskit.data.numbers import as_floats
 
     numbers = as_floats(column, name, start)
@@ -225,8 +231,6 @@ def weight_column(column: Column, name: str, start: int) -> Floats:
     if len(gaps):
         raise BayesError(
             f"row {start + gaps[0]} has no weight: column {name!r} is missing there",
-            culprit=name,
-            place=start + gaps[0],
         )
     try:
         weights = as_weights(numbers, len(numbers))
@@ -262,49 +266,49 @@ def as_weights(weights: Any, n_rows: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class ReadThrough:
-    """What is the same as of the source behind it. Who derives from it gives ``batches``."""
+    """A wrapper that forwards everything to an underlying source; subclasses define ``batches``."""
 
     source: Any
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of the columns."""
+        """Return the kinds of the columns."""
         return self.source.kinds
 
     @property
     def named(self) -> bool:
-        """Whether the columns have names of their own."""
+        """Return True if the columns have names of their own."""
         return bool(self.source.named)
 
     @property
     def target(self) -> str | None:
-        """The column of labels."""
+        """Return the name of the target column."""
         return self.source.target
 
     @property
     def name(self) -> str | None:
-        """What a person calls it, where it has a name."""
+        """Return the display name, None if there is none."""
         return getattr(self.source, "name", None)
 
     @property
     def here(self) -> str | None:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return getattr(self.source, "here", None)
 
     @property
     def unordered(self) -> bool:
-        """Whether two readings may give the rows in two orders."""
+        """Return True if two passes may yield the rows in different orders."""
         return getattr(self.source, "unordered", False)
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """While it lasts every reading finds the same rows, where the source can see to that."""
+        """Return a context in which every pass finds the same rows, if the source supports it."""
         return in_one_state(self.source)
 
     @property
     def asked(self) -> Mapping[str, Kind | None] | None:
-        """The columns that are read, where the source can be told; nothing is to be told to others."""
+        """Return the columns in use, if the source can be restricted."""
         return self.source.asked if isinstance(self.source, Narrowing) else {}
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self

@@ -1,4 +1,4 @@
-"""Value → code: 0 is a missing cell, the i-th value has code i + 1; grows and merges by name."""
+"""Map values to codes: 0 is a missing cell, the i-th value has code i + 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPAN = 65_534  # integers this close together are coded by a table instead of a 
 
 
 def canonical(value: Any) -> Value | None:
-    """A cell as a plain value, None where it is missing: 3.0 is 3, a date its ISO text.
+    """Convert a cell to a plain value, None if missing: 3.0 becomes 3, a date its ISO text.
 
     >>> canonical(3.0), canonical(float("nan")), canonical("sun")
     (3, None, 'sun')
@@ -65,17 +65,17 @@ def _short(value: object) -> str:
 
 
 def sort_values(values: Iterable[Value]) -> list[Value]:
-    """Numbers first, by size, then strings by code point."""
+    """Sort values: numbers first, then strings by code point."""
     return sorted(values, key=lambda v: (isinstance(v, str), v))
 
 
 def plainest(a: Value, b: Value) -> Value:
-    """Of two equal values (True == 1 == 1.0) the one that both sides can be read as, whatever the order."""
+    """Return the preferred one of two equal values (True == 1 == 1.0), independent of their order."""
     return max(a, b, key=lambda v: (not isinstance(v, bool), isinstance(v, float)))
 
 
 def union(a: Sequence[Value], b: Sequence[Value]) -> tuple[Value, ...]:
-    """All values of both sides, sorted."""
+    """Return all values of both sides, sorted."""
     merged = {value: value for value in a}
     for value in b:
         merged[value] = plainest(merged[value], value) if value in merged else value
@@ -83,7 +83,7 @@ def union(a: Sequence[Value], b: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Value, ...]:
-    """All values of both: declared ones in the order in which they were declared, then the others, sorted.
+    """Return all values of both: declared ones in declared order, then the others, sorted.
 
     >>> declared_first(("low", "high"), ("medium", "high"))
     ('low', 'high', 'medium')
@@ -93,7 +93,7 @@ def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Va
 
 
 def positions(values: Sequence[Value], among: Sequence[Value]) -> Ints:
-    """Where each of ``values`` stands ``among`` the others; -1 where it does not."""
+    """Return the index of each of ``values`` ``among`` the others, -1 if absent."""
     index = {value: i for i, value in enumerate(among)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int64)
 
@@ -115,16 +115,16 @@ class Vocabulary:
 
     @property
     def unseen(self) -> int:
-        """The code of every value that is not here."""
+        """Return the code of unknown values."""
         return len(self.values) + 1
 
     def codes(self, values: Iterable[Value | None]) -> list[int]:
-        """Codes of known values; the others get ``unseen``."""
+        """Return the codes of values; unknown ones get ``unseen``."""
         get, unseen = self._index.get, self.unseen
         return [MISSING if value is None else get(value, unseen) for value in values]
 
     def grow(self, values: Iterable[Value | None]) -> list[int]:
-        """Codes of all values, the new ones taken in."""
+        """Return the codes of values, adding new ones."""
         index = self._index
         codes = []
         for value in values:
@@ -140,7 +140,7 @@ class Vocabulary:
         return codes
 
     def integer_table(self) -> tuple[int, npt.NDArray[np.uint32]] | None:
-        """(lowest integer, codes from there on) where the integers among the values lie close together."""
+        """Return (lowest integer, codes from there on) if the integers among the values are in a narrow range."""
         if self._table is None:
             integers = [int(v) for v in self.values if not isinstance(v, (str, float))]
             low, high = (min(integers), max(integers)) if integers else (0, -1)
@@ -153,6 +153,6 @@ class Vocabulary:
         return self._table
 
     def is_foreign(self, values: Sequence[Value]) -> bool:
-        """True where not even the types agree: strings against numbers."""
+        """Return True if the types differ: strings against numbers."""
         theirs = {isinstance(value, str) for value in values}
         return bool(theirs) and bool(self.values) and theirs.isdisjoint(isinstance(v, str) for v in self.values)

@@ -57,7 +57,7 @@ def load_worked_example(name: str) -> "pa.Table":
     """
     if name not in WORKED_EXAMPLES:
         meant = did_you_mean(name, WORKED_EXAMPLES)
-        raise BayesError(f"no worked example {name!r} (known: {', '.join(WORKED_EXAMPLES)}){meant}", culprit=name)
+        raise BayesError(f"no worked example {name!r} (known: {', '.join(WORKED_EXAMPLES)}){meant}")
     return _read(name)
 
 

@@ -1,1 +1,1 @@
-"""SQL as a tree, and what the databases write differently."""
+"""Build SQL as a tree, and describe the differences between databases."""

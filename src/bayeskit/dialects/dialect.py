@@ -1,4 +1,4 @@
-"""What the databases write differently, each in one record."""
+"""Describe the differences between databases, one record per database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit.errors import BayesError
 
 @dataclass(frozen=True)
 class Dialect:
-    """A database, as far as queries differ.
+    """The properties of a database that affect queries.
 
     name, title: sqlglot's name and a person's. character: the function from a number to a character.
     greatest: the largest of several numbers. materialises: whether a step of a query is to be written down, since the
@@ -45,7 +45,7 @@ class Dialect:
     floats: tuple[str, ...] = ()
 
     def one_to_it(self, names: Iterable[str]) -> list[str]:
-        """Names that are one column to this database, the first such; empty where it tells all apart.
+        """Return the first names that this database treats as one column; empty if all are distinct.
 
         >>> DIALECTS["sqlite"].one_to_it(["x", "y", "X"]), DIALECTS["postgres"].one_to_it(["x", "y", "X"])
         (['x', 'X'], [])
@@ -65,39 +65,39 @@ class Dialect:
         return exp.Collate(this=node, expression=exp.to_identifier(collation, quoted=self.name == "postgres"))
 
     def value(self, value: str) -> Node:
-        """A text to be compared with such a column."""
+        """Return a text to compare with such a column."""
         node = syntax.text(value, self)
         if self.name == "duckdb":
             return syntax.called("ENCODE", node)
         return syntax.cast(node, "text")
 
     def truth(self, value: bool) -> Node:
-        """A boolean; SQLite keeps them as numbers."""
+        """Return a boolean; SQLite stores them as numbers."""
         if self.name == "sqlite":
             return syntax.whole(int(value))
         return syntax.sqlglot().exp.Boolean(this=value)
 
     def is_float(self, node: Node) -> Node:
-        """Whether a column has a type of floats."""
+        """Return a condition that a column has a float type."""
         exp = syntax.sqlglot().exp
         kind = syntax.cast(syntax.called("PG_TYPEOF" if self.name == "postgres" else "TYPEOF", node), "text")
         return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in self.floats])
 
     def minus_infinity(self) -> Node:
-        """−∞ as a double."""
+        """Return −∞ as a double."""
         exp = syntax.sqlglot().exp
         if self.name == "sqlite":
             return exp.Paren(this=exp.Neg(this=exp.Literal.number("9e999")))
         return syntax.cast(exp.Literal.string(self.infinity), "double")
 
     def nan(self) -> Node | None:
-        """What is no number, as a double that equals itself; None where there is none."""
+        """Return NaN as a double; None if the database has no NaN that equals itself."""
         if self.name == "sqlite":
             return None
         return syntax.cast(syntax.sqlglot().exp.Literal.string("NaN"), "double")
 
     def microseconds(self, node: Node) -> Node:
-        """A date or a moment as whole microseconds since 1970, in DuckDB or PostgreSQL."""
+        """Return a date or timestamp as integer microseconds since 1970, for DuckDB or PostgreSQL."""
         exp = syntax.sqlglot().exp
         if self.name == "duckdb":
             return syntax.called("EPOCH_US", node)
@@ -105,7 +105,7 @@ class Dialect:
         return syntax.cast(syntax.times(seconds, syntax.whole(10**6)), "bigint")
 
     def sql(self, node: Node, pretty: bool = True) -> str:
-        """The query as text; a name in which Spark would put the value of a variable is refused."""
+        """Return the query as text; raise an error for a name that Spark would expand as a variable."""
         text = str(node.sql(self.name, pretty=pretty))
         if self.name == "spark" and "${" in text:
             at = text.index("${")
@@ -152,7 +152,7 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def as_dialect(name: str) -> Dialect:
-    """A dialect by its name; "postgresql" is understood.
+    """Return a dialect by name; "postgresql" is an alias of "postgres".
 
     >>> as_dialect("oracle")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""SQL as a tree: names, numbers, texts and choices, put together by sqlglot and never by joining strings.
+"""Build SQL as a tree of names, numbers, texts and expressions with sqlglot, never by joining strings.
 
 A name is always quoted. A text holds between its quotes no character that any database or setting reads as something
 else than itself: a backslash, a control character and where needed the quote are written as numbers of characters. So
@@ -23,7 +23,7 @@ NUL = "\x00"
 
 
 def sqlglot() -> Any:
-    """The library that writes SQL, which comes with an extra of the package."""
+    """Import sqlglot, an optional dependency."""
     try:
         import sqlglot
     except ImportError as missing:
@@ -32,24 +32,24 @@ def sqlglot() -> Any:
 
 
 def name(text: str) -> Node:
-    """A quoted name; one that no database can hold is refused.
+    """Return a quoted name; raise an error for one that no database supports.
 
     >>> name('a"b').sql("duckdb"), name("a`b").sql("spark")
     ('"a""b"', '`a``b`')
     """
     if not isinstance(text, str) or not text or NUL in text:
-        raise BayesError(f"{text!r} is no name that a database can hold: rename it", culprit=text)
+        raise BayesError(f"{text!r} is no name that a database can hold: rename it")
     return sqlglot().exp.to_identifier(text, quoted=True)
 
 
 def column(table: str, text: str) -> Node:
-    """A column of a table, by its full name: SQLite would take a bare unknown name for a text."""
+    """Return a qualified column: SQLite would read an unknown bare name as a text."""
     exp = sqlglot().exp
     return exp.Column(this=name(text), table=name(table))
 
 
 def table_name(text: str | Sequence[str], alias: str | None = None) -> Node:
-    """A table as SQL names it: parts with dots between them, a part in double quotes as it is.
+    """Return a table by its dotted name; a part in double quotes is taken literally.
 
     >>> table_name("shop.orders").sql("duckdb"), table_name('"a.b"').sql("duckdb")
     ('"shop"."orders"', '"a.b"')
@@ -64,7 +64,7 @@ def table_name(text: str | Sequence[str], alias: str | None = None) -> Node:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a dotted name; quotes inside a quoted part are doubled."""
+    """Split a dotted name; quotes inside a quoted part are doubled."""
     parts, part, quoted, i = [], "", False, 0
     while i < len(text):
         here = text[i]
@@ -79,12 +79,12 @@ def _parts(text: str) -> list[str]:
             part += here
         i += 1
     if quoted:
-        raise BayesError(f"table {text!r} opens a double quote and does not close it", culprit=text)
+        raise BayesError(f"table {text!r} opens a double quote and does not close it")
     return [*parts, part]
 
 
 def number(x: float) -> Node:
-    """A double. With an exponent it is no DECIMAL to any database, and a negative one stands in parentheses.
+    """Return a double literal. The exponent prevents DECIMAL, and negative numbers are in parentheses.
 
     >>> number(0.5).sql(), number(-1e-5).sql(), number(3.0).sql()
     ('0.5e0', '(-1e-05)', '3.0e0')
@@ -98,7 +98,7 @@ def number(x: float) -> Node:
 
 
 def whole(n: int) -> Node:
-    """A whole number.
+    """Return an integer literal.
 
     >>> whole(-3).sql(), whole(2**60).sql()
     ('(-3)', '1152921504606846976')
@@ -109,7 +109,7 @@ def whole(n: int) -> Node:
 
 
 def text(value: str, dialect: Dialect) -> Node:
-    r"""A text, character by character where one is not safe between quotes.
+    r"""Return a text literal, with unsafe characters written as character codes.
 
     >>> from bayeskit.dialects.dialect import DIALECTS
     >>> print(text("it's \\ no", DIALECTS["postgres"]).sql("postgres"))
@@ -137,40 +137,40 @@ def text(value: str, dialect: Dialect) -> Node:
 
 
 def called(function: str, *arguments: Node) -> Node:
-    """A call of a function by its name in the dialect."""
+    """Return a function call by its name in the dialect."""
     return sqlglot().exp.Anonymous(this=function, expressions=list(arguments))
 
 
 def cast(node: Node, to: str) -> Node:
-    """Another type, by its name in any dialect."""
+    """Return a cast to a type by its name in any dialect."""
     return sqlglot().exp.cast(node, to)
 
 
 def total(terms: Iterable[Node]) -> Node:
-    """a + b + …"""
+    """Return a + b + …."""
     exp = sqlglot().exp
     return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
 
 
 def plus(left: Node, right: Node) -> Node:
-    """left + right"""
+    """Return left + right."""
     return sqlglot().exp.Add(this=left, expression=right)
 
 
 def minus(left: Node, right: Node) -> Node:
-    """left − right, the right one in parentheses where it is a sum."""
+    """Return left − right, with a sum on the right in parentheses."""
     exp = sqlglot().exp
     return exp.Sub(this=left, expression=_operand(right))
 
 
 def times(left: Node, right: Node) -> Node:
-    """left · right"""
+    """Return left · right."""
     exp = sqlglot().exp
     return exp.Mul(this=_operand(left), expression=_operand(right))
 
 
 def over(left: Node, right: Node) -> Node:
-    """left / right, of doubles; their types say so."""
+    """Return left / right of doubles."""
     exp = sqlglot().exp
     return exp.Div(this=_operand(left), expression=_operand(right), typed=True, safe=False)
 
@@ -181,13 +181,13 @@ def _operand(node: Node) -> Node:
 
 
 def case(branches: Sequence[tuple[Node, Node]], default: Node | None = None, of: Node | None = None) -> Node:
-    """CASE [of] WHEN … THEN … ELSE default END; the list is built first, since adding one by one copies the tree."""
+    """Return CASE [of] WHEN … THEN … ELSE default END, built from one list since appending copies the tree."""
     exp = sqlglot().exp
     return exp.Case(this=of, ifs=[exp.If(this=when, true=then) for when, then in branches], default=default)
 
 
 def interval(x: Node, cuts: Sequence[float], leaves: Sequence[Node]) -> Node:
-    """The leaf of the interval that a number is in, by halving: a number on a cut belongs to the left."""
+    """Return the leaf of the interval that contains a number, by bisection; a number on a cut belongs to the left."""
     if len(leaves) == 1:
         return leaves[0]
     middle = (len(leaves) - 1) // 2
@@ -197,31 +197,31 @@ def interval(x: Node, cuts: Sequence[float], leaves: Sequence[Node]) -> Node:
 
 
 def is_null(node: Node) -> Node:
-    """node IS NULL"""
+    """Return node IS NULL."""
     exp = sqlglot().exp
     return exp.Is(this=node, expression=exp.Null())
 
 
 def null() -> Node:
-    """NULL"""
+    """Return NULL."""
     return sqlglot().exp.Null()
 
 
 def compared(left: Node, operator: str, right: Node) -> Node:
-    """left = right, or <=, >=, <, >, <>; "is" holds of two that are both null as well."""
+    """Return left = right, or <=, >=, <, >, <>; "is" also holds for two nulls."""
     exp = sqlglot().exp
     kinds = {"=": exp.EQ, "is": exp.NullSafeEQ, "<=": exp.LTE, ">=": exp.GTE, "<": exp.LT, ">": exp.GT, "<>": exp.NEQ}
     return kinds[operator](this=left, expression=right)
 
 
 def all_of(conditions: Sequence[Node]) -> Node:
-    """a AND b AND …"""
+    """Return a AND b AND …."""
     exp = sqlglot().exp
     return reduce(lambda left, right: exp.And(this=left, expression=right), map(_alone, conditions))
 
 
 def any_of(conditions: Sequence[Node]) -> Node:
-    """a OR b OR …"""
+    """Return a OR b OR …."""
     exp = sqlglot().exp
     return reduce(lambda left, right: exp.Or(this=left, expression=right), map(_alone, conditions))
 
@@ -232,7 +232,7 @@ def _alone(condition: Node) -> Node:
 
 
 def first_known(*nodes: Node) -> Node:
-    """COALESCE(…): the first that is not null."""
+    """Return COALESCE(…), the first value that is not null."""
     return sqlglot().exp.Coalesce(this=nodes[0], expressions=list(nodes[1:]))
 
 
@@ -242,7 +242,7 @@ def named(node: Node, alias: str) -> Node:
 
 
 def parsed(query: str, dialect: Dialect) -> Node:
-    """A query that a user wrote, which must be one SELECT.
+    """Parse a user's query, which must be a single SELECT.
 
     >>> from bayeskit.dialects.dialect import DIALECTS
     >>> parsed("DROP TABLE orders", DIALECTS["duckdb"])
@@ -255,22 +255,20 @@ def parsed(query: str, dialect: Dialect) -> Node:
         statements = [s for s in glot.parse(query, read=dialect.name) if s is not None]
     except glot.errors.SqlglotError as problem:
         where = str(problem).partition("\n")[0].rstrip(".")
-        raise BayesError(f"this query cannot be read as {dialect.title}: {where}", culprit=query) from None
+        raise BayesError(f"this query cannot be read as {dialect.title}: {where}") from None
     if len(statements) != 1 or not isinstance(statements[0], glot.exp.Query) or _writes(statements[0]):
-        raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done", culprit=query)
+        raise BayesError(f"{query[:80]!r} is no SELECT: rows are read, and nothing else is done")
     return statements[0]
 
 
 def _writes(query: Node) -> bool:
-    """Whether a statement within a query changes something: DuckDB and PostgreSQL take some after WITH."""
+    """Return True if a statement inside a query modifies data, as DuckDB and PostgreSQL allow after WITH."""
     exp = sqlglot().exp
     doing = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Copy, exp.Command, exp.Into)
     return query.find(*doing) is not None
 
 
 def one_of_dialects(dialect: str, known: Iterable[str]) -> BayesError:
-    """The refusal of a dialect that is not known."""
+    """Build the error for an unknown dialect."""
     names = list(known)
-    return BayesError(
-        f"dialect={dialect!r}: give one of {', '.join(names)}{did_you_mean(dialect, names)}", culprit=dialect
-    )
+    return BayesError(f"dialect={dialect!r}: give one of {', '.join(names)}{did_you_mean(dialect, names)}")

@@ -1,4 +1,4 @@
-"""Engines: from a source and a plan to a tally, on this machine or where the data lives.
+"""Count a source into a tally, on this machine or where the data is stored.
 
 A worker imports :mod:`bayeskit.engines.local` and what it stands on, and no model: names are imported when used.
 """

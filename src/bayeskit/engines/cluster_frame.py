@@ -1,4 +1,4 @@
-"""Frames of a cluster as sources: their kinds are known here, their rows are read by the workers."""
+"""Wrap cluster frames as sources: kinds are known here, rows are read by the workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOGETHER = 1 << 17  # rows that are counted at a time: clusters send fewer
 
 @dataclass(frozen=True)
 class ClusterFrame(ABC):
-    """A frame, the columns in use, and which of them hold the labels and the weights.
+    """A cluster frame with the columns in use, the target and the weight column.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
     """
@@ -41,36 +41,36 @@ class ClusterFrame(ABC):
     @cached_property
     @abstractmethod
     def head(self) -> Mapping[str, Kind]:
-        """Kinds of all columns."""
+        """Return the kinds of all columns."""
 
     @abstractmethod
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows of these columns, as a table in memory."""
+        """Return some of the first rows of these columns as a table in memory."""
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         return {name: kind for name, kind in self.head.items() if name not in (self.target, self.weight)}
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         beside = [name for name in (self.target, self.weight) if name is not None]
         return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return self._copy(asked=dict(asked))
 
     def with_target(self, name: str) -> Self:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> Self:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
@@ -80,31 +80,31 @@ class ClusterFrame(ABC):
         return copy
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         source = labelled(open_source(self.first(self.columns)), self.target, self.weight)
         return next(iter(source.batches()), None)
 
     def batches(self) -> Iterator[Batch]:
-        """None: nobody brings all rows here unasked."""
+        """Raise an error: rows are never collected on this machine implicitly."""
         raise rows_not_here(self.engine)
 
 
 def labelled(source: Source, target: str | None, weight: str | None) -> Source:
-    """A table in memory with two of its columns as labels and weights."""
+    """Return a table in memory with two of its columns as labels and weights."""
     assert isinstance(source, MemorySource)
     source = source if target is None else source.with_target(target)
     return source if weight is None else source.with_weight(weight)
 
 
 def check_names(names: list[str]) -> None:
-    """Refuse a frame that has two columns of one name."""
+    """Raise an error for a frame with duplicate column names."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise SchemaMismatch(f"the frame has more than one column named {twice[0]!r}: rename or drop one")
 
 
 @dataclass(frozen=True)
 class ArrivingBatches:
-    """The rows of a part as Arrow batches that come once, put together until there are enough to count."""
+    """The rows of a part as Arrow batches, read once and combined into larger ones."""
 
     number: int
     arriving: Iterator[pa.RecordBatch]
@@ -115,16 +115,16 @@ class ArrivingBatches:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The columns; what they are is known to whoever has made the schema."""
+        """Return the columns; their kinds come from the schema."""
         return {name: "object" for name in self.names if name not in (self.target, self.weight)}
 
     @property
     def here(self) -> str:
-        """Where a row that is told of stands: it has a number in its part alone."""
+        """Return the location for error messages: rows are numbered within their part."""
         return f"part {self.number} of the frame"
 
     def batches(self) -> Iterator[Batch]:
-        """Some ten thousands of rows at a time."""
+        """Yield batches of some ten thousand rows."""
         import pyarrow as pa
 
         waiting: list[pa.RecordBatch] = []
@@ -146,5 +146,5 @@ class ArrivingBatches:
 
 
 def refuse_absent(package: str, extra: str, problem: ImportError) -> BayesError:
-    """The refusal where a package is not installed."""
+    """Build the error for a package that is not installed."""
     return BayesError.not_installed(f"such frames are read by {package}", problem, extra)

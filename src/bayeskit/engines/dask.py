@@ -1,4 +1,4 @@
-"""Dask: its workers count the partitions of a frame, or files that are handed to them as paths, and merge in a tree."""
+"""Count the partitions of a Dask frame, or files given as paths, on Dask workers, and merge in a tree."""
 
 from __future__ import annotations
 
@@ -27,10 +27,18 @@ BYTES = 1 << 26  # of files, for one task
 
 @dataclass(frozen=True)
 class Dask:
-    """Counts where a Dask client runs; without one, where Dask computes by default.
+    """Count on the workers of a Dask client.
 
-    Frames are counted partition by partition. Files are handed out as paths, which every worker must be able to read,
-    in ``parts`` tasks (by their size unless given). A column of more than ``max_categories`` values is refused.
+    Frames are counted by partition. Files are passed as paths, which every worker must be able to read.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        Dask's default scheduler if not given.
+    parts : int, optional
+        Number of tasks for files; by default it depends on their size.
+    max_categories : int or None
+        Raise an error for a column with more values.
     """
 
     client: Any = None
@@ -42,7 +50,7 @@ class Dask:
             raise BayesError(f"Dask({self.client!r}): give a client of dask.distributed, or nothing for the default")
 
     def owns(self, data: Any) -> Source | None:
-        """Frames of Dask, files, and tables in memory."""
+        """Return a source for Dask frames, files and tables in memory, None for anything else."""
         if isinstance(data, DaskFrame):
             return data
         if is_cluster_frame(data):
@@ -52,7 +60,7 @@ class Dask:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine; a task counts on one thread."""
+        """Count on the workers, one thread per task; the tally equals that of a local fit."""
         delayed = _dask().delayed
         drops = isinstance(source, LabelledRows)
         rows = source.source if drops else source
@@ -89,7 +97,7 @@ class Dask:
         return counted
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
-        """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""
+        """Add columns computed by ``work`` from the rows; ``work`` is sent to each worker once."""
         import pandas as pd
 
         check_names([*map(str, frame.columns), *new])
@@ -99,11 +107,11 @@ class Dask:
 
 @dataclass(frozen=True)
 class DaskFrame(ClusterFrame):
-    """A frame of Dask."""
+    """A Dask frame."""
 
     @classmethod
     def of(cls, frame: Any, engine: Dask) -> DaskFrame:
-        """A frame whose columns have one name each."""
+        """Wrap a frame; raise an error for duplicate column names."""
         if not hasattr(frame, "npartitions") or not hasattr(frame, "dtypes"):
             raise BayesError(f"a Dask frame is learnt from, not {with_article(type(frame).__name__)}")
         check_names(list(map(str, frame.columns)))
@@ -111,18 +119,18 @@ class DaskFrame(ClusterFrame):
 
     @cached_property
     def head(self) -> Mapping[str, Kind]:
-        """Kinds of all columns by their types; columns of objects are looked at."""
+        """Return the kinds of all columns by their types; object columns are inspected."""
         columns = {str(name): name for name in self.frame.columns}
         objects = [name for name, theirs in columns.items() if str(self.frame.dtypes[theirs]) == "object"]
         kinds = dict(open_source(_meta(self.frame)).kinds)
         return {**kinds, **(open_source(self.first(objects)).kinds if objects else {})}
 
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return self._of(names).head(LOOK, npartitions=-1, compute=True)
 
     def partitions(self) -> list[Any]:
-        """The partitions of the columns that are read, each yet to be made."""
+        """Return the lazy partitions of the columns that are read."""
         return list(self._of(self.columns).to_delayed())
 
     def _of(self, names: Sequence[str]) -> Any:
@@ -131,7 +139,7 @@ class DaskFrame(ClusterFrame):
 
 
 def count_frame(task: Task, number: int, part: Any, target: str | None, weight: str | None) -> Counted:
-    """The record of a partition, which is a pandas frame; a row that is refused has a number in its part alone."""
+    """Count a partition, which is a pandas frame; rows are numbered within their part."""
     try:
         return task.count(number, labelled(open_source(part), target, weight))
     except BayesError as problem:
@@ -139,12 +147,12 @@ def count_frame(task: Task, number: int, part: Any, target: str | None, weight: 
 
 
 def count_part(task: Task, number: int, part: Source) -> Counted:
-    """The record of a part of files."""
+    """Count a part of files."""
     return task.count(number, part)
 
 
 def add_columns(part: Any, work: Work) -> Any:
-    """A partition with more columns."""
+    """Return a partition with added columns."""
     import pandas as pd
 
     if not len(part):
@@ -156,7 +164,7 @@ def add_columns(part: Any, work: Work) -> Any:
 
 
 def _tree(records: Sequence[Any]) -> Any:
-    """One record of all, merged in their order by tasks of a few records each."""
+    """Merge records in order, with tasks of a few records each."""
     together = _dask().delayed(Counted.together)
     while True:
         records = [together([records[i] for i in group]) for group in groups(len(records), FAN_IN)]
@@ -165,7 +173,7 @@ def _tree(records: Sequence[Any]) -> Any:
 
 
 def _meta(frame: Any) -> Any:
-    """A frame of pandas with the columns and no rows."""
+    """Return an empty pandas frame with the columns."""
     from dask.dataframe.dispatch import make_meta
 
     return make_meta(frame)

@@ -1,4 +1,4 @@
-"""Engines: the protocol, and sources that the workers of an engine read."""
+"""Define the engine protocol, and sources that are read by the workers of an engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows
 from bayeskit.errors import BayesError, with_article
-from bayeskit.remedy import OtherModel, Setting
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -18,24 +17,24 @@ MAX_CATEGORIES = 100_000  # values of a column that the tallies of parts may hol
 
 
 class Engine(Protocol):
-    """From a source and a plan to a tally, where the data lives."""
+    """The protocol of engines, which count a source into a tally where the data is stored."""
 
     def owns(self, data: Any) -> Source | None:
-        """The data as a source whose ``engine`` is this one; None where its workers cannot read it.
+        """Return the data as a source of this engine; None if its workers cannot read it.
 
-        Such a source tells its kinds and yields a ``look`` at few rows; its ``batches`` refuse.
+        Such a source has kinds and a ``look`` at a few rows; its ``batches`` raise an error.
         """
         ...
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """What the plan asks for, counted in all rows; ``source`` is one that this engine owns."""
+        """Count the plan over all rows of a source that this engine owns."""
         ...
 
 
 def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any = None) -> Source:
-    """Rows from anything, owned by the engine that is to count them: the given one, or that of a frame's cluster."""
+    """Open data as a source of the given engine, or of the cluster of a frame."""
     if engine is None:
         return open_source(engine_of_frame(data).owns(data) if is_cluster_frame(data) else data, labels, weights)
     if not is_cluster_frame(data):
@@ -44,14 +43,14 @@ def open_on(engine: Engine | None, data: Any, labels: Any = None, weights: Any =
     if source is None:
         what = getattr(data, "name", None) or with_article(type(data).__name__)
         raise BayesError(
-            f"{type(engine).__name__} does not read {what}: give it files, a table or a frame of its own, or ",
-            Setting("engine", clause="fit without {}"),
+            f"{type(engine).__name__} does not read {what}",
+            hint="give it files, a table or a frame of its own, or fit without engine=",
         )
     return open_source(source, labels, weights)
 
 
 def engine_of_frame(frame: Any) -> Any:
-    """The engine of the cluster in which a frame lies."""
+    """Return the engine of the cluster that holds a frame."""
     if type(frame).__module__.partition(".")[0] == "pyspark":
         from bayeskit.engines.spark import Spark
 
@@ -62,18 +61,17 @@ def engine_of_frame(frame: Any) -> Any:
 
 
 def rows_not_here(engine: Any) -> BayesError:
-    """The refusal to bring all rows to this machine."""
+    """Build the error for reading all rows on this machine."""
     return BayesError(
-        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere: ",
-        Setting("engine", clause="fit without {}"),
-        ", on rows that this machine can read (a sample may do), or take a model that needs counts alone, such as ",
-        OtherModel("NaiveBayes"),
+        f"this work must see the rows themselves, which {type(engine).__name__} reads elsewhere",
+        hint="fit without engine=, on rows that this machine can read (a sample may do), or take a model that needs "
+        "counts alone, such as NaiveBayes",
     )
 
 
 @dataclass(frozen=True)
 class RemoteSource(ReadThrough):
-    """A source that can be cut into parts, handed over to an engine whose workers read them.
+    """A divisible source that is read by the workers of an engine.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
     """
@@ -83,42 +81,42 @@ class RemoteSource(ReadThrough):
 
     @property
     def here(self) -> None:
-        """Nowhere: workers name the files that they read."""
+        """Return None: workers report the files that they read."""
 
     def with_target(self, name: str) -> RemoteSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         return replace(self, source=open_source(self.source, name))
 
     def with_weight(self, name: str) -> RemoteSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         return replace(self, source=open_source(self.source, None, name))
 
     def look(self) -> Batch | None:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return first_rows(self.source)
 
     def batches(self) -> Iterator[Batch]:
-        """None: nobody brings all rows here unasked."""
+        """Raise an error: rows are never collected on this machine implicitly."""
         raise rows_not_here(self.engine)
 
     @property
     def n_bytes(self) -> int:
-        """Of all files, as they lie there; 0 where there are none."""
+        """Return the stored size of all files, 0 if there are none."""
         return sum(place.size or 0 for place in places(self.source))
 
     def parts(self, n: int) -> Sequence[Source]:
-        """Parts for the workers; files under paths that mean the same in the folder of any process."""
+        """Split into parts for the workers, with absolute file paths."""
         assert isinstance(self.source, Divisible)
         return [part.absolute() if hasattr(part, "absolute") else part for part in self.source.parts(n)]
 
 
 def places(source: Any) -> list[Any]:
-    """Where the rows of a source lie, if that is in files."""
+    """Return the files of a source, if any."""
     return [file.place for file in getattr(source, "files", ()) if hasattr(file, "place")]
 
 
 def as_remote_source(data: Any, engine: Any) -> RemoteSource | None:
-    """Files or a table for an engine's workers to read; None for rows that cannot be cut into parts, such as a pipe."""
+    """Return files or a table as a remote source; None for rows that cannot be split, such as a pipe."""
     if isinstance(data, RemoteSource):
         return replace(data, engine=engine)
     source = open_source(data)

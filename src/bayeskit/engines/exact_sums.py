@@ -1,4 +1,4 @@
-"""Exact sums of numbers, and of their products, inside a database: whole numbers that no order of adding can change.
+"""Compute exact sums of numbers and products inside a database, as integers that do not depend on row order.
 
 A pilot finds E with |x| < 2^E for all x, and by how many bits the least of them is smaller. Then y = x · 2^−E is within
 ±1, and with ⌊·⌉ for rounding it falls into whole numbers of 54 bits, as many as its least bit asks for:
@@ -41,14 +41,14 @@ TOGETHER = 36  # sums of one query
 
 @dataclass(frozen=True)
 class Span:
-    """Where the numbers of a column lie: all below 2^scale, and what counts above 2^(scale − bits)."""
+    """The range of a column: all numbers are below 2^scale, significant bits above 2^(scale − bits)."""
 
     scale: int
     bits: int
 
     @classmethod
     def of(cls, name: str, largest: Sequence[float], least: float) -> Span:
-        """By the largest size of each class and the least of all that is not zero.
+        """Build from the largest magnitude of each class and the smallest nonzero one.
 
         Of a class everything counts that its own sums could hold in 32 digits.
         """
@@ -61,13 +61,12 @@ class Span:
                 f"column {name!r} has numbers up to {max(largest):g} in one class and only up to "
                 f"{min(size for size in largest if size):g} in another, too far apart for exact sums inside a "
                 "database: read the rows, without push=True",
-                culprit=name,
             )
         return cls(scale, max(min(scale - math.frexp(least)[1] + 1, apart + DIGITS), 0))
 
 
 def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Span]:
-    """Where the numbers of each column lie; infinite and huge ones are refused."""
+    """Return the range of each column; raise an error for infinite and huge numbers."""
     spans = {}
     for name, (largest, least) in zip(names, _extremes(counts, names) if names else (), strict=True):
         size = max(largest, default=0.0)
@@ -76,14 +75,13 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Sp
             raise BayesError(
                 f"Input X contains {what} for dtype('float64'): column {name!r} has {size:g} or its negative in some "
                 "row. Replace it by a number or by a missing cell.",
-                culprit=name,
             )
         spans[name] = Span.of(name, largest, least)
     return spans
 
 
 def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[float], float]]:
-    """(the largest size in each class, the least that is not zero) of each column."""
+    """Return (the largest magnitude by class, the smallest nonzero one) of each column."""
     exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
     columns = []
@@ -105,7 +103,7 @@ def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[fl
 
 
 def weight_scale(counts: GroupedCounts) -> int | None:
-    """E with w < 2^E for all weights, whose sums are exact in 106 bits; None where rows have none.
+    """Return E with w < 2^E for all weights, whose sums are exact in 106 bits; None without weights.
 
     Weights that are none are refused, and such as lie too far apart to be summed exactly.
     """
@@ -124,26 +122,24 @@ def weight_scale(counts: GroupedCounts) -> int | None:
     table = counts.run(_over([syntax.named(node, part) for part, node in parts.items()], step))
     n, there, least, light, most = (table[part][0].as_py() for part in parts)
     if there < n:
-        raise BayesError(f"some row has no weight: column {name!r} is missing there", culprit=name)
+        raise BayesError(f"some row has no weight: column {name!r} is missing there")
     for weight in (least, light, most):
         if weight and not LIGHTEST <= weight <= HEAVIEST:
             raise BayesError(
                 f"column {name!r} has weight {weight:g} in some row; weights are 0 or from {LIGHTEST:g} to "
                 f"{HEAVIEST:g}: scale them",
-                culprit=name,
             )
     scale = math.frexp(most or 0.0)[1]
     if light is not None and light < 2.0 ** (scale - WEIGHT_BITS):
         raise BayesError(
             f"column {name!r} has weights from {light:g} to {most:g}, too far apart for exact sums inside a database: "
             "read the rows, without push=True",
-            culprit=name,
         )
     return scale
 
 
 def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
-    """Refuse columns of counts that hold other numbers."""
+    """Raise an error for count columns that hold other numbers."""
     exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
     columns = []
@@ -163,13 +159,12 @@ def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
             raise BayesError(
                 f"column {name!r} has {odd_one:g} in some row, which is no count (a whole number from 0). Take it "
                 'otherwise: numeric="gaussian", for all columns or for this one.',
-                culprit=name,
             )
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Σ of the product of some columns, over the rows where these and those beside are there; of none, their number."""
+    """Σ of the product of some columns, over rows where these and other required columns are present."""
 
     factors: tuple[str, ...]
     beside: tuple[str, ...] = ()
@@ -178,14 +173,14 @@ class Sum:
 def exact_moments(
     counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
-    """n, Σx and Σx² (classes, columns), in double-double as everywhere."""
+    """Return n, Σx and Σx² (n_classes, n_columns) in double-double."""
     return _moments(counts, [(Sum((), (x,)), Sum((x,)), Sum((x, x))) for x in names], classes, spans)
 
 
 def exact_products(
     counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
-    """n, Σx_i and Σx_i·x_j (classes, columns · columns) over the rows where both are there."""
+    """Return n, Σx_i and Σx_i·x_j (n_classes, n_columns²) over rows with both cells."""
     pairs = [(a, b) for a in names for b in names]
     cells = [
         (Sum((), tuple(sorted({a, b}))), Sum((a,), () if a == b else (b,)), Sum((min(a, b), max(a, b))))
@@ -202,7 +197,7 @@ def _moments(
     classes: Sequence[Value],
     spans: Mapping[str, Span],
 ) -> Moments:
-    """Each of three sums for each cell (classes, cells)."""
+    """Compute three sums for each cell (n_classes, n_cells)."""
     wanted = list(dict.fromkeys(one for cell in cells for one in cell))
     totals: dict[Sum, list[Fraction]] = {}
     for start in range(0, len(wanted), TOGETHER):
@@ -215,7 +210,7 @@ def _moments(
 def _totals(
     counts: GroupedCounts, sums: Sequence[Sum], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> dict[Sum, list[Fraction]]:
-    """Each sum by class."""
+    """Compute each sum by class."""
     query = _Query(counts, sums, spans)
     position = {label: i for i, label in enumerate(classes)}
     totals = {one: [Fraction(0)] * len(classes) for one in sums}
@@ -234,7 +229,7 @@ def _totals(
 
 
 class _Query:
-    """The query of some sums: steps in which each number is taken apart, and the sums of the parts by class."""
+    """A query of several sums: steps that split each number, and the sums of the parts by class."""
 
     def __init__(self, counts: GroupedCounts, sums: Sequence[Sum], spans: Mapping[str, Span]) -> None:
         self.counts, self.sums = counts, sums
@@ -243,7 +238,7 @@ class _Query:
         self._at = {name: i for i, name in enumerate(self.columns)}
 
     def total(self, row: Mapping[str, Any], j: int) -> Fraction:
-        """A sum, of the whole numbers that the database has added up."""
+        """Return a sum from the integers that the database computed."""
         if not self._factors(self.sums[j]):
             return Fraction(row[f"n{j}"])
         scale = sum(self.spans[name].scale for name in self.sums[j].factors) + (self.counts.weight_scale or 0)
@@ -256,7 +251,7 @@ class _Query:
         return sum(limbs, Fraction(0)) * Fraction(2) ** scale
 
     def _limbs(self, j: int, first: int) -> int:
-        """Whole numbers that a summand falls into; ``first`` is the place of the first, 106 that of what is lost."""
+        """Return the number of integers that a summand is split into, the first at bit ``first``."""
         factors = self._factors(self.sums[j])
         bits = sum(self.spans[name].bits for name in self.sums[j].factors)
         bits += 0 if self.counts.weight_scale is None else WEIGHT_BITS
@@ -265,7 +260,7 @@ class _Query:
         return 1 + -(-bits // 53) if len(factors) > 1 else 0
 
     def node(self) -> Node:
-        """The query."""
+        """Return the query."""
         exp = syntax.sqlglot().exp
         scaled = {f"y{i}": _scaled(self.counts.number(x), self.spans[x]) for i, x in enumerate(self.columns)}
         held, step = list(scaled), self.counts.step(scaled | self.counts.weight_cell())
@@ -320,28 +315,28 @@ class _Query:
         return query
 
     def _factors(self, one: Sum) -> tuple[str, ...]:
-        """The cells whose product is summed, the weight first."""
+        """Return the cells whose product is summed, the weight first."""
         return (*self.counts.weight_cell(), *(f"y{self._at[name]}" for name in one.factors))
 
     def _value(self, one: Sum, parts: tuple[str, ...]) -> Node:
-        """What is summed of a row."""
+        """Return the summand of a row."""
         product = "p" + "".join(parts) if len(parts) > 1 else "".join(parts)
         return self._where(one, _of(product) if parts else syntax.whole(1))
 
     def _where(self, one: Sum, value: Node) -> Node:
-        """NULL where a cell is missing that must be there."""
+        """Return NULL where a required cell is missing."""
         absent = [syntax.is_null(_of(f"y{self._at[name]}")) for name in one.beside]
         return syntax.case([(syntax.any_of(absent), syntax.null())], value) if absent else value
 
 
 def _high(x: Node) -> Node:
-    """The upper half of a double (Veltkamp)."""
+    """Return the upper half of a double (Veltkamp)."""
     wide = syntax.times(x, syntax.number(SPLIT))
     return syntax.minus(wide, syntax.minus(wide.copy(), x.copy()))
 
 
 def _lost(a: str, b: str, product: str) -> Node:
-    """a · b − product, without loss (Dekker)."""
+    """Return a · b − product exactly (Dekker)."""
     low_a, low_b = (syntax.minus(_of(x), _of(f"h{x}")) for x in (a, b))
     high_a, high_b = _of(f"h{a}"), _of(f"h{b}")
     lost = _grouped(syntax.minus(syntax.times(high_a, high_b), _of(product)))
@@ -355,19 +350,19 @@ def _of(name: str) -> Node:
 
 
 def _grouped(node: Node) -> Node:
-    """In parentheses: sums of doubles are no sums of numbers, and their order counts."""
+    """Add parentheses, since the order of floating-point operations matters."""
     return syntax.sqlglot().exp.Paren(this=node)
 
 
 def _scaled(x: Node, span: Span) -> Node:
-    """x · 2^−E, and 0 for what is too small to count."""
+    """Return x · 2^−E, and 0 for negligible numbers."""
     y = syntax.times(x, syntax.number(2.0**-span.scale))
     small = syntax.compared(syntax.called("ABS", x.copy()), "<", syntax.number(2.0 ** (span.scale - span.bits - 1)))
     return syntax.case([(small, syntax.cast(syntax.number(0.0), "double"))], y)
 
 
 def _fenced(counts: GroupedCounts, columns: Sequence[tuple[str, Node]], step: Node) -> Node:
-    """One more step; PostgreSQL would compute its columns again at each of their uses."""
+    """Add a step that PostgreSQL does not inline, so that columns are computed once."""
     exp = syntax.sqlglot().exp
     select = _over([syntax.named(node, name) for name, node in columns], step)
     if counts.source.database.dialect.fences:

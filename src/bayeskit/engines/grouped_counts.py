@@ -1,4 +1,4 @@
-"""Counts of a query's values by class, grouped by the database and read as rows with weights."""
+"""Count a query's values by class with GROUP BY; the result is read as weighted rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOGETHER = 6  # sets of columns that one query groups: more in one were slower, 
 
 @dataclass(frozen=True)
 class Totals:
-    """Rows of each label, as the database has them; those without one apart."""
+    """The number of rows of each label in the database, with unlabeled rows counted separately."""
 
     table: pa.Table
     n_rows: int
@@ -48,7 +48,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class GroupedCounts:
-    """A source and the queries over it. Columns of the schema are cells c0, c1, … of a first step."""
+    """A source and its counting queries. Columns of the schema are cells c0, c1, … of a first step."""
 
     source: SqlSource
     schema: Schema
@@ -60,27 +60,27 @@ class GroupedCounts:
 
     @property
     def n_rows(self) -> int:
-        """Rows that were there, those without a label among them."""
+        """Return the number of rows, including unlabeled ones."""
         return self.passed[-1]
 
     @cached_property
     def where(self) -> Mapping[str, str]:
-        """The column of the query that holds each column of the schema."""
+        """Return the query column of each schema column."""
         return self.schema.locate(list(self.source.kinds), self.source.named)
 
     def columns(self, plan: Plan) -> list[str]:
-        """All columns that a plan names, once."""
+        """Return the distinct columns of a plan."""
         return list(dict.fromkeys(name for request in plan for name in request.names))
 
     # -- queries -------------------------------------------------------------------------------------
 
     def run(self, query: Node) -> pa.Table:
-        """The rows of a query that counts."""
+        """Run a counting query."""
         database = self.source.database
         return database.table(database.dialect.sql(query, pretty=False))
 
     def step(self, cells: Mapping[str, Node]) -> Node:
-        """The class and some cells of every row, from the user's query."""
+        """Select the class and some cells of every row from the user's query."""
         exp = syntax.sqlglot().exp
         chosen = [self.field(name) for name in dict.fromkeys((*self._needed(cells), *self._target_name()))]
         inner = exp.Subquery(this=selected(self.source.query, chosen), alias=exp.TableAlias(this=syntax.name("r")))
@@ -102,11 +102,11 @@ class GroupedCounts:
         return [column.name for node in cells.values() for column in node.find_all(exp.Column)]
 
     def field(self, name: str) -> Field:
-        """A column of the query."""
+        """Return a column of the query."""
         return self.source.fields[name]
 
     def cell(self, name: str) -> Node:
-        """A column of the schema as values to group by: the code of the interval where it is cut, else itself."""
+        """Return the grouping expression of a column: the interval code if it has cuts, else its value."""
         role = self.schema.columns[name]
         if not isinstance(role, Numeric):
             return self._exact(self.where[name])
@@ -117,7 +117,7 @@ class GroupedCounts:
         return syntax.case([(syntax.is_null(x), syntax.null())], syntax.interval(x.copy(), role.cuts, leaves))
 
     def number(self, name: str) -> Node:
-        """A number, NULL where it is missing; of a date, the seconds since 1970."""
+        """Return a number, NULL if missing; for a date, the seconds since 1970."""
         import pyarrow.types as types
 
         cell, kind = syntax.column("r", self.where[name]), self.field(self.where[name]).type
@@ -129,7 +129,7 @@ class GroupedCounts:
         return syntax.called("NULLIF", syntax.cast(cell, "double"), self.source.database.dialect.nan())
 
     def _exact(self, name: str) -> Node:
-        """A column whose texts no collation folds into one."""
+        """Return a column compared bytewise, so that no collation merges texts."""
         node, exp = syntax.column("r", name), syntax.sqlglot().exp
         if not self.field(name).is_text:
             return node
@@ -138,19 +138,19 @@ class GroupedCounts:
         return exp.Collate(this=syntax.cast(node, "text"), expression=syntax.name("C"))
 
     def weight(self) -> Node:
-        """The weight of a row, NULL where it is missing."""
+        """Return the weight of a row, NULL if missing."""
         assert self.source.weight is not None
         double = syntax.cast(syntax.column("r", self.source.weight), "double")
         return syntax.called("NULLIF", double, self.source.database.dialect.nan())
 
     def weight_cell(self) -> dict[str, Node]:
-        """The weight of a row as a number within 0 and 1; nothing where rows have none."""
+        """Return the weight of a row scaled to 0…1; empty if rows have no weights."""
         if self.weight_scale is None:
             return {}
         return {WEIGHT: syntax.times(self.weight(), syntax.number(2.0**-self.weight_scale))}
 
     def grouped(self, sets: Sequence[tuple[str, ...]], limit: int | None = None) -> Iterator[pa.Table]:
-        """For each set of columns a table of classes, cells and their number of rows."""
+        """Yield for each set of columns a table of classes, cells and row counts."""
         for start in range(0, len(sets), TOGETHER):
             part = sets[start : start + TOGETHER]
             table = self._grouping_sets(part, None if limit is None else limit * len(part))
@@ -199,13 +199,13 @@ class GroupedCounts:
         return pa.table({**{f"={name}": column for name, column in columns.items()}, **sums})
 
     def weights(self, table: pa.Table) -> Floats:
-        """How much each group weighs: the weights of its rows, or their number."""
+        """Return the weight of each group: the sum of row weights, or the number of rows."""
         return np.asarray(table[NUMBER if self.weight_scale is None else WEIGHT].to_numpy(), dtype=np.float64)
 
     # -- pieces --------------------------------------------------------------------------------------
 
     def pieces(self, request: Request) -> Iterator[Tally]:
-        """Tallies that together are what a request asks for, one for each column or set of columns."""
+        """Yield one tally for each column or set of columns of a request."""
         sets: list[tuple[str, ...]]
         limit = None
         if request.kind == "pairs":
@@ -221,7 +221,6 @@ class GroupedCounts:
                 raise TooLarge(
                     f"{' and '.join(map(repr, names))} would bring over {limit:,} counts from the database: leave one "
                     "out, or cut numbers more coarsely",
-                    culprit=names,
                 )
             yield self._piece(request, names, table)
 
@@ -244,7 +243,7 @@ class GroupedCounts:
         return replace(tally, statistics={request.kind: tally.statistics[request.kind]})  # alone, only to keep values
 
     def _cells(self, name: str, column: pa.ChunkedArray) -> Any:
-        """Cells as the encoder reads them: an interval by a number that lies in it."""
+        """Decode cells for the encoder; an interval becomes a number inside it."""
         role = self.schema.columns[name]
         if not isinstance(role, Numeric) or role.cuts is None:
             return column
@@ -255,7 +254,7 @@ class GroupedCounts:
 
 
 def class_totals(counts: GroupedCounts) -> Totals:
-    """Rows of each label."""
+    """Count the rows of each label."""
     table = next(replace(counts, labelled_only=False).grouped([()]))
     n = table[NUMBER].to_numpy() if table.num_rows else np.zeros(0, dtype=np.int64)
     if counts.source.target is None:
@@ -267,7 +266,7 @@ def class_totals(counts: GroupedCounts) -> Totals:
 
 
 def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...], Counts]:
-    """(classes, rows of each), sorted as a tally has them; without labels there is one class."""
+    """Return (classes, rows of each), sorted as in a tally; without labels there is one class."""
     table, target = totals.table, counts.source.target
     labels = None if target is None else table[f"={CLASS}"]
     source = MemorySource({}, table.num_rows, True, target, labels, counts.weights(table))
@@ -277,7 +276,7 @@ def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...]
 
 
 def _limbs(x: Node) -> dict[str, Node]:
-    """A number within 0 and 1 as two whole numbers: ⌊x·2^53⌉, and the rest times 2^106."""
+    """Split a number in 0…1 into two integers: ⌊x·2^53⌉, and the remainder times 2^106."""
     exp = syntax.sqlglot().exp
     wide = syntax.times(x, syntax.number(2.0**53))
     high = syntax.cast(wide, "bigint")
@@ -286,7 +285,7 @@ def _limbs(x: Node) -> dict[str, Node]:
 
 
 def whole(tally: Tally) -> Tally:
-    """Counts that were read as weights as the whole numbers that they are."""
+    """Convert counts that were read as weights to integers."""
     statistics = {kind: _whole(statistic) for kind, statistic in tally.statistics.items()}
     return Tally(replace(tally.space, weighted=False), tally.class_counts.astype(np.int64), statistics)
 
@@ -312,7 +311,7 @@ def assembled(
     pieces: Sequence[Tally],
     measured: Mapping[str, Statistic],
 ) -> Tally:
-    """One tally of all pieces, over the classes and values that any of them shows."""
+    """Combine all pieces into one tally, over the union of classes and values."""
     values: dict[str, Sequence[Value]] = {}
     for piece in pieces:
         for name, held in piece.space.values.items():
@@ -334,7 +333,7 @@ def assembled(
 
 
 def _joined(request: Request, parts: Sequence[Any], space: Space) -> Statistic:
-    """The statistics of single columns or sets as that of all of them."""
+    """Combine the statistics of single columns or sets into one."""
     if request.kind == "families":
         return Families({name: part.tables[name] for part in parts for name in part.tables})
     if request.kind == "joints":

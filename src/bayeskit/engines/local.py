@@ -1,4 +1,4 @@
-"""The default engine: counts a source on this machine, block by block; workers of other engines count parts by it."""
+"""Count a source on this machine block by block, as the default engine; workers of other engines use it too."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, close_rows
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.errors import BayesError, TooLarge
+from bayeskit.errors import BayesError, TooLarge, format_setting
 from bayeskit.memory import check_memory
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.space import Space, declared_values
 from bayeskit.tally.tally import Tally
@@ -22,9 +21,9 @@ from bayeskit.tally.tally import Tally
 def collect(
     source: Source, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
 ) -> Tally:
-    """Count what the plan asks for; blocks are added in order, so threads change nothing.
+    """Count the requests of a plan; blocks are added in order, so threads do not change the result.
 
-    What would take more than ``memory_limit`` bytes (2 GB unless given) is refused.
+    Raise an error for a plan that needs more than ``memory_limit`` bytes (2 GB by default).
     """
     return settled(collect_part(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
 
@@ -38,21 +37,21 @@ def collect_part(
     memory_limit: float | None = None,
     max_categories: int | None = None,
 ) -> Tally:
-    """The same of a part of the rows, which may have none: whether all parts together make sense is not asked.
+    """Count a part of the rows, which may be empty; consistency of all parts is checked elsewhere.
 
-    A column of more than ``max_categories`` values is refused as soon as it has them.
+    Raise an error as soon as a column has more than ``max_categories`` values.
     """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
     return _count(encoder.blocks(source), encoder, plan, memory_limit, max_categories)
 
 
 def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None = None) -> Tally:
-    """The tally of blocks that an encoder has read, for models that read rows once and count them many times."""
+    """Count encoded blocks, for models that read rows once and count them many times."""
     return settled(_count(blocks, encoder, plan, memory_limit, None))
 
 
 def settled(tally: Tally) -> Tally:
-    """The tally of all rows there are; refused where it counted nothing, or its sums are no numbers."""
+    """Check the tally of all rows; raise an error if it is empty or its sums overflowed."""
     if not tally.class_counts.any():
         if tally.weighted:
             raise BayesError("every row has weight zero, so nothing was counted")
@@ -87,26 +86,23 @@ def _count(
 
 
 def check_categories(space: Space, most: int) -> None:
-    """Refuse columns of more values than an engine is to send about: an id would make the tally of every part huge."""
+    """Raise an error for columns with too many values, such as ids, which make every tally huge."""
     for name, values in space.values.items():
         if len(values) > most and not declared_values(space.schema, name):
             raise TooLarge(
-                f"column {name!r} has more than {most:,} values, and each part of the data would send its own: leave "
-                "it out with ",
-                Remedy("roles", {name: "ignore"}),
-                Remedy("max_categories", clause=", or raise {} of the engine", without=""),
-                culprit=name,
+                f"column {name!r} has more than {most:,} values, and each part of the data would send its own",
+                hint=f"leave it out with {format_setting('roles', {name: 'ignore'})}, or raise max_categories of the "
+                "engine",
             )
     if len(space.classes) > most:
         raise TooLarge(
             f"the target {space.schema.target.name!r} has more than {most:,} classes",
-            Remedy("max_categories", clause=": raise {} of the engine if it is a class", without=""),
-            culprit=space.schema.target.name,
+            hint="raise max_categories of the engine if it is a class",
         )
 
 
 def _space(block: Block, encoder: Encoder, columns: list[str]) -> Space:
-    """The codes as they are after a block was read: the vocabularies grow with each."""
+    """Return the space after a block was read, since vocabularies grow with each block."""
     grown = encoder.vocabularies
     values = {n: grown[n].values if n in grown else declared_values(encoder.schema, n) for n in columns}
     weighted = block.weights is not None or block.responsibilities is not None

@@ -1,4 +1,4 @@
-"""Several processes of this machine: files larger than memory, counted on all cores."""
+"""Count on several processes of this machine, also files larger than memory."""
 
 from __future__ import annotations
 
@@ -31,10 +31,17 @@ TRIES = 2  # of a part whose process is ended from outside
 
 @dataclass(frozen=True)
 class Processes:
-    """Counts on ``n`` processes of this machine, one for each core unless given.
+    """Count on several processes of this machine.
 
-    Files are cut into parts: Parquet by row group, others by file. A column of more than ``max_categories`` values is
-    refused (None for any number). The processes wait for more work as long as this object is there.
+    Files are split into parts: Parquet by row group, others by file. The processes stay alive as long as this
+    object.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of processes; one per core by default.
+    max_categories : int or None, default=100000
+        Raise an error for a column with more values; None for no limit.
 
     >>> Processes(2)
     Processes(n=2, max_categories=100000)
@@ -50,13 +57,13 @@ class Processes:
         weakref.finalize(self, _end, self._workers)
 
     def owns(self, data: Any) -> RemoteSource | None:
-        """Files, and tables in memory."""
+        """Return a source for files and tables in memory, None for anything else."""
         return as_remote_source(data, self)
 
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one process; each counts on one thread."""
+        """Count on the processes, one thread each; the tally equals that of one process."""
         drops = isinstance(source, LabelledRows)
         rows = source.source if drops else source
         n = self.n or os.cpu_count() or 1
@@ -74,7 +81,7 @@ class Processes:
 
 @dataclass
 class _Work:
-    """Parts that wait, and the records of those that are counted."""
+    """The waiting parts, and the records of counted ones."""
 
     task: Task
     parts: Sequence[Source]
@@ -85,7 +92,7 @@ class _Work:
     bytes_read: int = 0
 
     def done_by(self, workers: Sequence[_Worker]) -> list[Counted]:
-        """The records of all parts, counted by these processes; the first error ends them all."""
+        """Return the records of all parts, counted by these processes; the first error stops them all."""
         for number in range(len(self.parts)):
             self.waiting.put(number)
         with ThreadPoolExecutor(len(workers) or 1) as threads:
@@ -101,7 +108,7 @@ class _Work:
         return self.records
 
     def _stop(self, workers: Sequence[_Worker]) -> None:
-        """Nothing more is handed out, and what is being counted is ended."""
+        """Stop handing out parts and end the running ones."""
         while True:
             try:
                 self.waiting.get_nowait()
@@ -111,7 +118,7 @@ class _Work:
             worker.kill()
 
     def _serve(self, worker: _Worker) -> None:
-        """Hand parts to a process until there are no more."""
+        """Send parts to a process until none are left."""
         while True:
             try:
                 number = self.waiting.get_nowait()
@@ -128,7 +135,7 @@ class _Work:
 
 
 class _Worker:
-    """A process that counts parts one after another; one that was ended from outside is started anew."""
+    """A process that counts parts; it is restarted if it was killed."""
 
     def __init__(self) -> None:
         self._stopped = False
@@ -140,7 +147,7 @@ class _Worker:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=there)
 
     def counted(self, task: Task, number: int, part: Source) -> Counted:
-        """The record of a part."""
+        """Return the record of a part."""
         for _ in range(TRIES):
             assert self._process.stdin is not None
             assert self._process.stdout is not None
@@ -161,16 +168,15 @@ class _Worker:
         raise LostParts(
             f"part {number} ({part_name(part)}) was not counted: the process that read it was ended from outside, "
             "perhaps for want of memory. Nothing was learnt; run it again, with fewer processes if memory is short.",
-            culprit=number,
         )
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._stopped = True
         self._process.kill()
 
     def close(self) -> None:
-        """Let the process end, and wait for it."""
+        """Let the process finish, and wait for it."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with suppress(BrokenPipeError):
@@ -179,11 +185,11 @@ class _Worker:
 
 
 def _end(workers: list[_Worker]) -> None:
-    """Let processes end that wait for more parts."""
+    """Let waiting processes finish."""
     while workers:
         workers.pop().close()
 
 
 def part_bytes(part: Any) -> int:
-    """About how many bytes a part has."""
+    """Return the approximate size of a part in bytes."""
     return int(getattr(part, "n_bytes", 0))

@@ -28,7 +28,7 @@ FAN_IN = 256  # tallies that a node of the tree adds
 
 
 def merged(tallies: Sequence[Tally]) -> Tally:
-    """The sum of tallies of one schema and plan, in their order: values are aligned once, not at each addition.
+    """Sum tallies of one schema and plan, in order; values are aligned once, not at each addition.
 
     >>> days = [Tally.from_counts({"sky": {"yes": {sky: 1}}}) for sky in ("sun", "rain", "sun")]
     >>> merged(days) == days[0] + days[1] + days[2]
@@ -53,7 +53,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
 
 
 def _all(lists: Iterable[Sequence[Value]]) -> tuple[Value, ...]:
-    """Every value of the lists, sorted; lists that are equal are looked at once."""
+    """Return the distinct values of the lists, sorted."""
     values: tuple[Value, ...] = ()
     for listed in dict.fromkeys(map(tuple, lists)):
         if listed != values:
@@ -62,7 +62,7 @@ def _all(lists: Iterable[Sequence[Value]]) -> tuple[Value, ...]:
 
 
 def groups(n: int, fan_in: int = FAN_IN) -> list[range]:
-    """Runs of ``n`` things for the nodes of one level of the tree, about as long as each other.
+    """Split ``n`` items into runs of similar length, for the nodes of one level of a merge tree.
 
     >>> groups(10, 4)
     [range(0, 3), range(3, 6), range(6, 10)]
@@ -77,7 +77,7 @@ SHOWN = 5  # parts that a message names
 
 @dataclass(frozen=True)
 class Counted:
-    """The tally of one part, or of several: (number, rows) of each, rows without a label."""
+    """The tally of one or more parts: (number, rows) of each, and unlabeled rows."""
 
     parts: tuple[tuple[int, int], ...]
     tally: bytes
@@ -85,7 +85,7 @@ class Counted:
 
     @classmethod
     def together(cls, records: Sequence[Counted]) -> Counted:
-        """The records of several parts as one, in the order of their numbers: a node of the tree."""
+        """Merge the records of several parts, in order of their numbers."""
         if len(records) == 1:
             return records[0]
         ordered = sorted(records, key=lambda record: record.parts)
@@ -99,7 +99,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Task:
-    """What every worker is told: how rows are read and what is counted of them."""
+    """The instructions for every worker: how to read rows and what to count."""
 
     schema: Schema
     plan: Plan
@@ -109,7 +109,7 @@ class Task:
     drops_unlabelled: bool = False
 
     def count(self, number: int, part: Source) -> Counted:
-        """The record of one part, which may have no rows."""
+        """Count one part, which may be empty."""
         rows = RowsRead(for_schema(part, self.schema, {}, ()))
         source: Any = LabelledRows(rows, is_part=True) if self.drops_unlabelled else rows
         with naming_the_file(source):
@@ -126,7 +126,7 @@ class Task:
 
 
 class RowsRead:
-    """A source that says how many rows were read of it."""
+    """A source that records how many rows were read."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.n_rows = source, 0
@@ -135,7 +135,7 @@ class RowsRead:
         return getattr(self.source, name)
 
     def batches(self) -> Iterator[Batch]:
-        """Its rows."""
+        """Yield its rows."""
         self.n_rows = 0
         for batch in self.source.batches():
             self.n_rows += batch.n_rows
@@ -144,9 +144,9 @@ class RowsRead:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The parts that were handed out: their names and rows as far as these are known, and the rows of all of them.
+    """The parts that were distributed: their names and rows if known, and the total number of rows.
 
-    ``passes`` are the rows that earlier readings of the same data have found.
+    ``passes`` holds the numbers of rows of earlier passes over the same data.
     """
 
     names: Sequence[str] | None
@@ -156,11 +156,11 @@ class Ledger:
 
     @classmethod
     def of(cls, parts: Sequence[Any], passes: list[int]) -> Ledger:
-        """Of files and tables: what is known of each part before it is read."""
+        """Record the known properties of each part before it is read."""
         return cls(list(map(part_name, parts)), [getattr(part, "n_rows", None) for part in parts], None, passes)
 
     def close(self, records: Sequence[Counted], task: Task, source: Any) -> Tally:
-        """The tally of all parts, in the order of their numbers; refused where a part came twice or is lost."""
+        """Merge the tallies of all parts in order; raise an error if a part is duplicated or lost."""
         parts = [part for record in records for part in record.parts]
         self._check_numbers([number for number, _ in parts])
         self._check_rows(dict(parts))
@@ -175,15 +175,14 @@ class Ledger:
     def _check_numbers(self, numbers: Sequence[int]) -> None:
         seen = Counter(numbers)
         if twice := sorted(number for number, times in seen.items() if times > 1):
-            raise LostParts(f"{self._named(twice)} came back more than once: nothing was counted", culprit=twice)
+            raise LostParts(f"{self._named(twice)} came back more than once: nothing was counted")
         n = len(self.names) if self.names is not None else max(seen, default=-1) + 1
         if lost := [number for number in range(n) if number not in seen]:
             raise LostParts(
                 f"{self._named(lost)} of {n:,} did not come back from the workers: nothing was counted. Run it again.",
-                culprit=lost,
             )
         if strange := [number for number in seen if number >= n]:
-            raise LostParts(f"{self._named(strange)} came back and was never handed out", culprit=strange)
+            raise LostParts(f"{self._named(strange)} came back and was never handed out")
 
     def _check_rows(self, rows: dict[int, int]) -> None:
         for number, expected in enumerate(self.rows or ()):
@@ -191,7 +190,6 @@ class Ledger:
                 raise LostParts(
                     f"{self._named([number])} has {expected:,} rows, and a worker has read {rows[number]:,}: it was "
                     "changed meanwhile, or was not read to its end. Nothing was counted; run it again.",
-                    culprit=number,
                 )
         read = sum(rows.values())
         if self.total is not None and read != self.total:
@@ -211,7 +209,7 @@ class Ledger:
 
 
 def part_name(part: Any) -> str:
-    """A part as a person would call it."""
+    """Return the display name of a part."""
     if not (files := getattr(part, "files", ())):
         return f"rows from {getattr(part, 'first_row', 0):,} on"
     name, groups = str(getattr(files[0], "place", files[0]).name), getattr(files[0], "row_groups", None)
@@ -222,7 +220,7 @@ def part_name(part: Any) -> str:
 
 
 def _tell(whole: Counted, n_rows: int, source: Any) -> None:
-    """Warn of rows that were left out."""
+    """Warn about rows that were left out."""
     if whole.unlabelled:
         if whole.unlabelled == n_rows:
             raise source.none_labelled(n_rows)

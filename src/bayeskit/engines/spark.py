@@ -1,4 +1,4 @@
-"""Spark: its executors count the parts of a frame, or of files that are handed to them as paths."""
+"""Count the partitions of a Spark frame, or files given as paths, on Spark executors."""
 
 from __future__ import annotations
 
@@ -31,11 +31,19 @@ RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabelled bigi
 
 @dataclass(frozen=True)
 class Spark:
-    """Counts where a Spark session runs; the current one unless given.
+    """Count on the executors of a Spark session.
 
-    Frames are counted partition by partition. Files are handed out as paths, which every executor must be able to read,
-    in ``parts`` tasks (by their size unless given): that is cheaper than through Spark's own rows. A column of more
-    than ``max_categories`` values is refused. Every executor needs bayeskit, and nothing else of it than counting.
+    Frames are counted by partition. Files are passed as paths, which every executor must be able to read. Every
+    executor needs bayeskit installed.
+
+    Parameters
+    ----------
+    session : SparkSession, optional
+        The current session by default.
+    parts : int, optional
+        Number of tasks for files; by default it depends on their size.
+    max_categories : int or None
+        Raise an error for a column with more values.
     """
 
     session: Any = None
@@ -49,7 +57,7 @@ class Spark:
             raise BayesError(f"Spark({self.session!r}): give a SparkSession, or nothing for the current one")
 
     def owns(self, data: Any) -> Source | None:
-        """Frames of Spark, files, and tables in memory."""
+        """Return a source for Spark frames, files and tables in memory, None for anything else."""
         if isinstance(data, SparkFrame):
             return data
         if is_cluster_frame(data):
@@ -59,7 +67,7 @@ class Spark:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine; a task counts on one thread."""
+        """Count on the workers, one thread per task; the tally equals that of a local fit."""
         drops = isinstance(source, LabelledRows)
         rows = source.source if drops else source
         task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
@@ -82,7 +90,7 @@ class Spark:
         return max(rows.n_bytes // BYTES, int(cores))
 
     def _run(self, records: Any, in_a_tree: bool) -> list[Counted]:
-        """The records, those of many parts after nodes of a tree have merged some hundreds each."""
+        """Return the records; many parts are merged in a tree first."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import functions as sql
@@ -103,7 +111,7 @@ class Spark:
         return [_record(row) for row in rows]
 
     def map_rows(self, frame: Any, work: Work, new: Mapping[str, pa.DataType]) -> Any:
-        """The frame with more columns, each made of the rows by ``work``, which is sent to every worker once."""
+        """Add columns computed by ``work`` from the rows; ``work`` is sent to each worker once."""
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
@@ -116,11 +124,11 @@ class Spark:
 
 @dataclass(frozen=True)
 class SparkFrame(ClusterFrame):
-    """A frame of Spark."""
+    """A Spark frame."""
 
     @classmethod
     def of(cls, frame: Any, engine: Spark) -> SparkFrame:
-        """A frame that has an end."""
+        """Wrap a frame; raise an error for a streaming one."""
         if frame.isStreaming:
             raise BayesError("a stream has no end: learn from its batches, by foreachBatch")
         check_names(list(frame.columns))
@@ -128,7 +136,7 @@ class SparkFrame(ClusterFrame):
 
     @cached_property
     def head(self) -> Mapping[str, Kind]:
-        """Kinds of all columns, as their types are sent to the workers."""
+        """Return the kinds of all columns, by the types sent to workers."""
         from pyspark.sql.pandas.types import to_arrow_type
 
         kinds: dict[str, Kind] = {}
@@ -140,11 +148,11 @@ class SparkFrame(ClusterFrame):
         return kinds
 
     def first(self, names: list[str]) -> Any:
-        """Some of the first rows."""
+        """Return some of the first rows."""
         return self.frame.select(*map(quoted, names)).limit(LOOK).toArrow()
 
     def watched(self) -> tuple[Any, Any]:
-        """(the columns that are read, what knows after the reading how many rows Spark has sent)"""
+        """Return (the columns that are read, an observation of how many rows Spark sent)."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as sql
 
@@ -154,7 +162,7 @@ class SparkFrame(ClusterFrame):
 
     @cached_property
     def may_have_many_parts(self) -> bool:
-        """Whether there are more partitions than one machine should merge, as far as Spark tells without running it."""
+        """Return True if there are too many partitions to merge on one machine, as far as the plan tells."""
         session = self.frame.sparkSession
         plan = StringIO()
         with redirect_stdout(plan):
@@ -165,7 +173,7 @@ class SparkFrame(ClusterFrame):
 
 
 def context_of(session: Any) -> Any:
-    """The context of a session whose driver is this process; None of a remote one."""
+    """Return the context of a session whose driver is this process; None for a remote one."""
     from pyspark.errors import PySparkException
 
     try:
@@ -175,7 +183,7 @@ def context_of(session: Any) -> Any:
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark reads it, whatever characters it has.
+    """Quote a column name for Spark.
 
     >>> quoted("a.b"), quoted("tick`tock")
     ('`a.b`', '`tick``tock`')
@@ -184,14 +192,14 @@ def quoted(name: str) -> str:
 
 
 def numbered(frame: Any) -> Any:
-    """The same frame with plain names, since Spark sends no column to Python whose name has a backtick."""
+    """Rename columns to plain names, since Spark cannot send names with a backtick to Python."""
     return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
 
 
 def counting_rows(
     task: Task, names: Sequence[str], target: str | None, weight: str | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What an executor does with a partition of a frame."""
+    """Build the function that counts a partition of a frame on an executor."""
 
     def count(arriving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -209,7 +217,7 @@ def counting_rows(
 def counting_parts(
     task: Task, parts: Sequence[Source]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What an executor does with the numbers of parts of files."""
+    """Build the function that counts parts of files on an executor."""
 
     def count(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
@@ -220,7 +228,7 @@ def counting_parts(
 
 
 def merging(records: pa.Table) -> pa.Table:
-    """A node of the tree: the records of some hundreds of parts as one."""
+    """Merge the records of some hundreds of parts, as a node of the tree."""
     import pyarrow as pa
 
     rows = records.to_pylist()
@@ -231,7 +239,7 @@ def merging(records: pa.Table) -> pa.Table:
 
 
 def adding(work: Any, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What an executor does with rows that get more columns."""
+    """Build the function that adds columns to rows on an executor."""
 
     def add(arriving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -246,7 +254,7 @@ def adding(work: Any, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch
 
 
 def _row_of(task: Task, number: int, part: Source) -> pa.RecordBatch:
-    """The record of a part, or what it was refused for: Spark would try again what no trial can mend."""
+    """Return the record of a part, or its error: raising would make Spark retry in vain."""
     try:
         return _batch(task.count(number, part), None)
     except BayesError as problem:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bayeskit.data.io.sql import SqlSource
-from bayeskit.data.missing_labels import REMEDY, LabelledRows
+from bayeskit.data.missing_labels import HINT, LabelledRows
 from bayeskit.data.schema import DatePart, Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.engines import local
@@ -32,7 +32,7 @@ from bayeskit.tally.tally import Tally
 
 
 def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
-    """Rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
+    """Open the rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
 
     ``connection`` is one of DuckDB or ADBC, an address (``postgresql://user@host/name``), or the file of a database
     (``shop.duckdb``, ``shop.sqlite``). Rows are streamed as Arrow; with ``push`` the database counts itself, in one
@@ -52,9 +52,9 @@ def sql(query: str, connection: Any, *, push: bool = False, max_categories: int 
 
 
 def count_in_database(source: Any, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
-    """The same rows, counted inside their database; rows of files are refused."""
+    """Return the same rows, counted inside the database; raise an error for files."""
     if not isinstance(source, SqlSource):
-        raise BayesError("there is no database that could count: push=True goes with a query", culprit="push")
+        raise BayesError("there is no database that could count: push=True goes with a query")
     return replace(source, engine=PushDown.on(source, max_categories))
 
 
@@ -64,13 +64,13 @@ PUSHING = ("duckdb", "postgres")
 
 @dataclass(frozen=True)
 class PushDown:
-    """The engine of sources whose database counts itself."""
+    """The engine of sources that count inside their database."""
 
     max_categories: int | None = MAX_CATEGORIES
 
     @classmethod
     def on(cls, source: SqlSource, max_categories: int | None) -> PushDown:
-        """For a source; a database that cannot add up exactly is refused."""
+        """Build the engine for a source; raise an error for a database without exact sums."""
         dialect = source.database.dialect
         if dialect.name not in PUSHING:
             raise BayesError(
@@ -80,11 +80,11 @@ class PushDown:
         return cls(max_categories)
 
     def rows_not_here(self) -> BayesError:
-        """The refusal to bring all rows to this machine."""
+        """Build the error for reading all rows on this machine."""
         return rows_not_here(self)
 
     def owns(self, data: Any) -> Source | None:
-        """The rows of a query; None for anything else."""
+        """Return the source for the rows of a query; None for anything else."""
         if not isinstance(data, SqlSource):
             return None
         return replace(data, engine=PushDown.on(data, self.max_categories))
@@ -92,7 +92,7 @@ class PushDown:
     def collect(
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
-        """The same tally as on one machine."""
+        """Count inside the database; the tally equals that of a local fit."""
         drops = isinstance(source, LabelledRows)
         rows: SqlSource = source.source if drops else source
         self._check(rows, schema, plan)
@@ -128,7 +128,7 @@ class PushDown:
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
     def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
-        """What a database cannot count."""
+        """Raise an error for a request that a database cannot count."""
         for request in plan:
             texts = [name for name in request.names if isinstance(schema.columns[name], (Text, DatePart))]
             if texts or request.kind not in COUNTED:
@@ -141,19 +141,17 @@ class PushDown:
                 raise BayesError(
                     f"a database does not count column {name!r}, which is no number there: CAST it in the query, or "
                     "read the rows, without push=True",
-                    culprit=name,
                 )
 
     def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
-        """(classes, their rows); rows without a label are refused, or left out and told of."""
+        """Return (classes, their rows); unlabeled rows raise an error or are left out with a warning."""
         totals = class_totals(counts)
         missing = totals.missing
         counts.passed.append(totals.n_rows)
         if missing and labelled is None:
             raise Unlabelled(
                 f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
-                *REMEDY,
-                culprit=counts.source.target,
+                hint=HINT,
             ).within(counts.source.name)
         if missing and labelled is not None:
             if missing == totals.n_rows:

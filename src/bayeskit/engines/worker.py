@@ -1,4 +1,4 @@
-"""A process that counts parts: it reads them from its standard input, and writes a record of each to its output.
+"""Run a worker process: it reads parts from standard input and writes a record of each to its output.
 
 ``python -m bayeskit.engines.worker``. It imports what counting takes and no model, and nothing of the program that
 started it, so that it is ready in a third of a second.

@@ -1,4 +1,4 @@
-"""AODE's tables: counts of pairs as conditional probabilities given a class and a parent.
+"""Compute AODE's tables: conditional probabilities given a class and a parent, from counts of pairs.
 
 Formula: the mean over all parents: AODE
 """
@@ -13,9 +13,9 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value
+from bayeskit.errors import format_setting
 from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Floats, Ints
@@ -25,46 +25,46 @@ from bayeskit.typing import Array, Bools, Floats, Ints
 class OneDependence:
     """Log tables of every column with and without a parent. Slots of a column: missing, its values, unseen.
 
-    ``alone`` (classes, all values) is P(x | c), ``given[p]`` (classes, values of p, all values) is P(x | c, x_p); a
-    column's values stand side by side with those of the others.
+    ``alone`` (n_classes, n_all_values) is P(x | c); ``given[p]`` (n_classes, n_values of p, n_all_values) is P(x | c,
+    x_p). The values of all columns are concatenated.
     """
 
     tally: Tally
     values: dict[str, tuple[Value, ...]]
-    used: tuple[bool, ...]  # False where some class has no distribution: the column is left out
-    pseudo_alone: Floats  # (all values,)
-    pseudo_given: tuple[Floats, ...]  # of each parent (all values,): pseudo-counts, or m of back-off
+    used: tuple[bool, ...]  # False if some class has no distribution: the column is left out
+    pseudo_alone: Floats  # shape (n_all_values,)
+    pseudo_given: tuple[Floats, ...]  # per parent, shape (n_all_values,): pseudo-counts, or m of back-off
     backs_off: bool
     alone: Floats
     given: tuple[Floats, ...]
 
     @property
     def sizes(self) -> list[int]:
-        """Slots of each column."""
+        """Return the number of slots of each column."""
         return [len(values) + 2 for values in self.values.values()]
 
     @cached_property
     def _slots(self) -> Ints:
-        """The slot of each value, among the slots of all columns."""
+        """Return the slot of each value among the slots of all columns."""
         starts = np.cumsum([0, *self.sizes])
         slots = [start + 1 + np.arange(size - 2) for start, size in zip(starts, self.sizes, strict=False)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *slots])
 
     @cached_property
     def _speaks(self) -> Bools:
-        """Which values belong to columns that are used."""
+        """Return a mask of the values that belong to used columns."""
         return np.repeat(self.used, [len(values) for values in self.values.values()])
 
     @cached_property
     def present(self) -> Bools:
-        """Which slots are values of columns that are used."""
+        """Return a mask of the slots that are values of used columns."""
         is_value = np.zeros(sum(self.sizes), dtype=bool)
         is_value[self._slots] = self._speaks
         return is_value
 
     @cached_property
     def seen(self) -> Floats:
-        """How often each slot was counted, in all classes."""
+        """Return the count of each slot over all classes."""
         slot_counts = np.zeros(sum(self.sizes))
         counts = [self.tally.families[name].present.sum(axis=0) for name in self.values]
         slot_counts[self._slots] = np.concatenate([np.zeros(0), *counts])
@@ -72,14 +72,14 @@ class OneDependence:
 
     @cached_property
     def base(self) -> Floats:
-        """ln P(x | c) (all slots, classes), 0 where a slot says nothing."""
+        """Return ln P(x | c), shape (n_slots, n_classes), 0 for missing and unused slots."""
         table = np.zeros((sum(self.sizes), len(self.tally.classes)))
         table[self._slots] = np.where(self._speaks[:, None], logspace.log(np.nan_to_num(self.alone.T, nan=1.0)), 0.0)
         return table
 
     @cached_property
     def tables(self) -> list[Floats]:
-        """Of each parent ln P(x | c, x_p) (own slots · all slots, classes)."""
+        """Return ln P(x | c, x_p) of each parent, shape (own slots · all slots, n_classes)."""
         log_tables, n_slots = [], sum(self.sizes)
         for size, given in zip(self.sizes, self.given, strict=True):
             table = np.zeros((size, n_slots, len(self.tally.classes)))
@@ -89,7 +89,7 @@ class OneDependence:
         return log_tables
 
     def left_out(self, unit: float) -> OneDependence:
-        """The same where each cell has lost one row of its own class, of this weight."""
+        """Return the tables with one row of this weight removed from each cell's own class."""
         alone = _alone(self.tally, self.values, self.pseudo_alone, unit)
         given = tuple(
             _given(*_counts(self.tally, self.values, p), pseudo, alone, self.backs_off, unit)
@@ -103,33 +103,26 @@ class OneDependence:
         return slice(ends[column] - len(self.values[column]), ends[column])
 
     def shares(self, column: str) -> Floats:
-        """P(x | c) (classes, values) of one column; NaN where it is left out."""
+        """Return P(x | c) of one column, shape (n_classes, n_values); NaN if it is left out."""
         p = self.alone[:, self._where(column)]
         return p if self.used[list(self.values).index(column)] else np.full(p.shape, np.nan)
 
     def shares_given(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
-        """P(x | c, x_p) (rows, values) of one column for rows with these parent's slots and classes."""
+        """Return P(x | c, x_p) of one column, shape (n_rows, n_values), for these parent slots and classes."""
         table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
         return table[labels, slots - 1]
 
 
 def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None = None) -> OneDependence:
-    """All tables under a smoothing: pseudo-counts, or back-off to the table without the parent."""
+    """Estimate all tables under a smoothing: pseudo-counts, or back-off to the table without the parent."""
     values = {name: family.values for name, family in tally.families.items()}
     n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
     what = f"tables of {len(values)} columns ({n_slots:,} values) as parents of each other in {n_classes} classes"
-    remedy = (
-        "Leave columns with many values out (",
-        Remedy("roles", {"name": "ignore"}),
-        "), or use ",
-        OtherModel("TAN"),
-        " or ",
-        OtherModel("NaiveBayes"),
-        "; or raise ",
-        Remedy("memory_limit"),
-        ".",
+    hint = (
+        f"Leave columns with many values out ({format_setting('roles', {'name': 'ignore'})}), or use TAN or "
+        "NaiveBayes; or raise memory_limit=."
     )
-    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, remedy), memory_limit)
+    check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, hint), memory_limit)
     alone_counts = [family.present for family in tally.families.values()]
     pseudo = np.concatenate(
         [np.zeros(0), *(smoothing.pseudo_counts(v, n) for v, n in zip(values.values(), alone_counts, strict=True))]
@@ -155,7 +148,7 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
 
 
 def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> tuple[Floats, Ints]:
-    """(counts (classes, values of the parent, all values), which column each value belongs to)."""
+    """Return counts, shape (n_classes, n_values of the parent, n_all_values), and the column of each value."""
     lengths = [len(v) for v in values.values()]
     shape = (len(tally.classes), len(values[parent]))
     parts = [
@@ -166,7 +159,7 @@ def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> 
 
 
 def _totals(n: Floats, groups: Ints) -> Floats:
-    """Sums over the values of each column, put at each of them."""
+    """Return the sums over the values of each column, repeated for each value."""
     if not n.shape[-1]:
         return n
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
@@ -175,7 +168,7 @@ def _totals(n: Floats, groups: Ints) -> Floats:
 
 
 def _alone(tally: Tally, values: dict[str, tuple[Value, ...]], pseudo: Floats, unit: float) -> Floats:
-    """P(x | c) (classes, all values); uniform where a class has nothing to say."""
+    """Return P(x | c), shape (n_classes, n_all_values); uniform for a class without counts."""
     groups = np.repeat(np.arange(len(values)), [len(v) for v in values.values()])
     parts = [np.zeros((len(tally.classes), 0)), *(family.present for family in tally.families.values())]
     n = np.concatenate(parts, axis=1).astype(np.float64)
@@ -192,7 +185,7 @@ def _pseudo_given(
     groups: Ints,
     short: Floats,
 ) -> Floats:
-    """What smoothing adds to each value with this parent: pseudo-counts, or the m of its column."""
+    """Return the pseudo-counts of each value given this parent, or the m of its column."""
     if not len(groups):
         return np.zeros(0)
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
@@ -209,7 +202,8 @@ def _pseudo_given(
 
 
 def _given(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
-    """P(x | c, x_p) (classes, values of the parent, all values), each cell a unit short of its own."""
+    """Return P(x | c, x_p), shape (n_classes, n_values of the parent, n_all_values), with ``unit`` removed from each
+    cell."""
     less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
     if backs_off:
         return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)

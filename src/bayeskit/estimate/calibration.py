@@ -1,4 +1,4 @@
-"""Calibration of scores: isotonic, sigmoid and beta maps.
+"""Calibrate scores with isotonic, sigmoid and beta maps.
 
 Formula: isotonic, sigmoid and beta maps of log odds
 """
@@ -15,12 +15,12 @@ from bayeskit.errors import BadFile
 from bayeskit.tolerance import ARRIVED, RIDGE
 from bayeskit.typing import Bools, Floats
 
-CERTAIN = 1e6  # log odds of what is certain
-ROUNDS = 50  # of Newton's method, which takes about eight
+CERTAIN = 1e6  # log odds that stand for certainty
+ROUNDS = 50  # of Newton's method, which usually takes about eight
 
 
 class ScoreMap(Protocol):
-    """From log odds (rows,) to probabilities (rows,); its numbers are what a file holds."""
+    """Map from log odds, shape (n_rows,), to probabilities, shape (n_rows,); a file stores its numbers."""
 
     @property
     def numbers(self) -> Floats: ...
@@ -29,7 +29,7 @@ class ScoreMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """A rising curve: probabilities ``share`` at the log odds ``at``, lines between them."""
+    """Increasing curve with probabilities ``share`` at the log odds ``at`` and linear interpolation."""
 
     at: Floats
     share: Floats
@@ -39,12 +39,12 @@ class Isotonic:
 
     @property
     def numbers(self) -> Floats:
-        """Both, one after the other."""
+        """Return both arrays concatenated."""
         return np.concatenate([self.at, self.share])
 
     @classmethod
     def of_numbers(cls, numbers: Floats) -> Isotonic:
-        """The map of a file."""
+        """Build the map from the numbers of a file."""
         at, share = np.split(numbers, 2) if len(numbers) % 2 == 0 and len(numbers) else (numbers, numbers[:0])
         rises = len(at) == len(share) > 0 and (np.diff(at) >= 0).all() and (np.diff(share) >= 0).all()
         if not rises or share.min() < 0 or share.max() > 1:
@@ -54,7 +54,7 @@ class Isotonic:
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """A slope for ln P, one for −ln(1 − P), and an offset; a sigmoid has the same slope for both."""
+    """Logistic map with a slope for ln P, one for −ln(1 − P), and an offset; a sigmoid has equal slopes."""
 
     of_log: float
     of_rest: float
@@ -66,43 +66,43 @@ class Logistic:
 
     @property
     def numbers(self) -> Floats:
-        """The three."""
+        """Return the three parameters."""
         return np.array([self.of_log, self.of_rest, self.offset])
 
     @classmethod
     def of_numbers(cls, numbers: Floats) -> Logistic:
-        """The map of a file."""
+        """Build the map from the numbers of a file."""
         if len(numbers) != 3 or not np.isfinite(numbers).all():
             raise BadFile("a calibration curve has other than three numbers")
         return cls(*numbers.tolist())
 
 
 def fit_isotonic(odds: Floats, is_class: Bools, weights: Floats | None) -> Isotonic:
-    """The rising curve with the least squared error.
+    """Fit the increasing curve with the least squared error.
 
     >>> curve = fit_isotonic(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]), None)
     >>> curve(np.array([-9.0, 0.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    from scipy.optimize import isotonic_regression  # as scikit-learn's, which calls it
+    from scipy.optimize import isotonic_regression  # as scikit-learn does
 
-    order = np.argsort(odds)  # rows of one score are put together below: their order is of no matter
+    order = np.argsort(odds)  # rows with equal scores are merged below, so their order does not matter
     at, share = odds[order], is_class[order].astype(np.float64)
     total = None if weights is None else weights[order]
     is_first = np.append(True, at[1:] > at[:-1])
-    if not is_first.all():  # rows of one score are one point
+    if not is_first.all():  # rows with equal scores are one point
         first = np.flatnonzero(is_first)
         w = np.ones(len(at)) if total is None else total
         at, total, share = at[first], np.add.reduceat(w, first), np.add.reduceat(w * share, first)
         share /= total
     share = np.clip(isotonic_regression(share, weights=total).x, 0, 1)
-    ends = np.ones(len(at), dtype=bool)  # of a level stretch the points between are of no use
+    ends = np.ones(len(at), dtype=bool)  # drop the inner points of constant segments
     ends[1:-1] = (share[1:-1] != share[:-2]) | (share[1:-1] != share[2:])
     return Isotonic(at[ends], np.asarray(share[ends], dtype=np.float64))
 
 
 def fit_sigmoid(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
-    """Platt's sigmoid.
+    """Fit Platt's sigmoid.
 
     >>> odds, seen = np.repeat([-4.0, 4.0], 100), np.tile(np.arange(100), 2) < np.repeat([30, 70], 100)
     >>> fit_sigmoid(odds, seen, None)(np.array([-4.0, 4.0])).round(2).tolist()      # 2 % said, 30 % seen
@@ -114,7 +114,7 @@ def fit_sigmoid(odds: Floats, is_class: Bools, weights: Floats | None) -> Logist
 
 
 def fit_beta(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
-    """The beta map; a slope that would be negative is 0, and the others are fitted without it."""
+    """Fit the beta map; a negative slope is set to 0 and the other parameters are refitted."""
     targets, w = _platt(is_class, weights)
     log_p, log_rest = -logspace.log_add_exp(0.0, -odds), -logspace.log_add_exp(0.0, odds)
     features = np.stack([log_p, -log_rest, np.ones(len(odds))], axis=1)
@@ -128,7 +128,7 @@ def fit_beta(odds: Floats, is_class: Bools, weights: Floats | None) -> Logistic:
 
 
 def _platt(is_class: Bools, weights: Floats | None) -> tuple[Floats, Floats]:
-    """(targets, weights)"""
+    """Return (targets, weights) of Platt's method."""
     w = np.ones(len(is_class)) if weights is None else weights
     inside = float(w[is_class].sum())
     outside = float(w.sum()) - inside
@@ -136,7 +136,8 @@ def _platt(is_class: Bools, weights: Floats | None) -> tuple[Floats, Floats]:
 
 
 def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -> Floats:
-    """Logistic regression of shares (rows,) on a few features (rows, features): Newton's method, steps halved."""
+    """Fit a logistic regression of shares, shape (n_rows,), on features, (n_rows, n_features), by damped Newton
+    steps."""
     scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
     scaled, centre = features / scale, start * scale
     theta, ridge = centre, RIDGE * np.eye(len(start))

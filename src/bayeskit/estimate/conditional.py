@@ -1,8 +1,8 @@
-"""P(value | class, values of the parents) of one coded column, as far as its contexts are known.
+"""Estimate P(value | class, values of the parents) of one coded column.
 
-Contexts form a tree: the root knows no parent, a node of level d the values of the first d parents. A row walks
-down as long as its parents' values are present and were seen together; the node where it stops gives the
-table. A class that was never seen in a context says there what it says in the shorter one.
+Contexts form a tree: the root has no parents, a node of level d the values of the first d parents. A row descends while
+its parents' values are present and were seen together; the node where it stops gives the table. A class that was never
+seen in a context uses the estimate of the shorter context.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.remedy import Remedy
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Codes, Floats, Ints
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """Counts by context: ``counts[d]`` (nodes, values, classes) of level d, and the walk that leads there."""
+    """Counts by context: ``counts[d]`` (n_nodes, n_values, n_classes) of level d, and the transitions between
+    levels."""
 
     counts: tuple[Floats, ...]
-    steps: tuple[npt.NDArray[np.int32], ...]  # (nodes, slots of the parent): the node it leads to, or −1
-    above: tuple[Ints, ...]  # of each node of level d + 1 the node of level d
+    steps: tuple[npt.NDArray[np.int32], ...]  # shape (n_nodes, n_parent_slots): the child node, or −1
+    above: tuple[Ints, ...]  # parent node of each node of level d + 1
 
     @classmethod
     def of(cls, cells: Array, counts: Array, n_values: Sequence[int], memory_limit: int | None = None) -> Contexts:
-        """From slots (cells, parents + child) that occur and their counts (cells, classes).
+        """Build from occurring slots, shape (n_cells, n_parents + 1), and their counts, shape (n_cells, n_classes).
 
         >>> cells, counts = np.array([[1, 1], [1, 2], [2, 2]]), np.array([[3, 0], [1, 1], [0, 2]])
         >>> contexts = Contexts.of(cells, counts, [2, 2])
@@ -50,10 +50,10 @@ class Contexts:
             keys, child_node = np.unique(node[alive] * (n_parent + 2) + cells[alive, parent], return_inverse=True)
             step = np.full((n_nodes, n_parent + 2), -1, dtype=np.int32)
             step.flat[keys] = np.arange(len(keys))
-            n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, and once more for leaving out
+            n_bytes = 32.0 * (len(keys) * n_child * n_classes)  # counts and tables, twice for leave-one-out
             what = f"{len(keys):,} contexts of {n_child} values and {n_classes} classes"
-            remedy = ("Use fewer parents", Remedy("k", clause=" ({})", without=""), ", or cut numbers more coarsely.")
-            check_memory(Need(what, n_bytes, remedy), memory_limit)
+            hint = "Use fewer parents (a smaller k), or cut numbers more coarsely."
+            check_memory(Need(what, n_bytes, hint), memory_limit)
             node[alive], n_nodes = child_node.ravel(), len(keys)
             levels.append(_summed(node[alive], child[alive], counts[alive], n_nodes, n_child))
             steps.append(step)
@@ -69,27 +69,27 @@ def _summed(node: Any, child: Any, counts: Any, n_nodes: int, n_child: int) -> F
 
 @dataclass(frozen=True)
 class ConditionalTable:
-    """The table of a column in its contexts; slots of the child as in :class:`ValueTable`."""
+    """Table of a column in its contexts; slots of the child are as in :class:`ValueTable`."""
 
     parents: tuple[str, ...]
     values: tuple[Value, ...]
     contexts: Contexts
-    pseudo: tuple[Any, ...]  # of each level: pseudo-counts (values,), or m of back-off
+    pseudo: tuple[Any, ...]  # per level: pseudo-counts (n_values,), or m of back-off
     backs_off: bool
-    used: bool  # False where some class has no distribution: the column is left out for all
+    used: bool  # False if some class has no distribution: the column is left out for all
 
     @property
     def n_nodes(self) -> int:
-        """Contexts of all levels, the root among them."""
+        """Return the number of contexts of all levels, including the root."""
         return sum(len(level) for level in self.contexts.counts)
 
     @cached_property
     def probabilities(self) -> tuple[Floats, ...]:
-        """P (nodes, values, classes) of each level."""
+        """Return P of each level, shape (n_nodes, n_values, n_classes)."""
         return self._levels(0.0)
 
     def _levels(self, unit: float) -> tuple[Floats, ...]:
-        """Probabilities of each cell; with a unit, those of a row of its own class that is taken away first."""
+        """Return the probabilities of each cell; with a unit, after removing a row of that weight from its class."""
         levels: list[Floats] = []
         for d, (n, pseudo) in enumerate(zip(self.contexts.counts, self.pseudo, strict=True)):
             lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, 1 / max(n.shape[1], 1))
@@ -98,11 +98,11 @@ class ConditionalTable:
 
     @cached_property
     def log_table(self) -> Floats:
-        """ln P (nodes · slots, classes), 0 where a slot says nothing."""
+        """Return ln P, shape (n_nodes · n_slots, n_classes), 0 for unused slots."""
         return self._flat(self.probabilities)
 
     def left_out(self, unit: float) -> Floats:
-        """The same where each cell has lost one row of its own class, of this weight."""
+        """Return the log table with one row of this weight removed from each cell's own class."""
         return self._flat(self._levels(unit))
 
     def _flat(self, levels: Sequence[Floats]) -> Floats:
@@ -113,13 +113,13 @@ class ConditionalTable:
         return np.ascontiguousarray(table.reshape(-1, joined.shape[2]))
 
     def codes(self, parents: Sequence[Codes], child: Codes, n_threads: int) -> npt.NDArray[np.uint32]:
-        """The row of the flat table for each row of codes."""
+        """Return the row of the flat table for each row of codes."""
         return kernels.context_codes(parents, child, len(self.values) + 2, self.contexts.steps, self.n_nodes, n_threads)
 
     def written(self, row: int) -> tuple[int, tuple[Written, ...]]:
-        """(number of parents that are known, P as counts and what is added to them) of a row of the flat table.
+        """Return the number of known parents, and P as counts and pseudo-counts, of a row of the flat table.
 
-        Nothing is written where the slot says nothing.
+        The result is empty for unused slots.
         """
         node, slot = divmod(row, len(self.values) + 2)
         if not self.used or not 1 <= slot <= len(self.values):
@@ -138,7 +138,7 @@ class ConditionalTable:
         if self.backs_off:
             shorter = self.probabilities[level - 1][above, value, label] if level else 1 / len(self.values)
             return Share(count, total, float(pseudo * shorter), float(pseudo))
-        if total <= 0 and level:  # a class that was never seen in this context
+        if total <= 0 and level:  # a class never seen in this context
             return self._written(level - 1, above, value, label)
         if total + np.sum(pseudo) <= 0:
             return Given(float(logspace.log(self.probabilities[level][node, value, label])))
@@ -146,7 +146,7 @@ class ConditionalTable:
 
     @property
     def n_free(self) -> int:
-        """Free parameters in each class: one less than there are values, in every context that can be."""
+        """Count the free parameters in each class: one less than the number of values, in every possible context."""
         n_contexts = int(np.prod([step.shape[1] - 2 for step in self.contexts.steps], dtype=np.float64))
         return n_contexts * max(len(self.values) - 1, 0) if self.used else 0
 
@@ -158,7 +158,7 @@ def conditional_table(
     smoothing: Smoothing,
     class_counts: Array,
 ) -> ConditionalTable:
-    """The table of a column under a smoothing: pseudo-counts in every context, or back-off to the shorter one."""
+    """Estimate the table of a column: pseudo-counts in every context, or back-off to the shorter one."""
     backs_off = isinstance(smoothing, BackOff)
     pseudo: list[Any] = []
     left: Floats | None = None
@@ -180,7 +180,8 @@ def conditional_table(
 
 
 def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool, unit: float) -> Floats:
-    """P (nodes, values, classes) of one level from that of the level above; each cell a unit short of its own."""
+    """Return P of one level, shape (n_nodes, n_values, n_classes), from the level above, with ``unit`` removed from
+    each cell."""
     total = n.sum(axis=1, keepdims=True)
     less = total - unit
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)

@@ -1,10 +1,9 @@
-"""The conditional likelihood of classes given rows: its slope and curvature, its minimum, and the choice of λ.
+"""Minimize the conditional negative log-likelihood of classes given rows, and choose λ.
 
     f(b, w) = −Σ_i ω_i ln P(y_i | x_i)  +  λ/2 · Σ_j (s_j w_j)²
 
-The matrix is dense or sparse. Two classes have one vector of weights (the log odds of the second), more have one each.
-Unknowns are measured for columns moved to mean 0 and scaled to deviation 1, without touching the matrix; that is only
-a change of units.
+The matrix is dense or sparse. Two classes have one weight vector (the log odds of the second), more classes have one
+each. Parameters refer to columns standardized to mean 0 and standard deviation 1; the matrix itself is not changed.
 
 Formula: conditional likelihood, its slope and curvature; λ by evidence
 """
@@ -20,17 +19,17 @@ from bayeskit.data.frames import is_sparse
 from bayeskit.errors import BayesError
 from bayeskit.typing import Array, Floats
 
-NEWTON = 300  # unknowns up to which curvature is worth its price
-RANGE = (1e-4, 1e6)  # of the λ that evidence may choose
-EVIDENCE = 2000  # unknowns up to which a determinant is worth its price
+NEWTON = 300  # largest number of parameters for Newton's method
+RANGE = (1e-4, 1e6)  # range of λ for evidence maximization
+EVIDENCE = 2000  # largest number of parameters for a determinant
 SAMPLE = 50_000  # rows of the first approximation
-STEPS = 8  # with the curvature of the sample
-LAMBDAS = np.logspace(4, -4, 17)  # that cross-validation tries, from strong to weak
-CHUNK = 4096  # rows whose cells stay in the cache
+STEPS = 8  # iterations with the Hessian of the sample
+LAMBDAS = np.logspace(4, -4, 17)  # grid of cross-validation, from strong to weak
+CHUNK = 4096  # rows that fit the cache
 
 
 class LogisticLoss:
-    """f at parameters θ (K, 1 + features), flat: intercept at the mean, then weights in deviations."""
+    """Loss f at parameters θ (K, 1 + n_features), flattened: intercept at the mean, then standardized weights."""
 
     def __init__(
         self, M: Any, labels: Array, n_classes: int, weights: Floats | None, mean: Floats, spread: Floats
@@ -42,23 +41,23 @@ class LogisticLoss:
         self.inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
         self.total = float(len(labels) if weights is None else weights.sum())
         self.chunk = max(CHUNK, M.shape[0] // 16) if is_sparse(M) else CHUNK
-        self.penalty = np.zeros(len(mean))  # on squares of the unknowns
+        self.penalty = np.zeros(len(mean))  # on squared parameters
         self._at: Floats | None = None
 
     def with_penalty(self, penalty: float, scale: bool) -> LogisticLoss:
-        """The same data under another λ; on weights of plain columns where ``scale`` is off."""
+        """Return the loss of the same data with another λ; on unstandardized weights if ``scale`` is False."""
         self.penalty = np.where(self.inverse > 0, penalty if scale else penalty * self.inverse**2, 1.0)
         self._at = None
         return self
 
     def plain(self, theta: Floats) -> tuple[Floats, Floats]:
-        """(intercepts (K,), weights (K, features)) of the columns as they are."""
+        """Return intercepts, shape (K,), and weights, shape (K, n_features), of the unstandardized columns."""
         parts = theta.reshape(self.K, -1)
         w = parts[:, 1:] * self.inverse
         return parts[:, 0] - w @ self.mean, w
 
     def _pass(self, theta: Floats) -> None:
-        """One look at the data: loss and slope; the probabilities are kept for the curvature."""
+        """Compute loss and gradient in one pass; keep the probabilities for the Hessian."""
         if self._at is not None and np.array_equal(theta, self._at):
             return
         b, w = self.plain(theta)
@@ -74,7 +73,7 @@ class LogisticLoss:
                 margin = self.sign[rows] * z
                 small = logspace.exp(-np.abs(margin))
                 losses = logspace.log1p(small) - np.minimum(margin, 0.0)
-                p = np.where(margin >= 0, small, 1.0) / (1.0 + small)  # of the other class
+                p = np.where(margin >= 0, small, 1.0) / (1.0 + small)  # probability of the other class
                 residual = -self.sign[rows] * p
             else:
                 at_label = (np.arange(len(labels)), labels)
@@ -96,7 +95,7 @@ class LogisticLoss:
         slope = (slope - sums[:, None] * self.mean) * self.inverse + self.penalty * parts[:, 1:]
         loss += 0.5 * float((self.penalty * parts[:, 1:] ** 2).sum())
         gradient = np.column_stack([sums, slope])
-        if K > 1:  # adding the same to all classes changes nothing: pinned to sum to zero
+        if K > 1:  # adding a constant to all classes changes nothing: constrain the sum to zero
             drift = parts.sum(axis=0)
             loss += 0.5 * self._pin * float(drift @ drift)
             gradient += self._pin * drift
@@ -107,17 +106,17 @@ class LogisticLoss:
         return self.total / self.K**2
 
     def value(self, theta: Floats) -> float:
-        """The loss at θ."""
+        """Return the loss at θ."""
         self._pass(theta)
         return self._loss
 
     def gradient(self, theta: Floats) -> Floats:
-        """Its slope."""
+        """Return the gradient at θ."""
         self._pass(theta)
         return self._gradient
 
     def hessian(self, theta: Floats) -> Floats:
-        """Its curvature (K (1 + features))²."""
+        """Return the Hessian, shape (K (1 + n_features), K (1 + n_features))."""
         self._pass(theta)
         n, K, width = self.M.shape[0], self.K, 1 + len(self.mean)
         H = np.zeros((K, width, K, width))
@@ -147,14 +146,14 @@ class LogisticLoss:
 def solve(
     loss: LogisticLoss, start: Floats, solver: str, tol: float, max_iter: int, curvature: Any = None
 ) -> tuple[Floats, int]:
-    """(θ at the minimum, iterations); ``curvature`` stands for the loss's own where that is dear."""
+    """Return θ at the minimum and the number of iterations; ``curvature`` replaces an expensive Hessian."""
     from scipy.optimize import minimize as scipy_minimize
 
     minimize: Any = scipy_minimize
 
     if solver == "auto":
         solver = "newton" if len(start) <= NEWTON else "lbfgs"
-    # In units of about equal curvature: a strong prior on a column of small spread would else hold up the others.
+    # Rescale to about equal curvature: a strong prior on a column of small variance would slow down the others.
     step = np.tile(np.concatenate([[1.0], 1 / np.sqrt(1 + 4 * loss.penalty / loss.total)]), loss.K)
     value, slope = (lambda u: loss.value(u * step)), (lambda u: step * loss.gradient(u * step))
     bound = tol * loss.total
@@ -172,7 +171,7 @@ def solve(
 
 
 def good_start(loss: LogisticLoss, twin: Floats) -> Floats:
-    """The generative twin, a part of the way to it, or nothing: where its overconfidence is worse than that."""
+    """Return the generative solution, a fraction of it, or zero, whichever has the smallest loss."""
     starts = [_shrunk(twin, share, loss.K) for share in (1.0, 0.5, 0.25, 0.1, 0.0)] + [np.zeros_like(twin)]
     return starts[int(np.argmin([loss.value(start) for start in starts]))]
 
@@ -184,7 +183,7 @@ def _shrunk(theta: Floats, share: float, K: int) -> Floats:
 
 
 def sample_of(loss: LogisticLoss) -> LogisticLoss:
-    """The same loss on some of the rows, for a first approximation."""
+    """Return the loss on a sample of the rows, for a first approximation."""
     step = max(loss.M.shape[0] // SAMPLE, 1)
     weights = None if loss.weights is None else loss.weights[::step]
     part = LogisticLoss(loss.M[::step], loss.labels[::step], max(loss.K, 2), weights, loss.mean, loss.mean)
@@ -193,7 +192,7 @@ def sample_of(loss: LogisticLoss) -> LogisticLoss:
 
 
 def fit_from(loss: LogisticLoss, twin: Floats, solver: str, tol: float, max_iter: int) -> tuple[Floats, int]:
-    """The minimum, by way of a sample where rows are many: it gives the start, and the curvature of the first steps."""
+    """Find the minimum; for many rows, a sample provides the start and the Hessian of the first steps."""
     if loss.M.shape[0] < 2 * SAMPLE:
         return solve(loss, good_start(loss, twin), solver, tol, max_iter)
     part = sample_of(loss)
@@ -207,7 +206,7 @@ def fit_from(loss: LogisticLoss, twin: Floats, solver: str, tol: float, max_iter
 
 
 def log_evidence(loss: LogisticLoss, theta: Floats) -> float:
-    """ln P(labels | λ) by Laplace's approximation, up to a constant: −f(θ) + ½ Σ ln λ − ½ ln det H."""
+    """Return ln P(labels | λ) by Laplace's approximation, up to a constant: −f(θ) + ½ Σ ln λ − ½ ln det H."""
     sign, determinant = np.linalg.slogdet(loss.hessian(theta))
     if sign <= 0:
         return -np.inf
@@ -216,7 +215,7 @@ def log_evidence(loss: LogisticLoss, theta: Floats) -> float:
 
 
 def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol: float, max_iter: int) -> float:
-    """The λ under which the labels are most probable, the weights integrated out."""
+    """Return the λ that maximizes the marginal likelihood of the labels."""
     from scipy.optimize import minimize_scalar
 
     if len(twin) > EVIDENCE:
@@ -238,7 +237,8 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
 def by_cross_validation(
     loss: LogisticLoss, twin: Floats, scale: bool, cv: Any, seed: Any, solver: str, tol: float, max_iter: int
 ) -> tuple[float, list[tuple[float, float]]]:
-    """(the λ that predicts left-out rows best, [(λ, mean log loss)]); from strong to weak, each from the one before."""
+    """Return the λ with the best cross-validated log loss and [(λ, mean log loss)], with warm starts from strong to
+    weak."""
     from sklearn.model_selection import StratifiedKFold, check_cv
 
     if isinstance(cv, int):

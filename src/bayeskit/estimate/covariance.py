@@ -1,16 +1,16 @@
-"""Multivariate normals from products: covariances of a class's own, shared, diagonal, or pulled to the diagonal.
+"""Estimate multivariate normals: full, tied, diagonal or shrunk covariances.
 
-With S_ij = Σ(x_i − mean_i)(x_j − mean_j) over the n_ij rows of a class where both columns are there, and d = 0 (maximum
-likelihood) or 1 (unbiased):
+With S_ij = Σ(x_i − mean_i)(x_j − mean_j) over the n_ij rows of a class where both columns are present, and d = 0
+(maximum likelihood) or 1 (unbiased):
 
     "full"       Σ_ij = S_ij / (n_ij − d)                   each class its own
     "tied"       Σ_ij = Σ_c S_ij / Σ_c (n_ij − d)           one for all classes: a linear boundary
     "diagonal"   Σ_ij = 0 where i ≠ j                       naive Bayes
     shrunk       Σ_ij → (1 − λ) Σ_ij where i ≠ j            the variances stay
 
-Variances follow `estimate/variance.py`, floor and all, so a column that says nothing there says nothing here; where the
-floor lifts a variance the covariances stay, and the correlations are less. A correlation matrix
-that is singular, or with missing cells none at all, is pulled to the diagonal until its smallest eigenvalue is 1e-6.
+Variances follow `estimate/variance.py`, including the floor, so the same columns are left out. If the floor raises a
+variance, the covariances stay and the correlations decrease. A correlation matrix that is singular, or indefinite
+because of missing cells, is shrunk to the diagonal until its smallest eigenvalue is 1e-6.
 
 Formula: multivariate normals: full, tied, diagonal, shrunk
 """
@@ -36,10 +36,11 @@ CovarianceRule = Literal["full", "tied", "diagonal"]
 
 @dataclass(frozen=True)
 class Covariances:
-    """Standard deviations and correlations of each class, (…, classes, columns) and (…, classes, columns, columns).
+    """Standard deviations (…, n_classes, n_columns) and correlations (…, n_classes, n_columns, n_columns) of each
+    class.
 
-    ``used`` (…, columns) says which columns speak, ``lifted`` (…, classes) how far a singular matrix was pulled to
-    the diagonal, ``shrinkage`` (…, classes) how far all were. Of a column that is not used only ones are held.
+    ``used`` (…, n_columns) marks used columns, ``lifted`` (…, n_classes) is the shrinkage of singular matrices,
+    ``shrinkage`` (…, n_classes) that of all. Unused columns contain ones.
     """
 
     deviation: Floats
@@ -51,14 +52,14 @@ class Covariances:
 
 @dataclass(frozen=True)
 class Normal:
-    """The normal of each class: means (classes, columns) and covariances."""
+    """Normal of each class: means, shape (n_classes, n_columns), and covariances."""
 
     mean: Floats
     spread: Covariances
 
     @property
     def covariance(self) -> Floats:
-        """(classes, columns, columns); NaN for a column that is left out."""
+        """Return covariances, shape (n_classes, n_columns, n_columns); NaN for columns left out."""
         s, used = self.spread, self.spread.used
         covariance = s.correlation * s.deviation[:, :, None] * s.deviation[:, None, :]
         return np.where(used[:, None] & used[None, :], covariance, np.nan)
@@ -73,7 +74,7 @@ def normal(
     shrinkage: float | None,
     floor: VarianceFloor | None = None,
 ) -> Normal:
-    """The normal of each class; ``shrinkage`` None takes the amount from the counts.
+    """Estimate the normal of each class; ``shrinkage`` None chooses the amount from the counts.
 
     >>> from bayeskit.tally.products import count_products
     >>> x, y = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]]), np.zeros(3, dtype=np.uint8)
@@ -105,10 +106,10 @@ def covariances(
     shrinkage: Floats,
     floor: VarianceFloor,
 ) -> Covariances:
-    """Covariances of any number of cases at once, from n_ij and S_ij (…, classes, columns, columns).
+    """Estimate covariances of any number of cases from n_ij and S_ij, shape (…, n_classes, n_columns, n_columns).
 
-    ``total_squares`` (…, columns) are Σ(x − mean)² about the mean of all classes; ``occurs`` (…, classes) tells the
-    classes that have rows; ``shrinkage`` (classes,) is NaN where the counts choose it.
+    ``total_squares`` (…, n_columns) are Σ(x − mean)² about the overall mean; ``occurs`` (…, n_classes) marks the
+    classes that have rows; ``shrinkage`` (n_classes,) is NaN where it is chosen from the counts.
     """
     n_present, squares = _diagonal(n), _diagonal(spread)
     shared: VarianceRule = "feature" if rule == "tied" else "class_feature"
@@ -143,10 +144,10 @@ def covariances(
 
 
 def _from_counts(correlation: Floats, rows: Floats, k: Ints) -> Floats:
-    """How far to pull a correlation matrix R to the diagonal: the oracle approximating shrinkage.
+    """Return the oracle approximating shrinkage of a correlation matrix R.
 
-    λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), of the
-    columns that speak; it needs nothing but R and n, so that it survives learning, forgetting and merging.
+    λ = ((1 − 2/k) tr R² + k²) / ((n + 1 − 2/k)(tr R² − k)), at most 1 (Chen, Wiesel, Eldar and Hero 2010), over the
+    used columns. It depends only on R and n, so it is the same after adding rows, removing rows and merging.
     """
     idle = correlation.shape[-1] - k
     square = (correlation**2).sum(axis=(-2, -1)) - idle
@@ -157,13 +158,13 @@ def _from_counts(correlation: Floats, rows: Floats, k: Ints) -> Floats:
 
 
 def _lift(correlation: Floats) -> Floats:
-    """λ by which (1 − λ) R + λ I has no eigenvalue under the least one; zero where R has none."""
+    """Return λ for which the smallest eigenvalue of (1 − λ) R + λ I reaches the minimum; zero if R is regular."""
     smallest = np.linalg.eigvalsh(correlation)[..., 0]
     return np.where(smallest < SINGULAR, (SINGULAR - smallest) / (1 - np.minimum(smallest, 0.5)), 0.0)
 
 
 def _correlation(spread: Floats, freedom: Floats) -> Floats:
-    """Correlations of pooled sums, zero where they are not known."""
+    """Return correlations of pooled sums, zero where they are unknown."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         covariance = spread / freedom
         deviation = np.sqrt(_diagonal(covariance))
@@ -176,9 +177,9 @@ def _diagonal(square: Floats) -> Floats:
 
 
 def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
-    """ln p(x | class) of rows (rows, classes), or what each column adds to it (rows, classes, columns).
+    """Return ln p(x | class), shape (n_rows, n_classes), or the terms of each column, (n_rows, n_classes, n_columns).
 
-    Missing cells drop out: the normal of the columns that are there. A column adds ln p(x_j | those before it, class).
+    Missing cells are marginalized out. The term of a column is ln p(x_j | preceding columns, class).
     """
     spread, used = model.spread, model.spread.used
     n, (n_classes, k) = len(x), model.mean.shape
@@ -190,7 +191,7 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
         for c in range(n_classes):
             factor, constant = _factor(spread, c, columns)
             z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
-            with np.errstate(over="ignore"):  # too far away for a float: impossible
+            with np.errstate(over="ignore"):  # overflow means density zero
                 terms = constant[:, None] - 0.5 * z * z
             if by_column:
                 scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
@@ -200,7 +201,7 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
 
 
 def _patterns(present: Bools) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]]:
-    """(columns that are there, the rows where these are), None for all rows."""
+    """Return (present columns, rows with this pattern); None for all rows."""
     if not len(present):
         return []
     if (present == present[0]).all():
@@ -214,7 +215,7 @@ def _patterns(present: Bools) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np
 
 
 def _factor(spread: Covariances, c: int, columns: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """(L of the columns' correlations R = L Lᵀ, what each column adds whatever its value)"""
+    """Return the Cholesky factor L of the columns' correlations R = L Lᵀ, and the constant term of each column."""
     factor = np.linalg.cholesky(spread.correlation[c][np.ix_(columns, columns)])
     constant = -logspace.log(np.sqrt(2 * np.pi) * np.diag(factor) * spread.deviation[c, columns])
     return factor, constant

@@ -1,4 +1,4 @@
-"""Cut points of numeric columns: equal width, equal frequency and the MDL criterion.
+"""Find cut points of numeric columns: equal width, equal frequency and the MDL criterion.
 
 Formula: cut points
 """
@@ -21,7 +21,6 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -30,7 +29,7 @@ from bayeskit.typing import Array, Floats, Ints
 
 
 def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
-    """The n − 1 cuts that divide low..high into n intervals of equal width; none where low equals high.
+    """Return the n − 1 cuts that divide low..high into n intervals of equal width; none if low equals high.
 
     >>> equal_width(0, 10, 4)
     (2.5, 5.0, 7.5)
@@ -42,7 +41,7 @@ def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
 
 
 def equal_frequency(x: Floats, n_bins: int, weights: Floats | None = None) -> tuple[float, ...]:
-    """The cuts that divide numbers into n intervals with as many of them in each as ties allow.
+    """Return cuts that divide numbers into n intervals of about equal frequency.
 
     >>> equal_frequency(np.array([1.0, 2.0, 3.0, 10.0, 20.0, 30.0]), 3)
     (2.5, 15.0)
@@ -57,7 +56,7 @@ def equal_frequency(x: Floats, n_bins: int, weights: Floats | None = None) -> tu
 
 
 def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | None = None) -> tuple[float, ...]:
-    """Cuts at n − 1 random ranks of the numbers: they know nothing of the class.
+    """Return cuts at n − 1 random ranks of the numbers, independent of the class.
 
     >>> len(random(np.arange(100.0), 5, np.random.default_rng(0)))
     4
@@ -72,7 +71,7 @@ def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | N
 
 
 def random_of_distinct(x: Floats, counts: Ints, n_bins: int, rng: np.random.Generator) -> tuple[float, ...]:
-    """The same cuts from rising distinct numbers and how often each occurs.
+    """Return the same cuts from increasing distinct numbers and their counts.
 
     >>> rows = np.array([1.0, 2.0, 2.0, 5.0, 5.0, 5.0])
     >>> drawn = random_of_distinct(np.array([1.0, 2.0, 5.0]), np.array([1, 2, 3]), 4, np.random.default_rng(1))
@@ -86,7 +85,7 @@ def random_of_distinct(x: Floats, counts: Ints, n_bins: int, rng: np.random.Gene
 
 
 def mdl(x: Floats, labels: Array, n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
-    """Cuts that tell the classes apart, as many as pay for their description (Fayyad and Irani, 1993).
+    """Return the cuts chosen by the minimum description length criterion (Fayyad and Irani, 1993).
 
     >>> ages, buys = np.array([20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34]), np.repeat([0, 1], 5)
     >>> mdl(ages, buys, 2)
@@ -97,7 +96,7 @@ def mdl(x: Floats, labels: Array, n_classes: int, weights: Floats | None = None)
 
 
 def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[float, ...]:
-    """Cuts after the values at ranks of sorted numbers, half way to the next; ``shares`` are cumulative weights.
+    """Return cuts after the values at ranks of sorted numbers, at midpoints; ``shares`` are cumulative weights.
 
     >>> at_ranks(np.array([1.0, 2.0, 4.0, 4.0, 9.0]), np.array([1, 2, 3]))    # the third lies within the fours
     (1.5, 3.0, 6.5)
@@ -111,18 +110,18 @@ def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[fl
 
 
 def _places(ranks: Floats, n: int) -> Ints:
-    """Where n sorted numbers reach these ranks; one that falls on a border is there, whatever the last digit says."""
+    """Return the positions where n sorted numbers reach these ranks; tolerates rounding at the borders."""
     return np.maximum(np.ceil(ranks - RANK * n), 1).astype(np.int64) - 1
 
 
 def _between(left: Floats, right: Floats) -> tuple[float, ...]:
-    """Half way between numbers and the next ones."""
+    """Return the midpoints between numbers and their successors."""
     middle = left + (right - left) / 2
     return tuple(np.where(middle < right, middle, left).tolist())
 
 
 def _sorted(x: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-    """The numbers that are there in order, and their cumulative weights."""
+    """Return the non-missing numbers sorted, and their cumulative weights."""
     if weights is None:
         x = np.sort(x)  # missing cells come last
         return x[: np.searchsorted(x, np.nan)], None
@@ -132,7 +131,7 @@ def _sorted(x: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
 
 
 def given(cuts: object, column: str) -> tuple[float, ...]:
-    """Cut points as a user wrote them.
+    """Validate cut points given by the user.
 
     >>> given([20, 27.5], "age")
     (20.0, 27.5)
@@ -146,7 +145,7 @@ def given(cuts: object, column: str) -> tuple[float, ...]:
 
 
 def labels(cuts: Sequence[float]) -> list[str]:
-    """Readable names of the intervals, a value on a cut belonging to the left one.
+    """Return readable names of the intervals; a value equal to a cut belongs to the left interval.
 
     >>> labels([20.0, 27.5])
     ['≤ 20', '20 – 27.5', '> 27.5']
@@ -158,13 +157,13 @@ def labels(cuts: Sequence[float]) -> list[str]:
 
 
 Count = Callable[[Schema, Plan], Tally]
-FIT = 1 << 18  # distinct numbers of a column of which an engine may learn cuts
+FIT = 1 << 18  # largest number of distinct values for learning cuts on an engine
 WAYS = ("mdl", "frequency", "width", "random")
-INTERVALS = 10  # where a way needs a number and none is given
+INTERVALS = 10  # default number of intervals
 
 
 def check_cuts(spec: object) -> None:
-    """Refuse a ``cuts=`` that means nothing.
+    """Raise an error for an invalid ``cuts=`` setting.
 
     >>> check_cuts("mdl"), check_cuts(("frequency", 5)), check_cuts([1.5, 3])
     (None, None, None)
@@ -178,18 +177,12 @@ def check_cuts(spec: object) -> None:
 
 
 def _no_way(spec: Any) -> BayesError:
-    said = Setting("cuts", spec, shown=repr(spec), without=f"--cuts {spec}")
-    return BayesError(said, ": it is ", Remedy("cuts", clause=_PYTHON, without=_TYPED), did_you_mean(spec, WAYS))
-
-
-_PYTHON = (
-    '"mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
-    '("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
-)
-_TYPED = (
-    "mdl, frequency, width or random, one of these with a number of intervals such as frequency:5, "
-    "a number of intervals of equal width, or rising numbers such as 10,20.5"
-)
+    return BayesError(
+        f"cuts={spec!r}",
+        hint='it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+        'cuts=("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+        f"{did_you_mean(spec, WAYS)}",
+    )
 
 
 def learn_cuts(
@@ -200,11 +193,11 @@ def learn_cuts(
     seed: int | None = None,
     count: Count | None = None,
 ) -> Schema:
-    """The schema with the cut points of the wanted columns, as their settings say; the source is read once.
+    """Return the schema with the learned cut points of the wanted columns; the source is read once.
 
-    Settings: "mdl", "frequency", "width", "random" (with a number of intervals as a pair), a number of
-    intervals of equal width, or the points. Where rows are elsewhere, ``count`` has the distinct numbers of columns
-    counted there, and the cuts are the same as from the rows.
+    Settings: "mdl", "frequency", "width", "random" (with a number of intervals as a pair), a number of intervals of
+    equal width, or the points. For remote rows, ``count`` returns the counts of distinct numbers, and the cuts are the
+    same as from the rows.
     """
     for spec in wanted.values():
         check_cuts(spec)
@@ -219,7 +212,7 @@ def learn_cuts(
     if by_mdl and labels is None:
         raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
     by_frequency = [name for name, (way, _) in learnt.items() if way == "frequency" and weights is None]
-    together = by_mdl + by_frequency  # by one kernel each
+    together = by_mdl + by_frequency  # one kernel call each
     try:
         made: list[Floats] = []
         if by_mdl and labels is not None:
@@ -251,7 +244,7 @@ def learn_cuts(
 def _from_distinct(
     schema: Schema, learnt: Mapping[str, tuple[str, int]], n_threads: int, seed: int | None, count: Count
 ) -> dict[str, tuple[float, ...]]:
-    """The cuts of each column from its distinct numbers, by class and with their counts."""
+    """Return the cuts of each column from the counts of its distinct numbers by class."""
     numbers = schema.restrict(learnt)
     tally = count(numbers, Plan(Request("distinct", tuple(learnt), {"max_values": MOST, "refuse_beyond": FIT})))
     cuts: dict[str, tuple[float, ...]] = {}
@@ -270,8 +263,7 @@ def _from_distinct(
             if tally.weighted:
                 raise BayesError(
                     f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted',
-                    Remedy("cuts", "frequency", clause=": pass {}, or the points", without=": count on one process"),
-                    culprit=name,
+                    hint='pass cuts="frequency", or the points',
                 )
             cuts[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
         else:
@@ -280,7 +272,7 @@ def _from_distinct(
 
 
 def _way(spec: Any) -> tuple[str, int] | None:
-    """(way, number of intervals) where cuts are to be learnt; None for points."""
+    """Return (method, number of intervals) of cuts to learn; None for given points."""
     if isinstance(spec, str):
         return spec, INTERVALS
     if isinstance(spec, tuple):
@@ -291,7 +283,7 @@ def _way(spec: Any) -> tuple[str, int] | None:
 def _read(
     schema: Schema, source: Source, names: Mapping[str, Any]
 ) -> tuple[dict[str, Floats], Array | None, int, Floats | None]:
-    """(numbers by column, label codes, number of classes, weights) of the whole source."""
+    """Return (numbers by column, label codes, number of classes, weights) of the whole source."""
     if not names:
         return {}, None, 0, None
     where, classes = schema.locate(list(source.kinds), source.named), Vocabulary()

@@ -1,4 +1,4 @@
-"""The exponents that say the classes of the rows best: convex, and solved by Newton's method.
+"""Fit exponents that maximize the conditional likelihood of the classes, by Newton's method.
 
 With d_icj the score of term j for class c minus that for the row's own class,
 
@@ -21,16 +21,17 @@ from bayeskit.threads import one_blas_thread
 from bayeskit.tolerance import LEAST_SQUARE
 from bayeskit.typing import Array, Floats
 
-NEAR = 1e-5  # the slope at the solution, for each exponent in steps of equal curvature
+NEAR = 1e-5  # tolerance of the gradient, for each exponent in units of equal curvature
 STEPS = 50
 HALVINGS = 20  # of a step
-LARGEST = 1e100  # of a difference of log terms whose square, weighed, is a number
+# Largest difference of log terms whose weighted square is finite.
+LARGEST = 1e100
 
 
 def best_exponents(terms: Floats, labels: Array, weights: Floats, penalty: float) -> Floats:
-    """The exponents (terms,) from terms (rows, classes, terms) of rows with these classes and weights.
+    """Return exponents, shape (n_terms,), from terms, shape (n_rows, n_classes, n_terms), labels and weights.
 
-    Rows that are impossible under a class say nothing of finite exponents and are left out.
+    Rows that are impossible under some class are left out.
     """
     n_rows, n_classes, n_terms = terms.shape
     rows = np.arange(n_rows)
@@ -38,7 +39,7 @@ def best_exponents(terms: Floats, labels: Array, weights: Floats, penalty: float
     other[rows, labels] = False
     with np.errstate(invalid="ignore"):
         apart = (terms - terms[rows, labels][:, None, :])[other].reshape(n_rows, n_classes - 1, n_terms)
-    usable = (np.abs(apart) < LARGEST).all(axis=(1, 2))  # NaN is not
+    usable = (np.abs(apart) < LARGEST).all(axis=(1, 2))  # NaN compares as False
     if not usable.any():
         return np.ones(n_terms)
     loss = _Loss(np.ascontiguousarray(apart[usable]), weights[usable], penalty)
@@ -47,7 +48,7 @@ def best_exponents(terms: Floats, labels: Array, weights: Floats, penalty: float
 
 
 def _solved(loss: _Loss) -> Floats:
-    """Where the objective is least: by Newton's steps, which few rows and columns need no more than ten of."""
+    """Return the minimum of the objective; small data needs at most ten Newton steps."""
     squares = loss.weights @ (loss.apart**2).sum(axis=1)
     start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, LEAST_SQUARE)))
     w = _by_newton(loss, start)
@@ -55,7 +56,7 @@ def _solved(loss: _Loss) -> Floats:
 
 
 def _by_newton(loss: _Loss, w: Floats) -> Floats | None:
-    """Whole steps where they go down far enough, else halves of them; None where rounding hides the curvature."""
+    """Take full Newton steps, halved until they decrease the loss enough; None if the Hessian is inaccurate."""
     value = loss.value(w)
     for _ in range(STEPS):
         gradient, curvature = loss.gradient(w), loss.hessian(w)
@@ -83,12 +84,12 @@ def _by_newton(loss: _Loss, w: Floats) -> Floats | None:
 
 
 def _by_trust_regions(loss: _Loss, start: Floats, squares: Floats) -> Floats:
-    """The same where an absurd cell makes Newton's steps unsafe."""
+    """Minimize with a trust region, for extreme cells that make Newton's steps unsafe."""
     from scipy.optimize import minimize as scipy_minimize
 
     minimize: Any = scipy_minimize
-    # An absurd cell (a Gaussian at its variance floor) may weigh 1e9 nats where another weighs one. So the unknowns
-    # are measured in steps of equal curvature: at first of its bound, then of what it is at the first solution.
+    # An extreme cell (a Gaussian at its variance floor) may contribute 1e9 nats where another contributes one. Scale
+    # the parameters to equal curvature: first by an upper bound, then by the curvature at the first solution.
     step = 1 / np.sqrt(loss.penalty + squares / 4)
     for tolerance in (1e-2, NEAR):
         solved = minimize(
@@ -106,9 +107,9 @@ def _by_trust_regions(loss: _Loss, start: Floats, squares: Floats) -> Floats:
 
 @dataclass
 class _Loss:
-    """The objective, its slope and its curvature; the last point asked for is kept."""
+    """Objective, gradient and Hessian; caches the last point."""
 
-    apart: Floats  # (rows, classes − 1, terms)
+    apart: Floats  # shape (n_rows, n_classes − 1, n_terms)
     weights: Floats
     penalty: float
     _at: Floats | None = None

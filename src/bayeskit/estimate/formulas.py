@@ -1,6 +1,6 @@
-"""Probabilities written out as a person works them: counts as a fraction, a density with its formula filled in.
+"""Format probabilities as worked formulas: counts as a fraction, a density with its numbers.
 
-Each says what it comes to (``log_p``), how it is written in a line of text and in LaTeX, and what the counts alone say.
+Each formula has its value (``log_p``), its text and LaTeX forms, and the unsmoothed fraction.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from bayeskit import latex, logspace
 from bayeskit.estimate.smoothing import smoothed
 from bayeskit.estimate.variance import log_peak
 
-LARGEST_FRACTION = 10**15  # numerators and denominators that a person still reads
-SMALLEST = -690.0  # logarithms of numbers that can still be written
+LARGEST_FRACTION = 10**15  # largest readable numerator or denominator
+SMALLEST = -690.0  # smallest logarithm that can be printed as a number
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Written(Protocol):
-    """A probability or a density with the way to it."""
+    """Probability or density with its formula."""
 
     @property
     def log_p(self) -> float:
-        """Natural logarithm of what it comes to."""
+        """Return the natural logarithm of the value."""
         ...
 
     @property
     def text(self) -> str:
-        """The formula, filled in."""
+        """Return the formula with its numbers."""
         ...
 
     @property
     def summed(self) -> str:
-        """The same with its sums worked out."""
+        """Return the formula with its sums evaluated."""
         return self.text
 
     @property
     def latex(self) -> str:
-        """The formula for LaTeX."""
+        """Return the formula in LaTeX."""
         ...
 
     @property
     def counted(self) -> Share | None:
-        """What the counts say by themselves; None where nothing was added to them, or nothing counted."""
+        """Return the unsmoothed fraction; None without smoothing or without counts."""
         return None
 
     @property
     def fraction(self) -> Fraction | None:
-        """The exact value, where it is a fraction of whole numbers."""
+        """Return the exact value if it is a fraction of integers."""
         return None
 
 
 @dataclass(frozen=True)
 class Share(Written):
-    """((n + a) / (N + A))^times: a share of counts with what smoothing adds.
+    """Smoothed relative frequency ((n + a) / (N + A))^times.
 
     >>> share = Share(2, 9, 1, 3)
     >>> share.text, share.summed, share.counted.text, share.fraction, round(share.log_p, 6)
@@ -113,7 +113,7 @@ class Share(Written):
 
 @dataclass(frozen=True)
 class NormalDensity(Written):
-    """exp(−(x − μ)² / 2σ²) / √(2πσ²)
+    """Normal density exp(−(x − μ)² / 2σ²) / √(2πσ²).
 
     >>> density = NormalDensity(120.0, 110.0, 2975.0)
     >>> density.text, round(float(logspace.exp(density.log_p)), 6)
@@ -143,7 +143,7 @@ class NormalDensity(Written):
 
 @dataclass(frozen=True)
 class Given(Written):
-    """A number that comes from elsewhere, and its name: a prior that was given, a density of another kind."""
+    """Named number without a formula, such as a given prior or another density."""
 
     logarithm: float
     name: str = ""
@@ -163,7 +163,7 @@ class Given(Written):
 
 @dataclass(frozen=True)
 class WrittenFactor:
-    """P(column = value | class, given) in each class; ``absent`` where it is that of not having the word."""
+    """P(column = value | class, given) in each class; ``absent`` for the probability that a word is absent."""
 
     column: str
     value: str
@@ -173,12 +173,12 @@ class WrittenFactor:
 
     @property
     def what(self) -> str:
-        """What it is the probability of; ¬ before a word that is not there."""
+        """Return the event of the probability, with ¬ before an absent word."""
         return " ".join(filter(None, (self.column, f"¬{self.value}" if self.absent else self.value)))
 
 
 def product(factors: Sequence[Written]) -> Fraction | None:
-    """The exact product of fractions that a person still reads; None where it is none.
+    """Return the exact product of fractions if it is readable; else None.
 
     >>> product([Share(1, 2), Share(2, 3)])
     Fraction(1, 3)
@@ -195,7 +195,7 @@ def product(factors: Sequence[Written]) -> Fraction | None:
 
 
 def probability(log_p: float) -> str:
-    """A probability from its logarithm, however small; none where it is 0/0.
+    """Format a probability from its logarithm, however small; "none" for 0/0.
 
     >>> probability(-1386.294361), probability(-math.inf), probability(math.nan), probability(0.0)
     ('10^-602', '0', 'none', '1')
@@ -208,12 +208,12 @@ def probability(log_p: float) -> str:
 
 
 def short(p: float) -> str:
-    """A number with six digits; 1 only where it is."""
+    """Format a number with six digits; "1" only if it is exactly 1."""
     return "above 0.999999" if 0.9999995 <= p < 1 else f"{p:.6g}"
 
 
 def number(x: Any) -> str:
-    """A number as it is written by hand: whole ones as they are, others with six digits.
+    """Format a number: integers without decimals, others with six digits.
 
     >>> number(9.0), number(746.6666667), number(-2), number(0.25)
     ('9', '746.667', '−2', '0.25')

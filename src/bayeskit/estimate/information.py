@@ -1,4 +1,4 @@
-"""Entropy, mutual information and tests of independence.
+"""Compute entropy, mutual information and tests of independence.
 
 Formula: entropy, mutual information I(X; Y), I(X; Y ∣ C), I(class; word)
 Formula: the G test of I(X; Z ∣ C), by χ² and by shuffling within classes
@@ -21,11 +21,11 @@ from bayeskit.typing import Array, Floats, Ints
 
 NATS_IN_A_BIT = float(logspace.log(2.0))
 WIDEST = 4_000_000  # cells of the largest table of a pair
-STACKED = 1 << 18  # cells of tables that are looked at together
+STACKED = 1 << 18  # cells of tables processed together
 
 
 def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
-    """w ln(a / b) cell by cell, 0 where w is 0.
+    """Return w ln(a / b) elementwise, 0 where w is 0.
 
     >>> weighed_log_ratio(np.array([0.5, 0.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
     [0.346574, 0.0]
@@ -35,7 +35,7 @@ def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
 
 
 def entropy(p: Array) -> float:
-    """H of probabilities that sum to one.
+    """Return the entropy H of probabilities that sum to one.
 
     >>> round(entropy(np.array([0.5, 0.5, 0.0])) / NATS_IN_A_BIT, 6)
     1.0
@@ -45,7 +45,7 @@ def entropy(p: Array) -> float:
 
 
 def mutual_information(counts: Array) -> float:
-    """I of the rows and columns of a table of counts.
+    """Return the mutual information of the rows and columns of a contingency table.
 
     >>> round(mutual_information(np.array([[5, 0], [0, 5]])), 6), mutual_information(np.array([[4, 2], [2, 1]]))
     (0.693147, 0.0)
@@ -60,12 +60,13 @@ def mutual_information(counts: Array) -> float:
 
 
 def information_about_class(family: Family) -> float:
-    """I(X; Y) of a column and the class, over the rows where it is present."""
+    """Return I(X; Y) of a column and the class, over the rows where the column is present."""
     return mutual_information(family.present)
 
 
 def information_of_values(p: Floats, prior: Floats) -> Floats:
-    """What each value adds to I(X; class): Σ_c P(v, c) ln P(v | c) / P(v), from P(v | c) (values, classes) and P(c).
+    """Return the term of each value in I(X; class), Σ_c P(v, c) ln P(v | c) / P(v), from P(v | c) (n_values, n_classes)
+    and P(c).
 
     >>> information_of_values(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])).round(6).tolist()
     [0.346574, 0.346574]
@@ -75,7 +76,8 @@ def information_of_values(p: Floats, prior: Floats) -> Floats:
 
 
 def information_gain(documents: Array, class_counts: Array) -> Floats:
-    """I(class; word present) of each word, from ``documents`` that have it (words, classes) and documents by class.
+    """Return I(class; word present) of each word from ``documents``, shape (n_words, n_classes), and documents per
+    class.
 
     >>> information_gain(np.array([[2, 0], [1, 1], [2, 2]]), np.array([2, 2])).round(6).tolist()
     [0.693147, 0.0, 0.0]
@@ -89,9 +91,9 @@ def information_gain(documents: Array, class_counts: Array) -> Floats:
 
 
 def information_of_cells(p: Floats, both: Ints, a: Ints, b: Ints, given: Ints | None = None) -> float:
-    """I(a; b | given) of listed cells with probabilities p above 0.
+    """Return I(a; b | given) of listed cells with probabilities p above 0.
 
-    The others say which cells agree in a and b (and what is given), in a, in b, and in what is given, each (cells,).
+    The other arguments, each of shape (n_cells,), group the cells by (a, b, given), by a, by b, and by given.
 
     >>> x, y = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> xor, cells = x ^ y, np.arange(4)
@@ -107,7 +109,7 @@ def information_of_cells(p: Floats, both: Ints, a: Ints, b: Ints, given: Ints | 
 
 
 def conditional_information(counts: Array) -> tuple[Floats, Floats]:
-    """(Σ over rows of I(X; Z | Y), degrees of freedom) of each table of counts (…, classes, values of X, values of Z).
+    """Return (n · I(X; Z | Y), degrees of freedom) of tables, shape (…, n_classes, n_values of X, n_values of Z).
 
     >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
     >>> gain, freedom = conditional_information(xor)
@@ -123,14 +125,14 @@ def conditional_information(counts: Array) -> tuple[Floats, Floats]:
 
 
 def present(table: Array) -> Array:
-    """The cells where both columns are there, of a pair's counts (classes, slots, slots)."""
+    """Return the cells where both columns are present, of a pair's counts, shape (n_classes, n_slots, n_slots)."""
     return table[:, 1:, 1:]
 
 
 def dependence(pairs: Pairs) -> Floats:
-    """Σ I(X; Z | Y) over the rows for all pairs (columns, columns), 0 where it is no more than chance would give.
+    """Return n · I(X; Z | Y) of all pairs, shape (n_columns, n_columns), 0 if it does not exceed its expectation.
 
-    Independent columns have half a nat for each degree of freedom on average.
+    For independent columns the expectation is half a nat per degree of freedom.
     """
     gains = np.zeros((len(pairs.columns), len(pairs.columns)))
     alike: dict[tuple[int, ...], list[tuple[int, int, Array]]] = {}
@@ -139,7 +141,7 @@ def dependence(pairs: Pairs) -> Floats:
             b = pairs.columns[j]
             table = present(pairs.table(min(a, b), max(a, b)))
             alike.setdefault(table.shape, []).append((i, j, table))
-    for shape, tables in alike.items():  # tables of one shape together
+    for shape, tables in alike.items():  # process tables of equal shape together
         step = max(STACKED // max(int(np.prod(shape)), 1), 1)
         for start in range(0, len(tables), step):
             rows, columns, counts = zip(*tables[start : start + step], strict=True)
@@ -157,7 +159,7 @@ def pair_information(
     weights: Floats | None,
     n_threads: int,
 ) -> Floats:
-    """I(x; u | class) in nats of all pairs (columns, columns), less its expectation under independence, df / 2n.
+    """Return I(x; u | class) in nats of all pairs, (n_columns, n_columns), minus its expectation df / 2n.
 
     >>> x, y = np.array([0, 0, 1, 1] * 5), np.array([0, 1, 0, 1] * 5)                    # x XOR y is the class
     >>> gains = pair_information([x, y], [2, 2], (x ^ y).astype(np.uint32), 2, None, 1)
@@ -171,13 +173,13 @@ def pair_information(
     for i in range(n_columns):
         others = [j for j in pairs[:i] if sizes[i] * sizes[j] * n_classes <= WIDEST]
         if not others:
-            continue  # a pair of columns with too many values for a table counts as independent
+            continue  # a pair with too many values for a table counts as independent
         first = columns[i].astype(np.uint32)
         cells = [first * np.uint32(sizes[j]) + columns[j].astype(np.uint32) for j in others]
         tables = kernels.count_codes(
             cells, [sizes[i] * sizes[j] for j in others], labels, n_classes, weights, n_threads
         )
-        for size in sorted({sizes[j] for j in others}):  # tables of one shape together
+        for size in sorted({sizes[j] for j in others}):  # process tables of equal shape together
             alike = [at for at, j in enumerate(others) if sizes[j] == size]
             counts = np.stack([tables[at] for at in alike]).reshape(len(alike), n_classes, sizes[i], size)
             partners = np.array(others)[alike]
@@ -186,16 +188,16 @@ def pair_information(
     return gains
 
 
-FILLED = 5.0  # rows a cell, on average, from which on χ² is trusted
+FILLED = 5.0  # mean rows per cell from which χ² is valid
 SHUFFLES = 60
-LEVEL = 0.01  # of a test over all pairs
-LEAST_BITS = 0.005  # of a pair that is worth a word
+LEVEL = 0.01  # significance level over all pairs
+LEAST_BITS = 0.005  # smallest information worth reporting
 MOST_SHUFFLED = 5_000  # rows
 
 
 @dataclass(frozen=True)
 class Surprise:
-    """``bits`` of information beyond what chance gives, ``by_chance`` bits, and how surprising the whole is."""
+    """Information in ``bits`` above its expectation ``by_chance``, and its p-value."""
 
     bits: float
     by_chance: float
@@ -203,7 +205,7 @@ class Surprise:
 
 
 def by_chi_squared(counts: Array) -> Surprise:
-    """From a table (classes, values, values).
+    """Test a table, shape (n_classes, n_values, n_values), by the χ² distribution.
 
     >>> xor = np.array([[[25, 0], [0, 25]], [[0, 25], [25, 0]]])
     >>> surprise = by_chi_squared(xor)
@@ -220,7 +222,7 @@ def by_chi_squared(counts: Array) -> Surprise:
 
 
 def is_well_filled(counts: Array) -> bool:
-    """Whether χ² can be trusted: five rows a cell that could be filled."""
+    """Return True if χ² is valid: five rows per possible cell."""
     n = np.asarray(counts)
     cells = ((n.sum(axis=2) > 0).sum(axis=1) * (n.sum(axis=1) > 0).sum(axis=1)).sum()
     return bool(n.sum() >= FILLED * cells)
@@ -234,7 +236,7 @@ def by_shuffling(
     n_classes: int,
     rng: np.random.Generator,
 ) -> Surprise:
-    """From the codes of two columns (rows,), 0 where a cell is missing, shuffled within the classes.
+    """Test the codes of two columns, shape (n_rows,), 0 for missing, by permutation within the classes.
 
     >>> rng = np.random.default_rng(0)
     >>> x, z, c = (rng.integers(1, 9, 200) for _ in range(2)), None, rng.integers(0, 2, 200)

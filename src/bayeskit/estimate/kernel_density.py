@@ -1,4 +1,4 @@
-"""Kernel densities: a bell over every number that was seen.
+"""Estimate kernel densities with Gaussian kernels.
 
     p(x | c) = 1 / (N_c h_c) Σ_v n_vc φ((x − v) / h_c)      φ the standard normal density
 
@@ -6,14 +6,13 @@ with Silverman's bandwidth of each class, from the counts alone:
 
     h_c = 0.9 · min(s_c, IQR_c / 1.349) · N_c^(−1/5)        s_c the standard deviation, n − 1 below
 
-A class whose quartiles coincide has s_c in the place of the minimum; one without spread of its own has the spread of
-all classes together. No h_c² is below the floor of the variances of the column (`estimate/variance.py`), 1 % of the
-variance within the classes. A column without any spread, or without a value in some class, is left out for all classes.
+If the quartiles of a class coincide, s_c replaces the minimum; a class with zero variance uses the spread of all
+classes. No h_c² is below the variance floor of the column (`estimate/variance.py`), 1 % of the within-class variance. A
+column that is constant, or has no value in some class, is left out for all classes.
 
-The sum over all values is taken as it stands where there are few. Else ln Σ is computed, with its first two
-derivatives, at the edges of bins, a sixteenth of the bandwidth wide among the values and wider beyond them, and read
-from polynomials of degree five between these: within 1e-10 of the whole sum, relative to its size where that is more
-than one.
+For few values the sum is evaluated directly. Otherwise ln Σ and its first two derivatives are computed at bin edges, a
+sixteenth of the bandwidth apart among the values and wider outside, and interpolated by quintic polynomials: the error
+is within 1e-10, relative to the size of ln Σ if that exceeds one.
 
 Silverman, "Density Estimation for Statistics and Data Analysis", 1986.
 
@@ -35,7 +34,7 @@ from bayeskit.tally.distinct import Values
 from bayeskit.tolerance import GONE, SAME_WEIGHT
 from bayeskit.typing import Array, Floats
 
-FEW = 64  # values that are summed as they stand
+FEW = 64  # largest number of values summed directly
 SPREAD = 0.9, 1.349  # Silverman's factor, and the quartiles of a normal distribution in standard deviations
 CELLS = 1 << 20  # terms of a sum held at a time
 LOG_ROOT = 0.5 * np.log(2 * np.pi)
@@ -48,13 +47,13 @@ TAIL_BIN = 1 / 16  # of the logarithm of the distance: bins beyond a run
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Rising ``points`` near each other, with the logarithms of their counts, in units of the bandwidth."""
+    """Group of nearby increasing ``points`` with the logarithms of their counts, in units of the bandwidth."""
 
     points: Floats
     log_counts: Floats
 
     def __call__(self, x: Floats) -> Floats:
-        """ln Σ n_v exp(−(x − v)² / 2): as it stands for few points, else by the bins."""
+        """Return ln Σ n_v exp(−(x − v)² / 2): directly for few points, else interpolated."""
         if len(self.points) <= FEW:
             return self.total(x)
         before, after = self.points[0] - x, x - self.points[-1]
@@ -66,7 +65,7 @@ class Run:
         return log_sums
 
     def total(self, x: Floats) -> Floats:
-        """ln Σ n_v exp(−(x − v)² / 2), as it stands."""
+        """Return ln Σ n_v exp(−(x − v)² / 2), evaluated directly."""
         log_sums = np.empty(len(x))
         step = max(1, CELLS // len(self.points))
         for rows in (slice(i, i + step) for i in range(0, len(x), step)):
@@ -75,7 +74,7 @@ class Run:
         return log_sums
 
     def sums(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """ln Σ n_v exp(−(x − v)² / 2) and its first two derivatives."""
+        """Return ln Σ n_v exp(−(x − v)² / 2) and its first two derivatives."""
         away = x[:, None] - self.points
         terms = self.log_counts - 0.5 * away * away
         total = logspace.log_sum_exp(terms)
@@ -85,7 +84,7 @@ class Run:
 
     @cached_property
     def _inside(self) -> Any:
-        """ln Σ along the run and a little beyond, as polynomials between bins."""
+        """Return ln Σ along the run and its margin, as piecewise polynomials."""
         from scipy.interpolate import PPoly
 
         low, high = self.points[0] - MARGIN, self.points[-1] + MARGIN
@@ -93,7 +92,7 @@ class Run:
         return PPoly(_polynomials(edges, self._windowed(edges)), edges)
 
     def _outside(self, t: Floats, side: int) -> Floats:
-        """ln Σ at a distance t from the first point (side 0) or the last (side 1), beyond the margin."""
+        """Return ln Σ at a distance t from the first point (side 0) or the last (side 1), beyond the margin."""
         tail, far = self._tails[side]
         log_t = np.log(np.minimum(t, far))
         return tail(log_t) - 0.5 * t * t
@@ -106,7 +105,8 @@ class Run:
 
     @staticmethod
     def _tail(u: Floats, log_counts: Floats) -> tuple[Any, float]:
-        """ln Σ n exp(−t u − u² / 2) as polynomials in ln t, and the t from which the outermost point is alone."""
+        """Return ln Σ n exp(−t u − u² / 2) as polynomials in ln t, and the t beyond which only the outermost point
+        matters."""
         from scipy.interpolate import PPoly
 
         far = 2 * MARGIN + 40 / float(u[1])
@@ -120,7 +120,7 @@ class Run:
         return PPoly(_polynomials(edges, (total, -t * mean, -t * mean + t * t * spread)), edges), far
 
     def _windowed(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """The sums at rising numbers, from the points that can be felt there."""
+        """Return the sums at increasing numbers, from the points within reach."""
         parts = []
         for some in np.array_split(x, max(1, len(x) // 64)):
             reach = 2 * MARGIN
@@ -132,7 +132,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Bells:
-    """The density of one class: rising ``points`` with ``counts`` above zero, and the ``bandwidth``.
+    """Density of one class: increasing ``points`` with positive ``counts``, and the ``bandwidth``.
 
     >>> one = Bells(np.array([0.0]), np.array([3.0]), 1.0)                       # the normal density itself
     >>> bool(np.allclose(one.log_density(np.array([0.0, 2.0])), [-0.91893853, -2.91893853]))
@@ -144,18 +144,19 @@ class Bells:
     bandwidth: float
 
     def log_density(self, x: Floats) -> Floats:
-        """ln p of numbers; NaN has 0."""
+        """Return ln p of numbers; 0 for NaN."""
         present = ~np.isnan(x)
         log_p = np.zeros(len(x))
         log_p[present] = self._log_sums((x[present] - self.origin) / self.bandwidth) - self.log_scale
         return log_p
 
     def direct(self, x: Floats) -> Floats:
-        """ln p of numbers by the whole sum: what :meth:`log_density` is measured by."""
+        """Return ln p of numbers by the direct sum, the reference for :meth:`log_density`."""
         return self._all.total((x - self.origin) / self.bandwidth) - self.log_scale
 
     def left_out(self, x: Floats, unit: Floats) -> Floats:
-        """ln p of numbers that are among the points, without so much of the count of each; −∞ where nothing is left."""
+        """Return ln p of numbers among the points after reducing the count of each by ``unit``; −∞ if nothing is
+        left."""
         point_of_row = np.searchsorted(self.points, x)
         n = self.counts.sum()
         rest = np.where(n - unit > GONE * n, n - unit, 0.0)
@@ -172,12 +173,12 @@ class Bells:
 
     @property
     def log_scale(self) -> float:
-        """ln N h √2π"""
+        """Return ln N h √2π."""
         return float(logspace.log(self.counts.sum()) + np.log(self.bandwidth) + LOG_ROOT)
 
     @property
     def origin(self) -> float:
-        """The number that bandwidths are counted from: values far from zero keep their digits."""
+        """Return the origin of the scaled numbers, which preserves digits of values far from zero."""
         return float(self.points[0])
 
     @cached_property
@@ -186,7 +187,7 @@ class Bells:
 
     @cached_property
     def _runs(self) -> tuple[list[Run], Floats]:
-        """The runs, and the borders half-way between them."""
+        """Return the runs and the midpoints between them."""
         whole = self._all
         if len(whole.points) <= FEW:
             return [whole], np.zeros(0)
@@ -213,7 +214,7 @@ class Bells:
 
 @dataclass(frozen=True, eq=False)
 class KernelDensity:
-    """The densities of one column: of each class, or None where the column is left out."""
+    """Densities of one column: one per class, or None if the column is left out."""
 
     values: Values
     bandwidths: Floats
@@ -221,9 +222,9 @@ class KernelDensity:
     classes: tuple[Bells | None, ...] = field(repr=False)
 
     def scores(self, x: Floats) -> Floats:
-        """ln p(x | class) (numbers, classes): 0 for a missing number, and for a column that is left out.
+        """Return ln p(x | class), shape (n_numbers, n_classes): 0 for a missing number or a column left out.
 
-        Numbers too large to be squared have NaN.
+        Numbers too large to be squared give NaN.
         """
         scores = np.zeros((len(x), len(self.classes)))
         if self.used:
@@ -231,13 +232,13 @@ class KernelDensity:
             at = self.values.read(np.where(huge, np.nan, x))
             for c, bells in enumerate(self.classes):
                 if bells is not None:
-                    with np.errstate(over="ignore"):  # further away than a float can say: −∞
+                    with np.errstate(over="ignore"):  # overflow means −∞
                         scores[:, c] = bells.log_density(at)
             scores[huge] = np.nan
         return scores
 
     def draw(self, labels: Array, rng: np.random.Generator) -> Floats:
-        """A number for each row of these classes; NaN where the column is left out."""
+        """Draw a number for each row of these classes; NaN if the column is left out."""
         numbers = np.full(len(labels), np.nan)
         for c, bells in enumerate(self.classes):
             rows = np.flatnonzero(labels == c)
@@ -247,9 +248,9 @@ class KernelDensity:
         return numbers
 
     def equally_probable(self, n: int) -> Floats:
-        """Numbers that stand for equal parts of the probability of each class (classes, n).
+        """Return numbers that represent equal parts of the probability of each class, shape (n_classes, n).
 
-        Each is a value at an even step of the counts, moved by a normal deviate from an even sequence.
+        Each is a quantile of the counts, shifted by a normal deviate from a low-discrepancy sequence.
         """
         from scipy.special import ndtri
 
@@ -263,7 +264,7 @@ class KernelDensity:
         return numbers
 
     def restrict(self, classes: Array) -> KernelDensity:
-        """The same for some of the classes, bandwidths held."""
+        """Return the densities of some classes with unchanged bandwidths."""
         bells = tuple(self.classes[c] for c in classes)
         return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=bells)
 
@@ -274,7 +275,7 @@ def kernel_density(
     bandwidths: Floats | None = None,
     floor: VarianceFloor | None = None,
 ) -> KernelDensity:
-    """The densities from counted numbers, with Silverman's bandwidths, none below the floor, or those given.
+    """Estimate densities from counted numbers, with given bandwidths or Silverman's, subject to the floor.
 
     >>> x, labels = np.array([1.0, 2.0, 3.0, 4.0, 10.0]), np.array([0, 0, 0, 0, 1])
     >>> density = kernel_density(Values.of(x, labels, 2), np.array([4, 1]))
@@ -293,13 +294,13 @@ def kernel_density(
         bandwidths = np.array([_bandwidth(points, row, total, float(np.sqrt(least))) for row in counts])
     bells = []
     for row, h in zip(counts, bandwidths, strict=True):
-        occurring = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class that no row shows is like all together
+        occurring = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class without rows uses all classes
         bells.append(Bells(points[occurring], (row if row.any() else counts.sum(axis=0))[occurring], float(h)))
     return KernelDensity(values, bandwidths, True, tuple(bells))
 
 
 def quantile(points: Floats, counts: Floats, share: float) -> float:
-    """The least of the rising points at which at least this share has been counted."""
+    """Return the smallest of the increasing points at which the cumulative share is reached."""
     reached = np.cumsum(counts) >= share * counts.sum() * (1 - SAME_WEIGHT)
     return float(points[int(np.argmax(reached))])
 
@@ -316,27 +317,28 @@ def _bandwidth(points: Floats, counts: Floats, total: float, least: float) -> fl
 
 
 def _within(points: Floats, counts: Floats) -> Floats:
-    """The variance within classes, pooled over them; NaN where no class has two values."""
+    """Return the pooled within-class variance; NaN if no class has two values."""
     n = counts.sum(axis=1)
     if not (n >= 2).any():
         return np.array(np.nan)
-    shares = (n - 1)[n > 1] / (n - 1)[n > 1].sum()  # before they meet the squares, whose sum could overflow
+    shares = (n - 1)[n > 1] / (n - 1)[n > 1].sum()  # normalize first: the sum of squares could overflow
     return np.array(sum(share * _spread(points, row) ** 2 for share, row in zip(shares, counts[n > 1], strict=True)))
 
 
 def _spread(points: Floats, counts: Floats) -> float:
-    """The standard deviation with n − 1; zero where there are no two different values."""
+    """Return the standard deviation with n − 1; zero without two distinct values."""
     n = counts.sum()
     if n <= 1 or (counts > 0).sum() < 2:
         return 0.0
-    scale = float(np.abs(points).max())  # squares must not overflow
+    scale = float(np.abs(points).max())  # avoids overflow of squares
     x = points / scale
     mean = (counts * x).sum() / n
     return float(np.sqrt((counts * (x - mean) ** 2).sum() / (n - 1))) * scale
 
 
 def _polynomials(edges: Floats, known: tuple[Floats, Floats, Floats]) -> Floats:
-    """Coefficients (6, bins), highest power first, of the quintics with these values and derivatives at the edges."""
+    """Return coefficients (6, n_bins), highest power first, of quintics with these values and derivatives at the
+    edges."""
     w = np.diff(edges)
     (f0, d0, c0), (f1, d1, c1) = ([k[i] for k in known] for i in (slice(None, -1), slice(1, None)))
     d0, d1, c0, c1 = d0 * w, d1 * w, c0 * w * w, c1 * w * w

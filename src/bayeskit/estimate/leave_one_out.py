@@ -1,4 +1,4 @@
-"""Exact leave-one-out estimates of coded, numeric and jointly normal columns, in closed form.
+"""Compute exact leave-one-out estimates of coded, numeric and jointly normal columns, in closed form.
 
 Formula: what the estimates are without one row
 Formula: P(value ∣ class) without one row
@@ -31,12 +31,13 @@ from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
 from bayeskit.typing import Array, Bools, Floats
 
 CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
-FAR = 1e5  # standard deviations from zero: beyond, only double-double knows the mean without a row
+# In standard deviations from zero: beyond, the mean without a row needs double-double.
+FAR = 1e5
 
 
 @dataclass(frozen=True)
 class ClosedGaussian:
-    """Gaussians with a variance of their own, and what the own class of a row is without it (classes, columns).
+    """Gaussians with class-specific variances, and the own class of a row without it, shape (n_classes, n_columns).
 
     With d = x − mean, n and M = Σ(x − mean)² of the own class, and ddof δ, without x
 
@@ -58,13 +59,13 @@ class ClosedGaussian:
 
     @property
     def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-        """All six, in the order of the kernel."""
+        """Return all six arrays in the order of the kernel."""
         return self.mean, self.precision, self.constant, self.rate, self.own_precision, self.own_constant
 
 
 @dataclass(frozen=True)
 class LeftOutGaussians:
-    """Measured columns of one variance rule without one of their rows."""
+    """Numeric columns of one variance rule, each row left out in turn."""
 
     moments: Moments
     class_counts: Floats
@@ -73,34 +74,35 @@ class LeftOutGaussians:
     floor: VarianceFloor
 
     def columns(self, index: Any) -> LeftOutGaussians:
-        """The same for some of the columns."""
+        """Return the same for some of the columns."""
         return self if len(index) == self.moments.shape[1] else replace(self, moments=self.moments.columns(index))
 
     @cached_property
     def mean(self) -> Floats:
-        """Of each class (classes, columns)."""
+        """Return the mean of each class, shape (n_classes, n_columns)."""
         return self.moments.mean()
 
     @cached_property
     def _squares(self) -> Floats:
-        """Σ(x − mean)² of each class, and of all values together (classes + 1, columns)."""
+        """Return Σ(x − mean)² of each class and of all values together, shape (n_classes + 1, n_columns)."""
         return self.moments.with_total().squared_deviations()
 
     @property
     def squares(self) -> Floats:
-        """Σ(x − mean)² of each class (classes, columns)."""
+        """Return Σ(x − mean)² of each class, shape (n_classes, n_columns)."""
         return self._squares[:-1]
 
     @property
     def total_squares(self) -> Floats:
-        """Σ(x − mean)² of all values together (columns,)."""
+        """Return Σ(x − mean)² of all values together, shape (n_columns,)."""
         return self._squares[-1]
 
     def closed(self) -> Bools:
-        """Columns of which the closed form is exact for all rows but those with too little rest (columns,).
+        """Return a mask, shape (n_columns,), of columns with an exact closed form for all rows with enough remaining
+        variance.
 
-        Every class has a variance of its own, well above the floor whichever row leaves; a class that would not have
-        one without one of its values (fewer than four of them) has no rate.
+        Every class has its own variance, well above the floor whichever row is left out; a class with fewer than four
+        values has no rate.
         """
         n = self.moments.n
         if self.rule != "class_feature" or n.dtype.kind == "f":
@@ -114,14 +116,15 @@ class LeftOutGaussians:
 
     @cached_property
     def floored_rest(self) -> Floats:
-        """What must be left of the spread of each class for the floor not to touch it, whichever row leaves."""
+        """Return the share of each class's sum of squares that must remain for the floor not to apply."""
         n, squares = self.moments.n, self.squares
         highest = highest_floor(n, squares, self.total_squares, self.ddof, self.floor)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # beyond all numbers is never left
+        # overflow means that the floor always applies
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return 2 * highest * (n - self.ddof) / squares
 
     def closed_form(self) -> ClosedGaussian:
-        """The parameters of columns that are :meth:`closed`."""
+        """Return the parameters of columns that are :meth:`closed`."""
         n, mean, squares = (
             np.ascontiguousarray(a, dtype=np.float64) for a in (self.moments.n, self.mean, self.squares)
         )
@@ -138,13 +141,13 @@ class LeftOutGaussians:
         )
 
     def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """ln p'(x | class) summed over the columns (rows, classes), the row itself taken from its class."""
+        """Return ln p'(x | class) summed over the columns, shape (n_rows, n_classes), without the row itself."""
         return self.terms(x, labels, unit).sum(axis=-1)
 
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """ln p'(x | class) of each column (rows, classes, columns); 0 where the cell is missing."""
+        """Return ln p'(x | class) of each column, shape (n_rows, n_classes, n_columns); 0 for missing cells."""
         n, mean, squares, total_mean, total = without(self.moments, x, labels, unit)
-        mean = np.where(n > 0, mean, total_mean[:, None, :])  # as in `gaussian`, for a class that no row shows
+        mean = np.where(n > 0, mean, total_mean[:, None, :])  # as in `gaussian`, for a class without rows
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
         variance, _ = shared_variance(n, squares, total, occurs, self.rule, self.ddof, self.floor)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -153,18 +156,18 @@ class LeftOutGaussians:
 
 
 class Without(NamedTuple):
-    """Moments by row: those of its class lack the row itself. Of classes (rows, classes, columns), then of all values
-    together (rows, columns)."""
+    """Moments by row, without the row itself: of classes (n_rows, n_classes, n_columns), then of all values together
+    (n_rows, n_columns)."""
 
     n: Floats
-    mean: Floats  # NaN where there is no value
+    mean: Floats  # NaN without values
     squares: Floats  # Σ(x − mean)²
     total_mean: Floats
     total_squares: Floats
 
 
 def without(moments: Moments, x: Floats, labels: Array, unit: Floats) -> Without:
-    """The moments without each of these rows (rows, columns) in turn, in double-double."""
+    """Return the moments without each of these rows, shape (n_rows, n_columns), in double-double."""
     cells = _cells(x, unit)
     left = moments.take(labels) - cells
     together = moments.pooled().take(np.zeros(len(x), dtype=np.int64)) - cells
@@ -184,9 +187,9 @@ def numbers_in_steps(
     learnt: Moments | None = None,
     counted: Callable[[Floats], Floats] = np.asarray,
 ) -> Iterator[tuple[Array, Floats]]:
-    """Some rows at a time with their numbers (rows, columns); what cannot have been learnt is refused.
+    """Yield batches of rows with their numbers, shape (n_rows, n_columns); raise an error for rows never learned.
 
-    ``counted`` is what of a number went into the moments ``learnt``.
+    ``counted`` returns the part of a number that enters the moments ``learnt``.
     """
     floats = {name: leaving.block.floats[name] for name in names}
     if learnt is not None:
@@ -203,9 +206,10 @@ def numbers_in_steps(
 
 
 def highest_floor(n: Array, squares: Floats, total: Floats, ddof: int, floor: VarianceFloor) -> Floats:
-    """A bound of the floor of each column without any one row: no sum is larger then, and its freedom is one less.
+    """Return an upper bound of the floor of each column without any one row.
 
-    ``n`` and ``squares`` are of classes (classes, columns), ``total`` the squares of all values together (columns,).
+    ``n`` and ``squares`` are of classes (n_classes, n_columns), ``total`` the squares of all values together
+    (n_columns,).
     """
     freedom, rows = (n - ddof).sum(axis=0), n.sum(axis=0) - ddof
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -214,33 +218,34 @@ def highest_floor(n: Array, squares: Floats, total: Floats, ddof: int, floor: Va
 
 
 def _cells(x: Floats, unit: Floats) -> Moments:
-    """The moments of one value each, with the weight of its row: (rows, columns); nothing where it is missing."""
+    """Return the moments of single values with the weights of their rows, shape (n_rows, n_columns); zero for missing
+    cells."""
     whole = bool((unit == 1).all())
     present = ~np.isnan(x)
     x, unit = np.where(present, x, 0.0), np.where(present, unit[:, None], 0.0)
     zero = np.zeros_like(x)
     weighted = dd.multiply((unit, zero), (x, zero))
-    n = unit.astype(np.int64) if whole else unit  # whole counts keep all digits of a difference
+    n = unit.astype(np.int64) if whole else unit  # integer counts keep differences exact
     return Moments(n, *weighted, *dd.multiply(weighted, (x, zero)), zero)
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutValue:
-    """What is known of a coded column whose rows leave in turn."""
+    """State of a coded column whose rows are left out in turn."""
 
     table: ValueTable
-    counts: Array  # (classes, slots but the last): what was learnt
+    counts: Array  # shape (n_classes, n_slots − 1)
     smoothing: Smoothing
-    declared: bool  # a declared value stays, whoever leaves
+    declared: bool  # declared values stay when their rows are left out
 
     @property
     def marginal_m(self) -> float | None:
-        """m where pseudo-counts follow the counts of the values, else None."""
+        """Return m if pseudo-counts depend on the counts of the values, else None."""
         smoothing = self.smoothing
         return smoothing.m if isinstance(smoothing, MEstimate) and smoothing.prior == "marginal" else None
 
     def pseudo_without(self, slot: int) -> Floats:
-        """Pseudo-counts of the other slots once a value is gone."""
+        """Return pseudo-counts of the other slots after a value has vanished."""
         smoothing: Any = self.smoothing
         if isinstance(smoothing, Automatic):
             smoothing = Lidstone(float(np.nan_to_num(np.nanmax(self.table.pseudo, initial=0.0))))
@@ -252,18 +257,18 @@ class LeftOutValue:
 
 
 class LeftOutValues:
-    """Coded columns, each without one of its cells. Their slots, as in :class:`ValueTable`, stand in one row: those of
-    a column begin at its place in ``starts``."""
+    """Coded columns, each without one of its cells. Their slots, as in :class:`ValueTable`, are concatenated; those of
+    a column begin at its entry in ``starts``."""
 
     def __init__(self, columns: Sequence[LeftOutValue]) -> None:
         self.columns = columns
         widths = [len(column.table.pseudo) for column in columns]
         self.starts = np.cumsum([0, *widths])
         ends = self.starts[1:] - 1
-        self.learnt = np.zeros((self.starts[-1], len(columns[0].counts)))  # (slots, classes): what was counted
+        self.learnt = np.zeros((self.starts[-1], len(columns[0].counts)))  # counts, shape (n_slots, n_classes)
         self.learnt[np.delete(np.arange(self.starts[-1]), ends)] = np.concatenate([c.counts for c in columns], axis=1).T
         pseudo = np.concatenate([column.table.pseudo for column in columns])
-        self.absent = np.isnan(pseudo)  # slots that take no part
+        self.absent = np.isnan(pseudo)  # unused slots
         self.pseudo = np.where(self.absent, 0.0, pseudo)
         self.counts = np.where(self.absent[:, None], 0.0, self.learnt)
         self.sums = np.repeat(np.add.reduceat(self.counts, self.starts[:-1]), widths, axis=0)
@@ -272,18 +277,19 @@ class LeftOutValues:
         self.unseen_is_absent = np.repeat(self.absent[ends], widths)
         self.unused = np.repeat([not column.table.used for column in columns], widths)
         self.may_go = ~self.absent & np.repeat([not column.declared for column in columns], widths)
-        self.may_go[self.starts[:-1]] = ~self.absent[self.starts[:-1]]  # a missing cell is no declared value
-        self.may_go[ends] = False  # no row was learnt with the slot of all that is unseen
+        self.may_go[self.starts[:-1]] = ~self.absent[self.starts[:-1]]  # a missing cell is not a declared value
+        self.may_go[ends] = False  # no row has the slot of unseen values
 
     def lacks(self, slots: Array, labels: Array, unit: Floats) -> Bools:
-        """Cells that cannot have been learnt: there are not as many of them in the class."""
+        """Return a mask of cells that cannot have been learned: their count in the class is too small."""
         lacking: Bools = self.learnt[slots, labels] < unit * (1 - GONE)
         return lacking
 
     def scores(self, slots: Array, labels: Array, unit: Floats) -> tuple[Floats, Floats]:
-        """(ln P' in every class but the own (cells, classes), ln P' in the own class (cells,)).
+        """Return ln P' in all classes but the own, shape (n_cells, n_classes), and ln P' in the own class, shape
+        (n_cells,).
 
-        Cells of a column that says nothing without them have 0 everywhere.
+        Cells of a column that is unused without them are 0.
         """
         pseudo, total, gone, silent = self._without(slots, unit)
         counts = np.where(gone[:, None], 0.0, self.counts[slots])
@@ -295,8 +301,8 @@ class LeftOutValues:
         return np.where(silent[:, None], 0.0, _log(others)), np.where(silent, 0.0, _log(of_own_class))
 
     def tables(self) -> list[Floats]:
-        """ln P' of all slots without a whole row of each class, as :meth:`scores` has them: (labels, slots, classes) of
-        each column. NaN in the own class where it has no row with the value."""
+        """Return ln P' of all slots without a whole row of each class, shape (n_labels, n_slots, n_classes) per column.
+        NaN in the own class if it has no row with the value."""
         pseudo, total, gone, silent = self._without(np.arange(len(self.pseudo)), np.ones(len(self.pseudo)))
         pseudo, total, gone, silent = pseudo[:, None], total[:, None], gone[:, None], silent[:, None]
         counts = np.where(gone, 0.0, self.counts)
@@ -309,8 +315,8 @@ class LeftOutValues:
         return [np.ascontiguousarray(part) for part in np.split(tables, self.starts[1:-1], axis=1)]
 
     def _without(self, slots: Array, unit: Floats) -> tuple[Floats, Floats, Bools, Bools]:
-        """(pseudo-count of the cell's value, their total, whether the value is gone, whether the slot says nothing)
-        without the cell."""
+        """Return the pseudo-count of the cell's value, their total, a mask of vanished values and a mask of unused
+        slots, without the cell."""
         of_value, pseudo, total = self.of_value[slots], self.pseudo[slots], self.total[slots]
         gone = self.may_go[slots] & (of_value - unit <= GONE * of_value)
         silent = self.absent[slots] | self.unused[slots] | (gone & self.unseen_is_absent[slots])
@@ -321,7 +327,7 @@ class LeftOutValues:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     share = np.maximum(of_value[cells] - unit[cells], 0.0) / left
                 pseudo[cells] = np.where(left > 0, m * share, 0.0)
-        if (afresh := gone & ~silent).any():  # unseen="smooth": the others, and the one that stands for all unseen
+        if (afresh := gone & ~silent).any():  # unseen="smooth": the other values and the unseen slot
             for slot in np.unique(slots[afresh]):
                 place = int(np.searchsorted(self.starts, slot, side="right")) - 1
                 fresh, cells = self.columns[place].pseudo_without(int(slot - self.starts[place])), slots == slot
@@ -330,25 +336,24 @@ class LeftOutValues:
 
 
 def _less(counts: Floats, sums: Floats, unit: Any) -> tuple[Floats, Floats]:
-    """Counts of the own class and their sum without a row; none below 0: a table of all cells asks of some that no
-    row has."""
+    """Return counts of the own class and their sum without a row, clipped at 0 for cells without rows."""
     left = sums - unit
     return np.maximum(counts - unit, 0.0), np.where(left <= GONE * sums, 0.0, left)
 
 
 def _log(p: Floats) -> Floats:
-    """ln p; 0 where there is no distribution."""
+    """Return ln p; 0 if there is no distribution."""
     return logspace.log(np.where(np.isnan(p), 1.0, p))
 
 
-SEVERAL = 2  # rows of a class with a variance of its own
+SEVERAL = 2  # rows needed for a class-specific variance
 
 
 @dataclass(frozen=True, eq=False)
 class NormalsLeftOut:
-    """Scores of labelled rows that were learnt, each without itself (rows, classes).
+    """Leave-one-out scores of learned, labeled rows, shape (n_rows, n_classes).
 
-    The ``normal`` is that of the tally by the ``rule``, ``ddof`` and ``floor``, over ``tally.moment_columns``.
+    The ``normal`` is estimated from the tally with ``rule``, ``ddof`` and ``floor``, over ``tally.moment_columns``.
     """
 
     tally: Tally
@@ -360,12 +365,12 @@ class NormalsLeftOut:
 
     @cached_property
     def products(self) -> Moments:
-        """Of all pairs of columns."""
+        """Return the products of all pairs of columns."""
         assert self.tally.products is not None
         return self.tally.products
 
     def scores(self, block: Block) -> Floats:
-        """ln P(x, class) of each row under the estimates made without it."""
+        """Return ln P(x, class) of each row under the estimates made without it."""
         if block.labels is None or (block.labels >= len(self.tally.classes)).any():
             raise NotLearnt("a row to leave out has a class that was never learnt")
         labels = np.asarray(block.labels, dtype=np.int64)
@@ -387,12 +392,12 @@ class NormalsLeftOut:
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
-        """ln P(class) without a row of a class, or a part of one; a class that only the row shows is impossible."""
+        """Return ln P(class) without ``unit`` rows of a class; a class without other rows is impossible."""
         return log_prior_without(self.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
     @cached_property
     def _short(self) -> _Short | None:
-        """What the short way needs, where it can be gone: complete, regular, not shrunk."""
+        """Return the constants of the closed form if it applies: complete, regular, not shrunk."""
         spread, counts = self.normal.spread, self.tally.class_counts.astype(np.float64)
         n, moments = self.products.n, self.tally.moments
         plain = self.rule != "diagonal" and not spread.shrinkage.any() and not spread.lifted.any()
@@ -418,10 +423,10 @@ class NormalsLeftOut:
         return _Short(tied, counts, together, factor, log_det, np.maximum(LEAST_REST, least))
 
     def _short_way(self, short: _Short, x: Floats, labels: Array, unit: Floats, scores: Floats) -> Array:
-        """Fills the scores of the rows that it can take; returns the others."""
+        """Fill the scores of the rows for which the closed form applies; return the others."""
         spread, mean = self.normal.spread, self.normal.mean
         rows, k = np.arange(len(x)), x.shape[1]
-        z = np.stack(  # (classes, rows, columns), whitened
+        z = np.stack(  # whitened, shape (n_classes, n_rows, n_columns)
             [
                 np.linalg.solve(short.factor[c], ((x - mean[c]) / spread.deviation[c]).T).T
                 for c in range(len(short.counts))
@@ -461,7 +466,7 @@ class NormalsLeftOut:
             )
 
     def _long_way(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """The covariances of the counts without each row, and the row's density under them."""
+        """Re-estimate the covariances without each row and return the row's density under them."""
         k, at_label = x.shape[1], (np.arange(len(x)), labels)
         cells = products_of_rows(x, unit)
         diagonal = np.arange(k) * (k + 1)
@@ -494,8 +499,8 @@ class NormalsLeftOut:
 
 @dataclass(frozen=True)
 class _Short:
-    """What the short way knows of each class: rows, degrees of freedom, factors, determinants; and how much of its
-    matrix must be left without a row, for that to be regular and above the floor."""
+    """Constants of the closed form for each class: rows, degrees of freedom, factors, determinants, and the share of
+    its matrix that must remain without a row to be regular and above the floor."""
 
     tied: bool
     counts: Floats

@@ -1,10 +1,10 @@
-"""How probable the counts were before any was seen: Dirichlet priors over every table, in closed form.
+"""Compute the marginal likelihood of counts under Dirichlet priors, in closed form.
 
     P(counts) = Π_contexts  B(n + β) / B(β),   B(β) = Π Γ(β_v) / Γ(Σ β_v)
 
-for the rows in the order they came. A smoothing is such a prior where pseudo-counts are the hyperparameters:
-Lidstone(α) is the posterior mean under Dirichlet(α), Laplace under the uniform one. Zero, and what is chosen from the
-same counts, is no prior.
+The rows are in their given order. A smoothing is such a prior with the pseudo-counts as hyperparameters: Lidstone(α) is
+the posterior mean under Dirichlet(α), Laplace under the uniform prior. Zero pseudo-counts, and amounts chosen from the
+same counts, are not priors.
 
 Formula: ln P(table) under Dirichlet priors: Σ ln B(n + β) − ln B(β)
 """
@@ -20,12 +20,11 @@ from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import Dirichlet, Laplace, Lidstone, MEstimate, Smoothing
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.typing import Array, Floats
 
 
 def log_evidence(counts: Any, beta: Any) -> float:
-    """Σ over contexts of ln B(n + β) − ln B(β), counts (…, values).
+    """Return Σ over contexts of ln B(n + β) − ln B(β), for counts of shape (…, n_values).
 
     >>> round(float(logspace.exp(log_evidence([1, 1], [1, 1]))), 6)              # 1/2 · 1/3
     0.166667
@@ -39,7 +38,7 @@ def log_evidence(counts: Any, beta: Any) -> float:
 
 
 def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> Floats:
-    """β_v of the prior that a smoothing is; refused where it is none."""
+    """Return β_v of the prior of a smoothing; raise an error if it has none."""
     is_prior = isinstance(rule, (Laplace, Lidstone, Dirichlet)) or (
         isinstance(rule, MEstimate) and rule.prior != "marginal"
     )
@@ -48,16 +47,14 @@ def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> 
         beta = beta + 1  # its pseudo-counts are those of the mode
     if not is_prior or not (beta > 0).all():
         raise BayesError(
-            Setting.given("smoothing", setting),
-            " is no prior over tables, which the probability of the data asks for: pass ",
-            Remedy("smoothing", 1.0),
-            culprit=setting,
+            f"smoothing={setting!r} is no prior over tables, which the probability of the data asks for",
+            hint="pass smoothing=1.0",
         )
     return beta
 
 
 def log_class_evidence(prior: Any, classes: Sequence[Any], class_counts: Array) -> float:
-    """ln P(labels): a Dirichlet where the prior is a smoothing, uniform where it is "empirical"; else as given."""
+    """Return ln P(labels): a Dirichlet for a smoothing, uniform for "empirical"; else as given."""
     if isinstance(prior, str) and prior == "empirical":
         prior = Laplace()
     if isinstance(prior, Smoothing):

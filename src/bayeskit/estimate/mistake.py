@@ -1,6 +1,6 @@
 """Probability of a mistake from class densities of one column.
 
-The line falls into regions where one class or another is decided:
+The line is divided into regions, each assigned to one class:
 
     P(mistake) = Σ_c P(c) · ∫ over the regions of the other classes  p(x | c) dx
     P(correct) = 1 − P(mistake)
@@ -139,7 +139,7 @@ def line_mistake(
     """
     cuts = line.cuts(prior) if boundaries is None else sorted(boundaries)
     edges = np.array([-inf, *cuts, inf])
-    mass = prior[:, None] * np.diff(line.below(edges), axis=1)  # (classes, parts)
+    mass = prior[:, None] * np.diff(line.below(edges), axis=1)  # shape (n_classes, n_parts)
     chosen = mass.argmax(axis=0) if boundaries is not None else _most_probable(line, prior, edges)
     wrong = _mistaken_mass(mass, chosen)
     return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), _merge_regions(edges, chosen, classes))

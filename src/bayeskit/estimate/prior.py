@@ -1,4 +1,4 @@
-"""The class prior: empirical, uniform, given, or smoothed like any column.
+"""Compute the class prior: empirical, uniform, given, or smoothed.
 
 Formula: P(class), and without one row
 """
@@ -16,7 +16,6 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy, Setting
 from bayeskit.tolerance import GONE, OFF_ONE, SLACK
 from bayeskit.typing import Array, Floats
 
@@ -27,7 +26,7 @@ SPECS = (
 
 
 def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Floats:
-    """P(class) in the order of ``classes``.
+    """Return P(class) in the order of ``classes``.
 
     >>> class_prior("empirical", ["no", "yes"], np.array([5, 9]))
     array([0.35714286, 0.64285714])
@@ -55,17 +54,11 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
         if len(prior) != len(classes):
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
         return normalised(prior)
-    raise BayesError(
-        Setting.given("prior", prior),
-        ": it is ",
-        Remedy("prior", clause=SPECS, without="empirical, uniform or laplace"),
-        did_you_mean(prior, ("empirical", "uniform")),
-        culprit=prior,
-    )
+    raise BayesError(f"prior={prior!r}", hint=f"it is {SPECS}{did_you_mean(prior, ('empirical', 'uniform'))}")
 
 
 def written_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
-    """P(class) as it comes about: a share of the rows where it is one, else the number.
+    """Return P(class) as a formula: a share of the rows if it is one, else the number.
 
     >>> [share.text for share in written_prior("empirical", ["no", "yes"], np.array([5, 9]))]
     ['5/14', '9/14']
@@ -81,7 +74,7 @@ def written_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> 
 
 
 def log_prior_without(prior: Any, classes: Sequence[Value], class_counts: Array, label: int, unit: float) -> Floats:
-    """ln P(class) without ``unit`` rows of a class; a class that has no others is impossible then.
+    """Return ln P(class) without ``unit`` rows of a class; a class without other rows is impossible.
 
     >>> log_prior_without("empirical", ["no", "yes"], np.array([1, 3]), 0, 1.0).tolist()
     [-inf, 0.0]
@@ -100,7 +93,7 @@ def log_prior_without(prior: Any, classes: Sequence[Value], class_counts: Array,
 
 
 def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any:
-    """The same prior for the other classes: a rule as it is, given probabilities divided by their sum.
+    """Return the same prior for the other classes: a rule unchanged, given probabilities renormalized.
 
     >>> prior_without_class([0.2, 0.3, 0.5], ["a", "b", "c"], 2)
     [0.4, 0.6]
@@ -110,16 +103,14 @@ def prior_without_class(prior: Any, classes: Sequence[Value], label: int) -> Any
     shares = np.delete(class_prior(prior, classes, np.zeros(len(classes))), label)
     if len(shares) and not shares.sum() > 0:
         raise BayesError(
-            f"the prior rules out every class but {classes[label]!r}, and without its only row nothing is left: give "
-            "another class a probability above 0, or pass ",
-            Remedy("prior", "empirical"),
-            culprit=classes[label],
+            f"the prior rules out every class but {classes[label]!r}, and without its only row nothing is left",
+            hint='give another class a probability above 0, or pass prior="empirical"',
         )
     return (shares / shares.sum()).tolist()
 
 
 def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: float = 0.0) -> Floats:
-    """P(class) = (n' + a) / (N' + a C) (rows, classes) without ``units`` of the class of each row.
+    """Return P(class) = (n' + a) / (N' + a C), shape (n_rows, n_classes), without ``units`` of the class of each row.
 
     >>> shares_without(np.array([1.0, 3.0]), np.array([0, 1]), np.ones(2)).round(6).tolist()
     [[0.0, 1.0], [0.333333, 0.666667]]
@@ -131,7 +122,7 @@ def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: fl
 
 
 def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
-    """Probabilities that sum to one; within 1e-3 of it they are divided by their sum, and that is said."""
+    """Return probabilities that sum to one; within 1e-3 of it they are normalized with a warning."""
     try:
         p = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Rows drawn from a model: slots by their probabilities, then the values they stand for."""
+"""Draw rows from a model: slots by their probabilities, then values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayeskit.typing import Array, Floats, Ints
 
 
 def draw_slots(shares: Floats, rng: np.random.Generator) -> Ints:
-    """One slot a row, by shares (rows, slots) that need not sum to one.
+    """Draw one slot per row by weights, shape (n_rows, n_slots), that need not sum to one.
 
     >>> draw_slots(np.array([[0.0, 2.0], [1.0, 0.0]]), np.random.default_rng(0)).tolist()
     [1, 0]
@@ -36,8 +36,8 @@ def k_means_plus_plus(
 ) -> tuple[list[int], Ints]:
     """Choose up to ``k`` rows far from each other by k-means++ (Arthur and Vassilvitskii 2007).
 
-    ``distances(row)`` gives squared distances (n,) to a row. Returns the chosen rows, fewer where no more differ, and
-    which of them is nearest to each row (n,).
+    ``distances(row)`` returns squared distances to a row, shape (n,). Returns the chosen rows (fewer if there are not
+    enough distinct ones) and the nearest of them for each row, shape (n,).
 
     >>> x = np.array([0.0, 0.1, 5.0, 5.1])
     >>> rows, nearest = k_means_plus_plus(4, 2, lambda row: (x - x[row]) ** 2, np.random.default_rng(0))
@@ -61,8 +61,8 @@ def k_means_plus_plus(
 
 
 def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.Generator) -> Any:
-    """The cells of slots, 0 being missing; inside an interval drawn evenly. Numbers without cuts are drawn as missing:
-    nothing is known of where they lie."""
+    """Return the cells of slots, 0 for missing, drawn uniformly inside an interval. Numbers without cuts are missing
+    because their range is unknown."""
     import pyarrow as pa
 
     if isinstance(role, Numeric):
@@ -78,10 +78,9 @@ def cells_of(values: Sequence[Value], role: Role, slots: Array, rng: np.random.G
 
 
 def closed(cuts: Sequence[float]) -> Floats:
-    """Cuts with an end on each side: an open interval is as wide as the others on average.
+    """Return cuts with finite ends: an open interval gets the mean width of the others.
 
-    It ends at zero where all cuts lie on one side of it. A single cut is taken for the middle: it says no more than
-    the size of the numbers.
+    It ends at zero if all cuts have the same sign. A single cut is taken as the middle.
 
     >>> closed([10, 14, 20]).tolist(), closed([2, 12]).tolist(), closed([40]).tolist(), closed([0]).tolist()
     ([5.0, 10.0, 14.0, 20.0, 25.0], [0.0, 2.0, 12.0, 22.0], [0.0, 40.0, 80.0], [-1.0, 0.0, 1.0])
@@ -94,12 +93,12 @@ def closed(cuts: Sequence[float]) -> Floats:
 
 
 def mixed(values: Sequence[Any]) -> bool:
-    """Whether strings and numbers stand side by side, which no Arrow column holds."""
+    """Return True if values mix strings and numbers, which Arrow columns do not support."""
     return len({isinstance(value, str) for value in values if value is not None}) > 1
 
 
 def nulls_for_nan(numbers: Floats) -> Any:
-    """An Arrow column with a missing cell for each NaN."""
+    """Return an Arrow column with NaN as null."""
     import pyarrow as pa
 
     return pa.array(numbers, from_pandas=True)

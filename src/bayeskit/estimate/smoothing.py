@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from bayeskit import logspace
 from bayeskit.errors import BayesError, BayesWarning, UnknownValue
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.tolerance import OFF_ONE, SLACK, TIE
 from bayeskit.typing import Array, Floats
 
@@ -33,23 +32,23 @@ class _Unseen(Enum):
 
 
 UNSEEN = _Unseen.UNSEEN
-MOST = 1e100  # pseudo-counts: beyond, their sums leave the range of floats and mean nothing
-"""The value that stands for every value never seen; it has count 0 in every class."""
+MOST = 1e100  # largest pseudo-count; larger sums overflow
+"""Placeholder for values never seen; its count is 0 in every class."""
 
 
 @runtime_checkable
 class Smoothing(Protocol):
-    """Anything that turns the values of a column and their counts into pseudo-counts."""
+    """Rule that computes pseudo-counts from the values of a column and their counts."""
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """a_v (values,) from the values and their counts (classes, values)."""
+        """Return pseudo-counts, shape (n_values,), from values and their counts, shape (n_classes, n_values)."""
         ...
 
 
 def smoothed(count: Any, total: Any, pseudo: Any, pseudo_total: Any) -> Any:
-    """(n + a) / (N + A): the formula behind every rule, on numbers or arrays; 0/0 is NaN.
+    """Return (n + a) / (N + A) of numbers or arrays, the formula of every rule; 0/0 is NaN.
 
-    It is the mean of a Beta or Dirichlet posterior whose hyperparameters are the pseudo-counts.
+    It is the mean of a Beta or Dirichlet posterior with the pseudo-counts as hyperparameters.
 
     >>> float(smoothed(2, 2, 1, 2))
     0.75
@@ -59,7 +58,7 @@ def smoothed(count: Any, total: Any, pseudo: Any, pseudo_total: Any) -> Any:
 
 
 def probabilities(counts: ArrayLike, pseudo: ArrayLike) -> Floats:
-    """(n_vc + a_v) / (n_c + Σ a): probabilities of the values in each class, (classes, values).
+    """Return (n_vc + a_v) / (n_c + Σ a), the probability of each value in each class, shape (n_classes, n_values).
 
     A class without counts and without pseudo-counts has no distribution: its row is NaN.
 
@@ -76,8 +75,15 @@ def probabilities(counts: ArrayLike, pseudo: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Lidstone:
-    """The same pseudo-count α for every value: the posterior mean under a symmetric Dirichlet(α).
+    """Add the same pseudo-count α to every value: the posterior mean under a symmetric Dirichlet(α).
 
+    Parameters
+    ----------
+    alpha : float
+        Pseudo-count, at least 0.
+
+    Examples
+    --------
     >>> Lidstone(1).probability(count=2, total=2, n_values=2)   # (2 + 1) / (2 + 2)
     0.75
     >>> Lidstone(0.5).pseudo_counts(["rain", "sun", "snow"], np.zeros((2, 3)))
@@ -88,67 +94,68 @@ class Lidstone:
 
     def __post_init__(self) -> None:
         if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
-            raise BayesError(
-                Setting(
-                    "alpha",
-                    shown=repr(self.alpha),
-                    clause="Lidstone({}): alpha",
-                    without=f"smoothing {self.alpha!r}: it",
-                ),
-                f" is a finite number from 0 to {MOST:g}.",
-                culprit=self.alpha,
-            )
+            raise BayesError(f"smoothing={self.alpha!r}: it is a finite number from 0 to {MOST:g}.")
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """α for each value."""
+        """Return α for each value, shape (n_values,)."""
         return np.full(len(values), float(self.alpha))
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """(count + α) / (total + α · n_values)"""
+        """Return (count + α) / (total + α · n_values)."""
         return float(smoothed(count, total, self.alpha, self.alpha * n_values))
 
 
 @dataclass(frozen=True)
 class MLE:
-    """Nothing added: relative frequencies, which may be zero.
+    """Add nothing: relative frequencies, which may be zero.
 
+    Examples
+    --------
     >>> MLE().probability(count=2, total=2, n_values=2)
     1.0
     """
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """0 for each value."""
+        """Return 0 for each value, shape (n_values,)."""
         return Lidstone(0).pseudo_counts(values, counts)
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """count / total"""
+        """Return count / total."""
         return Lidstone(0).probability(count=count, total=total, n_values=n_values)
 
 
 @dataclass(frozen=True)
 class Laplace:
-    """One more of each value: the rule of succession.
+    """Add one to the count of every value: the rule of succession.
 
+    Examples
+    --------
     >>> Laplace().probability(count=0, total=15, n_values=3) * 18   # (0 + 1) / (15 + 3)
     1.0
     """
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """1 for each value."""
+        """Return 1 for each value, shape (n_values,)."""
         return Lidstone(1).pseudo_counts(values, counts)
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """(count + 1) / (total + n_values)"""
+        """Return (count + 1) / (total + n_values)."""
         return Lidstone(1).probability(count=count, total=total, n_values=n_values)
 
 
 @dataclass(frozen=True)
 class MEstimate:
-    """m pseudo-counts in all, shared out by a prior p: a_v = m · p_v.
+    """Add m pseudo-counts in total, distributed by a prior p: a_v = m · p_v.
 
-    The prior is `"uniform"`, a mapping from each value to its probability, or `"marginal"`: how often
-    the value occurs over all classes together.
+    Parameters
+    ----------
+    m : float
+        Sum of all pseudo-counts, at least 0.
+    prior : {"uniform", "marginal"} or mapping, default="uniform"
+        Probability of each value. "marginal" takes the relative frequencies over all classes.
 
+    Examples
+    --------
     >>> MEstimate(4).probability(count=1, total=2, n_values=4)   # (1 + 4 · 1/4) / (2 + 4)
     0.3333333333333333
     >>> MEstimate(2, prior={"rain": 0.25, "sun": 0.75}).pseudo_counts(["sun", "rain"], np.zeros((1, 2)))
@@ -156,6 +163,8 @@ class MEstimate:
     >>> MEstimate(8, prior="marginal").pseudo_counts(["sun", "rain"], np.array([[2, 0], [1, 1]]))
     array([6., 2.])
 
+    References
+    ----------
     Cestnik, "Estimating probabilities: a crucial task in machine learning", 1990.
     """
 
@@ -177,17 +186,17 @@ class MEstimate:
         return hash((self.m, _hashable(self.prior)))
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """m · p_v for each value; under a mapping the unseen value gets 0."""
+        """Return m · p_v for each value, shape (n_values,); with a mapping the unseen value gets 0."""
         if isinstance(self.prior, Mapping):
             share = _looked_up(self.prior, values, f"MEstimate({self.m}, prior={{…}})", "prior probability")
             return float(self.m) * share / sum(self.prior.values())
         seen = np.asarray(counts).sum(axis=0) if self.prior == "marginal" else np.zeros(len(values))
-        if not seen.sum():  # uniform, or nothing counted to take a marginal from
+        if not seen.sum():  # uniform, or a marginal without counts
             seen = np.ones(len(values))
         return float(self.m) * probabilities(seen, 0.0)
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """(count + m / n_values) / (total + m), for the uniform prior."""
+        """Return (count + m / n_values) / (total + m), for the uniform prior."""
         if self.prior != "uniform":
             raise BayesError(
                 f"{self!r}.probability knows no values to look up: "
@@ -198,11 +207,16 @@ class MEstimate:
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """The most probable distribution after the data (MAP) under a Dirichlet(β) prior: a_v = β_v − 1.
+    """Use the posterior mode (MAP estimate) under a Dirichlet(β) prior: a_v = β_v − 1.
 
-    β is one number for every value or a mapping from each value to its own; β = 1 is the MLE,
-    β = 2 is Laplace. Below 1 the posterior may have no mode.
+    Parameters
+    ----------
+    beta : float or mapping
+        One hyperparameter for all values, or one for each value; at least 1, because below 1 the posterior may have no
+        mode. β = 1 is the MLE, β = 2 is Laplace.
 
+    Examples
+    --------
     >>> Dirichlet(2).probability(count=2, total=2, n_values=2)   # (2 + 2 − 1) / (2 + 2 · (2 − 1))
     0.75
     >>> Dirichlet({"rain": 4, "sun": 1}).pseudo_counts(["rain", "sun"], np.zeros((1, 2)))
@@ -229,14 +243,14 @@ class Dirichlet:
         return hash(_hashable(self.beta))
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """β_v − 1 for each value; under a mapping the unseen value gets 0."""
+        """Return β_v − 1 for each value, shape (n_values,); with a mapping the unseen value gets 0."""
         if not isinstance(self.beta, Mapping):
             return np.full(len(values), float(self.beta) - 1)
         excess = {value: beta - 1 for value, beta in self.beta.items()}
         return _looked_up(excess, values, "Dirichlet", "β")
 
     def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """(count + β − 1) / (total + (β − 1) · n_values), for one β."""
+        """Return (count + β − 1) / (total + (β − 1) · n_values), for a single β."""
         if isinstance(self.beta, Mapping):
             raise BayesError(
                 f"{self!r}.probability knows no values to look up: use pseudo_counts(values, counts), or one β for all."
@@ -246,13 +260,13 @@ class Dirichlet:
 
 @dataclass(frozen=True)
 class Automatic:
-    """The α under which the counts of a column predict each other best, leaving one out at a time.
+    """Choose the α that maximizes the leave-one-out likelihood of the counts of a column.
 
         α = argmax Σ_vc n_vc ln((n_vc − 1 + α) / (n_c − 1 + α m)),   0.001 ≤ α ≤ 1000
 
-    over the cells with n_vc ≥ 1; m is the number of values. It depends on the counts alone, in whatever
-    order they stand, so it survives learning, forgetting and merging. Where every α is as good, as for
-    a column of one value, it is 1.
+    The sum is over the cells with n_vc ≥ 1; m is the number of values. α depends only on the counts, not on their
+    order, so it is the same after adding rows, removing rows and merging. If every α is equally good, as for a column
+    with one value, α is 1.
 
     >>> sharp = np.array([[40, 0, 0], [0, 25, 0]])       # the class decides the value: trust the counts
     >>> Automatic().alpha(sharp)
@@ -265,16 +279,16 @@ class Automatic:
     """
 
     def alpha(self, counts: Array) -> float:
-        """The best α for counts (classes, values)."""
+        """Return the best α for counts, shape (n_classes, n_values)."""
         return _leave_one_out_alpha(np.asarray(counts, dtype=np.float64))
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """The best α for each value."""
+        """Return the best α for each value, shape (n_values,)."""
         return Lidstone(self.alpha(counts)).pseudo_counts(values, counts)
 
 
 def as_smoothing(spec: object) -> Smoothing:
-    """A smoothing from what a person writes: a number is Lidstone's α, "auto" is `Automatic`.
+    """Convert a setting to a smoothing rule: a number is Lidstone's α, "auto" is `Automatic`.
 
     >>> as_smoothing(0.5), as_smoothing("auto"), as_smoothing(Laplace())
     (Lidstone(alpha=0.5), Automatic(), Laplace())
@@ -296,22 +310,22 @@ def as_smoothing(spec: object) -> Smoothing:
     )
 
 
-_LOG_ALPHA = np.linspace(np.log(1e-3), np.log(1e3), 257)  # the objective bends over widths of about 1
+_LOG_ALPHA = np.linspace(np.log(1e-3), np.log(1e3), 257)  # features of the objective have widths of about 1
 
 
 def _leave_one_out_alpha(counts: Floats) -> float:
-    """Every maximum between the points of a grid, found by halving the sign change of the slope; the best."""
+    """Find every maximum between the points of a grid by bisection of the slope, and return the best."""
     n_values = counts.shape[1]
     counted = counts >= 1
     if n_values < 2 or not counted.any():
         return 1.0
-    # Equal terms are gathered and sorted, so that no order of classes or values can move the last bit.
+    # Equal terms are grouped and sorted, so that the order of classes and values does not affect rounding.
     n, times = np.unique(counts[counted], return_counts=True)
     of_class = np.stack([counts.sum(axis=1), np.where(counted, counts, 0.0).sum(axis=1)])
     (total, weight), classes = np.unique(of_class[:, counted.any(axis=1)], axis=1, return_counts=True)
     n_weight, c_weight = n * times, weight * classes
 
-    # Sums by NumPy and not by BLAS, whose order of adding may depend on the number of threads.
+    # Sum with NumPy instead of BLAS, whose order of addition may depend on the number of threads.
     def score(alpha: Floats) -> Floats:
         a = alpha[:, None]
         of_cells = logspace.log(n - 1 + a) * n_weight
@@ -319,14 +333,15 @@ def _leave_one_out_alpha(counts: Floats) -> float:
         return cast(Floats, of_cells.sum(axis=1) - of_classes.sum(axis=1))
 
     def slope(alpha: Floats) -> Floats:
-        """The derivative by ln α, written so that the parts which cancel (Σ n − Σ n) are not there."""
+        """Return the derivative with respect to ln α, without the terms that cancel (Σ n − Σ n)."""
         a = alpha[:, None]
         of_cells = (n - 1) / (n - 1 + a) * n_weight
         of_classes = (total - 1) / (total - 1 + a * n_values) * c_weight
         return cast(Floats, of_classes.sum(axis=1) - of_cells.sum(axis=1))
 
     grid = np.exp(_LOG_ALPHA)
-    pieces = np.array_split(grid, 1 + grid.size * n.size // 2**20)  # a vocabulary has many different counts
+    # limits memory: a vocabulary has many distinct counts
+    pieces = np.array_split(grid, 1 + grid.size * n.size // 2**20)
     rises = np.concatenate([slope(piece) for piece in pieces])
     if np.abs(rises).max() <= TIE * n_weight.sum():
         return 1.0
@@ -341,7 +356,7 @@ def _leave_one_out_alpha(counts: Floats) -> float:
 
 
 def is_number(x: object) -> bool:
-    """Whether this is a number that a float can hold: 10**400 is none."""
+    """Return True if x is a number that fits a float; 10**400 does not."""
     if not isinstance(x, Real) or isinstance(x, bool | np.bool_):
         return False
     try:
@@ -360,7 +375,7 @@ def _hashable(setting: object) -> object:
 
 
 def _looked_up(table: Mapping[Any, float], values: Sequence[object], who: str, what: str) -> Floats:
-    """The table's entry for each value; none for the unseen one, which a table cannot name."""
+    """Return the table's entry for each value; 0 for the unseen value."""
     missing = [value for value in values if value is not UNSEEN and value not in table]
     if missing:
         raise UnknownValue(
@@ -380,7 +395,7 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
         raise BayesError(f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum.")
     if abs(total - 1) > OFF_ONE:
         sentence = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
-        warn(sentence, BayesWarning, stacklevel=4)  # at the line that made the MEstimate
+        warn(sentence, BayesWarning, stacklevel=4)  # reports the line that created the MEstimate
     return dict(prior)
 
 
@@ -388,7 +403,7 @@ CHOICES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
 
 
 def backed_off(count: Any, total: Any, m: Any, shorter: Any) -> Any:
-    """(n + m p) / (N + m), with p what the shorter context says; 0/0 is NaN.
+    """Return (n + m p) / (N + m), with p the probability in the shorter context; 0/0 is NaN.
 
     >>> float(backed_off(3, 4, 2, 0.5))
     0.6666666666666666
@@ -398,10 +413,18 @@ def backed_off(count: Any, total: Any, m: Any, shorter: Any) -> Any:
 
 @dataclass(frozen=True)
 class BackOff:
-    """Smoothing towards the shorter context, with weight ``m``; by default m is chosen for each column and level.
+    """Smooth towards the shorter context with weight ``m``.
 
-    Without parents there is no shorter context, and it is an m-estimate towards uniform.
+    Without parents there is no shorter context; the rule is then an m-estimate towards uniform.
 
+    Parameters
+    ----------
+    m : float, optional
+        Weight of the shorter context, above 0. By default it is chosen for each column and level by leave-one-out
+        likelihood.
+
+    Examples
+    --------
     >>> BackOff(2).pseudo_counts(["rain", "sun"], np.array([[3, 1]]))
     array([1., 1.])
     """
@@ -415,21 +438,21 @@ class BackOff:
             )
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """m / number of values for each value."""
+        """Return m / n_values for each value, shape (n_values,)."""
         n_values = max(len(values), 1)
         n = np.asarray(counts, dtype=np.float64)
         lower = np.full(n.shape, 1 / n_values)
         return np.full(len(values), self.weight(n, n.sum(axis=1, keepdims=True), lower) / n_values)
 
     def weight(self, n: Floats, total: Floats, lower: Floats) -> float:
-        """m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context."""
+        """Return m for counts n of values in contexts with these totals; ``lower`` is p' of the shorter context."""
         return float(self.weights(n, total, lower, [0])[0])
 
     def weights(self, n: Floats, total: Floats, lower: Floats, starts: Sequence[int]) -> Floats:
-        """m for each group of values along the last axis; ``starts`` are where the groups begin."""
+        """Return m for each group of values along the last axis; ``starts`` are the first positions of the groups."""
         if self.m is not None or not n.shape[-1]:
             return np.full(len(starts), float(self.m or 1.0))
-        cells = np.nonzero(n >= 1)  # the others have no row to leave out
+        cells = np.nonzero(n >= 1)  # other cells have no row to leave out
         seen = n[cells]
         rest, shorter = (np.broadcast_to(of_cell, n.shape)[cells] for of_cell in (total, lower))
         with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Temperature scaling: one exponent that makes probabilities as confident as they are right."""
+"""Fit temperature scaling: one exponent that corrects the confidence of probabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def fit_exponents(
     n_threads: int,
     penalty: Floats | float = 1.0,
 ) -> Floats:
-    """Exponents of factors (rows, classes, terms) that stay near ``centre`` (terms,), by ``penalty`` a.
+    """Fit exponents of factors, shape (n_rows, n_classes, n_terms), with a penalty towards ``centre``, shape
+    (n_terms,).
 
     >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time
     >>> fit_exponents(informed, np.array([0, 1] * 50, dtype=np.uint32), None, np.ones(1), 1).round(2).tolist()
@@ -39,10 +40,10 @@ def fit_exponents(
 
 
 def fit_temperature(scores: Floats, labels: Array, weights: Floats | None, capped: bool = False) -> float:
-    """The single exponent β, from e⁻³ to e², with which softmax(β · scores) loses least.
+    """Return the exponent β, from e⁻³ to e², that minimizes the log loss of softmax(β · scores).
 
-    ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes: no row that is wholly mistaken then counts
-    for more than ln (n + C).
+    ``capped`` probabilities are (n p + 1) / (n + C) of n rows and C classes, which bounds the loss of a row by ln (n +
+    C).
 
     >>> sure = np.array([[5.0, 0.0]] * 10)                  # e⁵ : 1 said, 7 : 3 seen
     >>> beta = fit_temperature(sure, np.array([0] * 7 + [1] * 3, dtype=np.uint32), None)
@@ -74,7 +75,7 @@ def fit_temperature(scores: Floats, labels: Array, weights: Floats | None, cappe
 def fit_scale_and_bias(
     margins: Floats, labels: Array, importance: Floats, n_threads: int = 1
 ) -> tuple[float, Floats, float]:
-    """(s ≥ 0, b (classes,), mean log loss) with which softmax(s · margins + b) loses least on rows left out.
+    """Return s ≥ 0, b of shape (n_classes,), and the mean log loss that minimize the loss of softmax(s · margins + b).
 
     Margins have no unit: s is near that of margins of root mean square 1, and b near 0, by a penalty of half their
     squared distance beside the sum of the rows' losses. So they are finite where every row is right.
@@ -90,7 +91,7 @@ def fit_scale_and_bias(
     centred = margins - margins.mean(axis=1, keepdims=True) if margins.size else margins
     size = float(np.sqrt(np.square(centred).mean())) if margins.size else 0.0
     none = np.zeros(margins.shape[1])
-    if not size > 0:  # no row, or none of which anything is said
+    if not size > 0:  # no rows, or no informative ones
         return 1.0, none, float(logspace.log(len(none)))
     features, ones = np.ascontiguousarray(centred[:, None] / size), np.ones(len(labels))
 
@@ -114,7 +115,7 @@ def fit_scale_and_bias(
 
 
 def log_capped(log_p: Floats, n: float, n_classes: int) -> Floats:
-    """ln (n p + 1) / (n + C): what n rows of C classes allow to say.
+    """Return ln (n p + 1) / (n + C), the probability capped for n rows and C classes.
 
     >>> log_capped(np.array([-np.inf, 0.0]), 8, 2).round(4).tolist()                   # 1 / 10 and 9 / 10
     [-2.3026, -0.1054]

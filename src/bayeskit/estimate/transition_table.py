@@ -134,9 +134,7 @@ def _weights(smoothing: BackOff, levels: Sequence[RunCounts], n_symbols: int) ->
 def _dense(level: RunCounts, n_symbols: int, memory_limit: float | None) -> Floats:
     """Return dense counts, shape (n_contexts, n_symbols)."""
     what = f"a table of {len(level.context_keys):,} contexts and {n_symbols:,} symbols"
-    check_memory(
-        Need(what, 8.0 * len(level.context_keys) * n_symbols, ("Give the smoothing as a number.",)), memory_limit
-    )
+    check_memory(Need(what, 8.0 * len(level.context_keys) * n_symbols, "Give the smoothing as a number."), memory_limit)
     table = np.zeros((len(level.context_keys), n_symbols))
     runs = level.counted.runs
     rows = np.searchsorted(level.context_keys, run_keys(runs[:, :-1], level.counted.n_classes))

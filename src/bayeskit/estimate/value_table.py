@@ -1,4 +1,4 @@
-"""Tables of conditional probabilities of values given classes, for whole tables and for leaves of a tree.
+"""Estimate tables of conditional probabilities of values given classes, for whole tables and for leaves of a tree.
 
 Formula: P(value ∣ class) with missing and unseen values
 """
@@ -22,42 +22,43 @@ from bayeskit.estimate.smoothing import UNSEEN, BackOff, Lidstone, Smoothing, ba
 from bayeskit.tally.families import Family
 from bayeskit.typing import Array, Floats
 
-KEPT = 4096  # values of a column whose scores are kept as tuples
+KEPT = 4096  # largest number of values whose scores are cached as tuples
 
 
 @dataclass(frozen=True)
 class ValueTable:
-    """Probabilities (classes, slots) and their logs as scores (slots, classes).
+    """Probabilities, shape (n_classes, n_slots), and their logs as scores, shape (n_slots, n_classes).
 
-    Slot 0 is a missing cell, slots 1..V the values, slot V + 1 a value never seen. A slot that says nothing
-    has log probability 0 for all classes and NaN as probability.
+    Slot 0 is a missing cell, slots 1..V the values, slot V + 1 a value never seen. An unused slot has log probability 0
+    for all classes and NaN as probability.
     """
 
     values: tuple[Value, ...]
     probabilities: Floats
     log_table: Floats
-    pseudo: Floats  # (slots,): what smoothing added; NaN where a slot takes no part
-    used: bool  # False where some class has no distribution: the column is left out for all
+    pseudo: Floats  # shape (n_slots,): pseudo-counts; NaN for unused slots
+    used: bool  # False if some class has no distribution: the column is left out for all
 
     @property
     def n_free(self) -> int:
-        """Free parameters in each class."""
+        """Return the number of free parameters in each class."""
         return max(int((~np.isnan(self.pseudo)).sum()) - 1, 0) if self.used else 0
 
     @property
     def labels(self) -> list[Value]:
-        """The values as a person reads them."""
+        """Return the values in readable form."""
         return list(self.values)
 
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """Scores one plain cell."""
+        """Return a function that scores one plain cell."""
         return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
 
     def written(self, code: int, family: Family) -> tuple[Written, ...]:
-        """P(value | class) as counts and pseudo-counts, for each class; nothing where the slot says nothing."""
+        """Return P(value | class) as counts and pseudo-counts for each class; empty for unused slots."""
         if not self.used or np.isnan(self.probabilities[:, code]).any():
             return ()
-        slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1  # missing, where unseen is smoothed
+        # a missing cell, if unseen values are smoothed
+        slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1
         takes_part = ~np.isnan(self.pseudo)
         counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1)
         totals, added, whole = (
@@ -67,24 +68,24 @@ class ValueTable:
         )
         shares: list[Written] = []
         for count, total, p in zip(counts[:, slot].tolist(), totals.tolist(), self.probabilities[:, slot], strict=True):
-            nowhere = total + whole <= 0  # a declared class that no row shows
+            nowhere = total + whole <= 0  # a declared class without rows
             shares.append(Given(float(logspace.log(p))) if nowhere else Share(count, total, added, whole))
         return tuple(shares)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> Any:
-        """A cell for each row of these classes."""
+        """Draw a cell for each row of these classes."""
         return self.cells(draw_slots(np.nan_to_num(self.probabilities[:, : len(self.values) + 1])[labels], rng), rng)
 
     def cells(self, slots: Array, rng: np.random.Generator) -> Any:
-        """The cells of slots."""
+        """Return the cells of slots."""
         return cells_of(self.values if self.used else (), Categorical(), slots, rng)
 
 
 def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missing: str, unseen: str) -> ValueTable:
-    """The table of a family under a smoothing.
+    """Estimate the table of a family under a smoothing.
 
-    ``missing="value"`` makes a missing cell one more value where it occurs; ``unseen="smooth"`` makes every
-    unseen value one more value with count 0.
+    ``missing="value"`` treats missing cells as one more value if they occur; ``unseen="smooth"`` treats all unseen
+    values as one more value with count 0.
 
     >>> from bayeskit.estimate.smoothing import Laplace
     >>> family = Family(("rain", "sun"), np.array([[0, 2, 0], [1, 1, 1]]))
@@ -97,7 +98,7 @@ def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missi
     last = n_slots if unseen == "smooth" else n_slots - 1
     if last == n_slots:
         counts = np.concatenate([counts, np.zeros((len(counts), 1), dtype=counts.dtype)], axis=1)
-    counts, takes_part = counts[:, first:], slice(first, last)  # the slots that take part stand in a row
+    counts, takes_part = counts[:, first:], slice(first, last)  # used slots are contiguous
     pseudo, p = np.full(n_slots, np.nan), np.full((len(counts), n_slots), np.nan)
     log_table = np.zeros((n_slots, len(counts)))
     used = last > first
@@ -106,7 +107,7 @@ def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missi
         part = probabilities(counts, pseudo[takes_part])
         nowhere = np.asarray(np.isnan(part).any(axis=1))
         used = not nowhere[class_counts > 0].any()
-        part[nowhere] = 1 / (last - first)  # a declared class that no row shows
+        part[nowhere] = 1 / (last - first)  # a declared class without rows
     if used:
         p[:, takes_part], log_table[takes_part] = part, logspace.log(part).T
         if missing == "value" and first == 1 and last == n_slots:
@@ -115,7 +116,7 @@ def value_table(family: Family, smoothing: Smoothing, class_counts: Array, missi
 
 
 class CodedCell:
-    """The scores of a cell of a categorical column."""
+    """Scorer of a cell of a categorical column."""
 
     def __init__(self, vocabulary: Vocabulary, log_table: Floats, used: bool, refuse_unseen: bool) -> None:
         self.vocabulary = vocabulary
@@ -144,7 +145,8 @@ class CodedCell:
 
 @dataclass(frozen=True)
 class LeafTable:
-    """Counts (leaves, classes, values) of one column, and how they are smoothed: by α, or by m towards the class."""
+    """Counts of one column, shape (n_leaves, n_classes, n_values), and their smoothing: by α, or by m towards the
+    class."""
 
     counts: Floats
     alpha: float | None
@@ -152,12 +154,12 @@ class LeafTable:
 
     @classmethod
     def of(cls, counts: Floats, smoothing: Lidstone | BackOff) -> LeafTable:
-        """The table of counts; m is chosen where it is not given."""
+        """Build the table from counts; m is chosen if it is not given."""
         if isinstance(smoothing, Lidstone):
             return cls(counts, float(smoothing.alpha), 0.0)
         whole = counts.sum(axis=0)
         n_values = max(counts.shape[2], 1)
-        # without the row, as the counts of the leaves leave it out too
+        # Leave out the row here too, as in the counts of the leaves.
         total = np.maximum(whole.sum(axis=1, keepdims=True) - 1, 0.0)
         lower = smoothed(np.maximum(whole - 1, 0.0), total, 1.0, n_values)
         spread = np.broadcast_to(lower, counts.shape)
@@ -165,12 +167,12 @@ class LeafTable:
 
     @cached_property
     def _whole(self) -> Floats:
-        """Counts of the classes (classes, values)."""
+        """Return the counts of the classes, shape (n_classes, n_values)."""
         return self.counts.sum(axis=0)
 
     @cached_property
     def probabilities(self) -> Floats:
-        """P(value | leaf, class), (leaves, classes, values)."""
+        """Return P(value | leaf, class), shape (n_leaves, n_classes, n_values)."""
         n_values, total = max(self.counts.shape[2], 1), self.counts.sum(axis=2, keepdims=True)
         if self.alpha is not None:
             return smoothed(self.counts, total, self.alpha, self.alpha * n_values)
@@ -179,16 +181,17 @@ class LeafTable:
 
     @cached_property
     def log_table(self) -> Floats:
-        """ln P as scores (leaves, slots, classes): nothing is said of missing (first) and unseen (last) cells."""
+        """Return ln P as scores, shape (n_leaves, n_slots, n_classes); 0 for missing (first) and unseen (last)
+        cells."""
         n_leaves, n_classes, n_values = self.counts.shape
         table = np.zeros((n_leaves, n_values + 2, n_classes))
         table[:, 1 : n_values + 1] = np.swapaxes(logspace.log(self.probabilities), 1, 2)
         return table
 
     def left_out(self, leaf: int, slots: Array, labels: Array, at_home: Floats, unit: float) -> Floats:
-        """ln P'(cell | leaf, own class) of rows that are gone from their class, and by ``at_home`` from this leaf.
+        """Return ln P'(cell | leaf, own class) of rows removed from their class and, if ``at_home``, from this leaf.
 
-        Cells that say nothing have 0.
+        Unused cells have 0.
         """
         n_values = self.counts.shape[2]
         says = (slots > 0) & (slots <= n_values)

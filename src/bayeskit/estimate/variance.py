@@ -1,4 +1,4 @@
-"""Gaussians from moments: means, and variances under four rules of how much is shared.
+"""Estimate Gaussians from moments: means, and variances under four sharing rules.
 
 With M_cf = Σ(x − mean_cf)² over the n_cf values of feature f in class c, and d = 0 (maximum
 likelihood) or 1 (unbiased):
@@ -8,8 +8,8 @@ likelihood) or 1 (unbiased):
     "class"           σ²_c  = Σ_f M_cf / Σ_f (n_cf − d)       shared by the features
     "all"             σ²    = Σ_cf M_cf / Σ_cf (n_cf − d)     one for everything
 
-None is below the floor of its feature, 1 % of the "feature" variance. A feature that is constant within every class has
-none that is more than rounding; its floor is 1 % of the variance of all values together.
+Each variance is at least the floor of its feature, by default 1 % of the "feature" variance. If a feature is constant
+within every class, its floor is 1 % of the total variance.
 
 Formula: means, variances under four rules of sharing, their floor
 """
@@ -32,10 +32,19 @@ VarianceRule = Literal["class_feature", "feature", "class", "all"]
 
 @dataclass(frozen=True)
 class VarianceFloor:
-    """The smallest variance of a feature: a share of its pooled variance "within" the classes, or of its "total" one.
+    """Set the smallest variance of a feature, as a share of its pooled within-class variance or its total variance.
 
-    Where the classes have no spread within, "within" is a share of the total, too; and it is never under 1e-9 of it.
+    If the within-class variance is zero, "within" is a share of the total. The floor is at least 1e-9 of the total.
 
+    Parameters
+    ----------
+    share : float, default=0.01
+        Share of the variance, from 1e-9 to 1.
+    of : {"within", "total"}, default="within"
+        Reference variance.
+
+    Examples
+    --------
     >>> VarianceFloor(0.01).least(np.array([2.0, 0.0, np.nan]), np.array([4.0, 4.0, 4.0])).tolist()
     [0.02, 0.04, 0.04]
     >>> VarianceFloor(0.01, of="total").least(np.array([2.0]), np.array([4.0])).tolist()
@@ -55,14 +64,14 @@ class VarianceFloor:
             raise BayesError(f'variance_floor of={self.of!r}: a share is "within" (of the classes) or of the "total"')
 
     def least(self, pooled: Floats, total: Floats) -> Floats:
-        """The floor of features with these variances; a pooled one that is not known is NaN."""
+        """Return the floor of features with these variances; an unknown pooled variance is NaN."""
         if self.of == "total":
             return self.share * total
         return np.maximum(self.share * within_or_total(pooled, total), NOISE * total)
 
 
 def as_variance_floor(setting: Any) -> VarianceFloor:
-    """The setting ``variance_floor``: a number is a share of the variance within the classes.
+    """Convert the setting ``variance_floor``; a number is a share of the within-class variance.
 
     >>> as_variance_floor(0.05)
     VarianceFloor(share=0.05, of='within')
@@ -71,15 +80,15 @@ def as_variance_floor(setting: Any) -> VarianceFloor:
 
 
 def within_or_total(pooled: Floats, total: Floats) -> Floats:
-    """The pooled variance within classes where there is any, else the total."""
+    """Return the pooled within-class variance if positive, else the total variance."""
     return np.where(pooled > NOISE * total, pooled, total)  # NaN > 0 is False
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Means and variances (classes, columns), and which columns can be used (columns,).
+    """Means and variances, shape (n_classes, n_columns), and usable columns, shape (n_columns,).
 
-    A column that is not used has NaN variances: it says nothing, and is left out for all classes.
+    A column that is not used has NaN variances and is left out for all classes.
     """
 
     mean: Floats
@@ -90,12 +99,12 @@ class Gaussian:
 def gaussian(
     moments: Moments, rule: VarianceRule, ddof: int, class_counts: ArrayLike, floor: VarianceFloor | None = None
 ) -> Gaussian:
-    """The Gaussian of each class and column, under a rule of sharing.
+    """Estimate the Gaussian of each class and column under a sharing rule.
 
-    A column is left out if it is constant, or if a class that occurs (`class_counts` > 0) has no value
-    in it. A class with fewer than two values has the feature's pooled within-class variance, where that
-    is known and not zero, else its total variance. A class that does not occur has the pooled mean and
-    that variance. No variance is below the feature's floor.
+    A column is left out if it is constant, or if a class with rows (`class_counts` > 0) has no value in it. A class
+    with fewer than two values gets the feature's pooled within-class variance if that is known and not zero, else its
+    total variance. A class without rows gets the pooled mean and that variance. No variance is below the feature's
+    floor.
 
     >>> income = np.array([[125.0], [100], [70], [120], [95], [60], [220], [85], [75], [90]])
     >>> cheat = [0, 0, 0, 0, 1, 0, 0, 1, 0, 1]
@@ -128,13 +137,14 @@ def shared_variance(
     ddof: int,
     floor: VarianceFloor,
 ) -> tuple[Floats, Bools]:
-    """(variances (…, classes, columns), used columns (…, columns)), any number of cases at once.
+    """Return variances, shape (…, n_classes, n_columns), and used columns, shape (…, n_columns), of any number of
+    cases.
 
-    `n` and `squares` are counts and Σ(x − mean)² by class; `total_squares` (…, columns) those about the mean of
-    all classes; `occurs` (…, classes) tells the classes that have rows.
+    `n` and `squares` are counts and Σ(x − mean)² by class; `total_squares` (…, n_columns) are sums about the overall
+    mean; `occurs` (…, n_classes) marks the classes that have rows.
     """
     pooled, total, used = pooled_variance(n, squares, total_squares, occurs, ddof)
-    # A class of weight under d tells nothing of a variance; for whole counts the test changes no sum.
+    # A class of weight below d has no variance estimate; for integer counts the condition changes no sum.
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
     several = n >= 2
@@ -160,7 +170,8 @@ def shared_variance(
 def pooled_variance(
     n: Floats, squares: Floats, total_squares: Floats, occurs: Bools, ddof: int
 ) -> tuple[Floats, Floats, Bools]:
-    """(variances within classes, NaN where not known, and in total (…, 1, columns); used columns (…, columns))."""
+    """Return within-class variances (NaN if unknown) and total variances, (…, 1, n_columns), and used columns, (…,
+    n_columns)."""
     total = _variance(total_squares, n.sum(axis=-2) - ddof)
     without_value = occurs[..., None] & (n <= 0)
     used = (total > UNDERFLOW) & ~without_value.any(axis=-2)
@@ -171,7 +182,7 @@ def pooled_variance(
 
 
 def log_peak(variance: ArrayLike) -> Floats:
-    """ln of a normal's density at its mean, −½ ln 2πσ².
+    """Return the log density of a normal at its mean, −½ ln 2πσ².
 
     >>> float(log_peak(1 / (2 * np.pi)))
     -0.0
@@ -180,7 +191,7 @@ def log_peak(variance: ArrayLike) -> Floats:
 
 
 def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:
-    """Free parameters of the Gaussian part: a mean per class and feature, and the variances of the rule.
+    """Count the free parameters of the Gaussian part: a mean per class and feature, and the variances of the rule.
 
     >>> [n_parameters(rule, 2, 10) for rule in ("class_feature", "feature", "class", "all")]
     [40, 30, 22, 21]
@@ -190,11 +201,11 @@ def n_parameters(rule: VarianceRule, n_classes: int, n_used: int) -> int:
 
 
 def _variance(squares: Any, freedom: Any) -> Floats:
-    """squares / freedom, and NaN where there is no freedom."""
+    """Return squares / freedom, NaN without degrees of freedom."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(freedom) > 0, np.true_divide(squares, freedom), np.nan)
 
 
 def _known(variance: Floats, several: Any) -> Floats:
-    """The variance where some class has two values or more; else NaN."""
+    """Return the variance if some class has two or more values; else NaN."""
     return np.where(several, variance, np.nan)

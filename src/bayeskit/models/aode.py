@@ -30,9 +30,9 @@ from bayeskit.estimate.aode_tables import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, need_pairs
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.tuning import weighty_blocks
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of, need_pairs
+from bayeskit.models.base.estimator import one_of
+from bayeskit.models.base.tally_classifier import weighty_blocks
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.plan import Plan
@@ -269,7 +269,7 @@ class AODE(CodedClassifier):
 
         The model is the mean of such members, one for each column, and no network itself.
         """
-        from bayeskit.models.base.tables_as_network import network_of_tables
+        from bayeskit.models._structured import network_of_tables
 
         self._check_is_fitted()
         model, name = self.params_.model, self.schema_.find(parent)

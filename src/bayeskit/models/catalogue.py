@@ -89,7 +89,6 @@ def model_named(name: str) -> Any:
     if name not in CATALOGUE:
         raise BayesError(
             f"{name!r} is no model: it is one of {', '.join(CATALOGUE)}{did_you_mean(name, tuple(CATALOGUE))}",
-            culprit=name,
         )
     return CATALOGUE[name]()
 

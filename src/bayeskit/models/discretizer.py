@@ -18,9 +18,7 @@ from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import check_cuts, labels, learn_cuts
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import Transforms, as_wanted, feature_names
-from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, feature_names, one_of, seed_of
 from bayeskit.tables.table import Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array

@@ -25,7 +25,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
 from bayeskit.tables.table import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
@@ -78,7 +78,7 @@ class FullJointBayes(CodedClassifier):
     >>> model.set_params(undecidable="error").predict({"A": "m", "B": "q"})
     Traceback (most recent call last):
     ...
-    bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero). ...
+    bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero): ...
     """
 
     smoothing: Any = 0

@@ -33,9 +33,8 @@ from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
 from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import one_of, seed_of
-from bayeskit.models.base.tuning import best_temperature, weighty_blocks
+from bayeskit.models.base.estimator import clone, one_of, seed_of
+from bayeskit.models.base.tally_classifier import best_temperature, weighty_blocks
 from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

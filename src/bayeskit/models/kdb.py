@@ -30,8 +30,8 @@ from bayeskit.models._structured import (
     StructuredParameters,
     given_parents,
 )
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.tuning import weighty_blocks
+from bayeskit.models.base.estimator import one_of
+from bayeskit.models.base.tally_classifier import weighty_blocks
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

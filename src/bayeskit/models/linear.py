@@ -24,11 +24,10 @@ from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import PredictsNumbers
-from bayeskit.models.base.storage import Composite
+from bayeskit.models.base.estimator import PredictsNumbers, check_is_fitted
+from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE

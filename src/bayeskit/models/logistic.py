@@ -28,14 +28,11 @@ from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.exporting import Exported
-from bayeskit.models.base.labels import TakesLabels
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.storage import Composite
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, one_of
+from bayeskit.models.base.persistence import Composite, Exported
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table
@@ -47,7 +44,7 @@ LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(Composite, TakesLabels, Exported):
+class LogisticRegression(Composite, PredictsClasses, Exported):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
@@ -96,6 +93,10 @@ class LogisticRegression(Composite, TakesLabels, Exported):
     random_state: Any = None
     n_threads: int | None = None
     unlabelled: str = "error"
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        return self.unlabelled == "drop"
 
     # -- fitting -------------------------------------------------------------------------------------
 
@@ -355,7 +356,7 @@ class LogisticRegression(Composite, TakesLabels, Exported):
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
         one_of("unseen", self.unseen, ("ignore", "error"))
-        self._check_unlabelled()
+        one_of("unlabelled", self.unlabelled, ("error", "drop"))
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
         if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:

@@ -40,7 +40,7 @@ from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
 if TYPE_CHECKING:
-    from bayeskit.models.naive_bayes.classifier import NaiveBayes
+    from bayeskit.models.naive_bayes import NaiveBayes
 
 
 @dataclass(frozen=True, repr=False)

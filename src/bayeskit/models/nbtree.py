@@ -32,11 +32,10 @@ from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothe
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.coded_classifier import CodedClassifier, CodedLeftOut, names_of
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of, readable
-from bayeskit.models.base.settings import seed_of
+from bayeskit.models.base.estimator import clone, seed_of
+from bayeskit.models.base.tally_classifier import name_of, of_classes, parts_of, readable
 from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import State
@@ -368,7 +367,7 @@ class NBTree(CodedClassifier):
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
         n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
         check_memory(
-            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, ("Grow a smaller tree.",)), self.memory_limit
+            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree."), self.memory_limit
         )
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts

@@ -19,7 +19,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.smoothing import smoothed
-from bayeskit.models.base.ties import first_best
+from bayeskit.models.base.scoring import first_best
 from bayeskit.typing import Array, Floats
 
 Tree = Any  # a leaf's number, or {"column": name, "default": branch, "branches": [[value, Tree], …]}

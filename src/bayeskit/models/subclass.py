@@ -34,14 +34,17 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.explain.evidence import format_cell, telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.column_advice import tell_one_class
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.joint_scores import KnowsJoint
-from bayeskit.models.base.parts_of_classes import name_of, of_classes, parts_of
-from bayeskit.models.base.settings import one_of, seed_of
-from bayeskit.models.base.tally_classifier import TOGETHER, refuse_no_counts
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
-from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import clone, one_of, seed_of
+from bayeskit.models.base.tally_classifier import (
+    TOGETHER,
+    name_of,
+    of_classes,
+    parts_of,
+    refuse_no_counts,
+    tell_one_class,
+)
+from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
 from bayeskit.tables.table import Table
@@ -71,7 +74,7 @@ class SubclassParameters:
 
 
 @dataclass(eq=False, repr=False)
-class SubclassBayes(KnowsJoint):
+class SubclassBayes(Classifier):
     """Mixture of naive Bayes subclasses within each class, fitted by EM.
 
     Parameters
@@ -135,6 +138,7 @@ class SubclassBayes(KnowsJoint):
     variance_floor: Any = 0.01
     unlabelled: str = "error"
 
+    plan = unavailable("its clusters are found before anything is counted")
     partial_fit = unavailable("other rows make other clusters. Fit again.")
     forget = unavailable("other rows make other clusters. Fit again.")
     merge = unavailable("other rows make other clusters. Fit again.")
@@ -415,7 +419,7 @@ class SubclassBayes(KnowsJoint):
         return ", ".join(text for size, text in differences[:3] if size > 0.1) or "nothing much"
 
     def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
-        from bayeskit.models.base.coded_classifier import names_of
+        from bayeskit.models._structured import names_of
 
         return list(names_of(values, self.schema_, name))
 

@@ -22,9 +22,8 @@ from bayeskit.errors import BayesError, with_article
 from bayeskit.estimate.tagging.interpolation import TrigramTable, log_transitions
 from bayeskit.estimate.tagging.suffixes import Lexicon
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of
+from bayeskit.models.base.persistence import Stored
 from bayeskit.tally.space import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, State, TagCounts
 from bayeskit.tally.tally import Tally
@@ -326,4 +325,4 @@ def _sorted(listed: list[str]) -> Ints:
 def _table(n_states: int) -> Need:
     """The tables of states by states."""
     what = f"a table of {n_states:,} by {n_states:,} states"
-    return Need(what, 24.0 * (n_states + 1) ** 2, ("Give fewer words a state of their own: own_states.",))
+    return Need(what, 24.0 * (n_states + 1) ** 2, "Give fewer words a state of their own: own_states.")

@@ -35,8 +35,7 @@ from bayeskit.explain.structure import (
     pair_dependence,
     tree_lines,
 )
-from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents
-from bayeskit.models.base.coded_classifier import need_pairs
+from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents, need_pairs
 from bayeskit.tables.table import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally

@@ -25,11 +25,9 @@ from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.settings import check_temperature, one_of, seed_of
-from bayeskit.models.base.storage import Composite
-from bayeskit.models.base.ties import best_class, tie_seed
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.persistence import Composite
+from bayeskit.models.base.scoring import best_class, tie_seed
 from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain

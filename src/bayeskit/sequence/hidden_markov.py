@@ -22,8 +22,7 @@ from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statisti
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of
 from bayeskit.progress import Bar, check_progress
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis

@@ -17,8 +17,8 @@ from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.settings import seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
@@ -277,7 +277,7 @@ class HMMInference(Stored):
         observed = self._observe(sequences)
         longest = int(sequences.lengths.max(initial=0))
         need = 4.0 * longest * len(self.structure_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
-        check_memory(Need(f"the {k} best paths of {longest:,} steps", need, ("Ask for fewer.",)), self.memory_limit)
+        check_memory(Need(f"the {k} best paths of {longest:,} steps", need, "Ask for fewer."), self.memory_limit)
         paths, scores = self.trellis_.k_best_viterbi(observed, int(k))
         evidence = self.trellis_.log_likelihoods(observed)
         named = [self._named(sequences, path, np.isneginf(scores[:, 0])) for path in paths]
@@ -539,7 +539,7 @@ class HMMInference(Stored):
         need = (
             float(n) * float(length) * 64 * (1 + len(self.schema_.used))
         )  # bytes of a cell in a list and of its temporaries
-        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
+        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.structure_.stays

@@ -23,9 +23,8 @@ from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.models.base.tally_classifier import refuse_no_counts
 from bayeskit.storage.model_file import State
 from bayeskit.tables.sheet import Sheet
@@ -241,7 +240,7 @@ class MarkovChain(Stored):
         for _ in range(int(steps) - 1):  # possible contexts after each step, and their probabilities
             n = len(self.symbols_)
             what = f"{len(contexts) * n:,} contexts that may come"
-            check_memory(Need(what, 8.0 * len(contexts) * n * n, ("Look fewer steps ahead.",)), self.memory_limit)
+            check_memory(Need(what, 8.0 * len(contexts) * n * n, "Look fewer steps ahead."), self.memory_limit)
             weights = (weights[:, None] * p).ravel()
             of = np.repeat(of, n)
             contexts = np.column_stack([np.repeat(contexts[:, 1:], n, axis=0), np.tile(np.arange(n), len(contexts))])
@@ -272,7 +271,7 @@ class MarkovChain(Stored):
         whole_number("n", n, 0)
         whole_number("length", length, 0)
         need = 64.0 * n * length  # bytes of a cell in a list and of its temporaries
-        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, ("Draw fewer at a time.",)), self.memory_limit)
+        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
         rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
         drawn = np.zeros((n, length), dtype=np.int64)

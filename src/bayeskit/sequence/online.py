@@ -15,7 +15,7 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
 from bayeskit.estimate.emissions.gaussian import GaussianEmission
-from bayeskit.models.base.settings import whole_number
+from bayeskit.models.base.estimator import whole_number
 from bayeskit.sequence.forward_backward import Trellis
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Floats

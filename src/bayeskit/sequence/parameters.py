@@ -21,7 +21,7 @@ from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior
 from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussianEmission
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import one_of
 from bayeskit.sequence.forward_backward import ExpectedCounts, Observations, Trellis
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally

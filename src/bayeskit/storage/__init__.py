@@ -1,1 +1,1 @@
-"""Model files: the container format, the content of a .bayes file, and reading and writing whole files."""
+"""Read and write model files: the container format, the .bayes content and atomic file access."""

@@ -1,4 +1,4 @@
-"""A JSON header and raw little-endian arrays in one byte string: only data, and checked before use.
+"""Store a JSON header and raw little-endian arrays in one byte string: only data, checked before use.
 
 Layout: 8 bytes of magic with the format's version, header length (u64), header (JSON, UTF-8), the arrays one
 after another, each padded to 8 bytes, and a SHA-256 of all that stands before it. The header names the
@@ -42,7 +42,7 @@ _PREFIX = len(MAGIC) + 2 + 8
 
 
 def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
-    """The bytes that :func:`unpack` reads.
+    """Serialize a header and arrays for :func:`unpack`.
 
     >>> header, arrays = unpack(pack({"what": "counts"}, [np.arange(3)]))
     >>> header["what"], arrays[0].tolist()
@@ -74,7 +74,7 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
 
 
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
-    """Header and arrays; :class:`BadFile` for anything :func:`pack` has not written."""
+    """Return header and arrays; raise :class:`BadFile` for anything that :func:`pack` has not written."""
     view = memoryview(data)
     if len(view) < _PREFIX + _CHECKSUM or bytes(view[: len(MAGIC)]) != MAGIC:
         raise BadFile("this is no bayeskit data: it does not start as such a file does")
@@ -95,7 +95,7 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
 
 
 def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
-    """The same header with a reference in place of each long list of values."""
+    """Replace each long list of values in the header by a reference."""
     if isinstance(part, dict):
         return {key: _without_long_lists(value, lists) for key, value in part.items()}
     if not isinstance(part, (list, tuple, ValueList)):
@@ -115,7 +115,7 @@ def _with_lists(part: Any, lists: ValueLists) -> Any:
 
 
 def _lists(sizes: list[list[int]], arrays: list[Array]) -> ValueLists:
-    """The lists of values, which take the last of the arrays."""
+    """Return the lists of values, which are stored in the last arrays."""
     if not sizes:
         return ValueLists.of([])
     if len(arrays) < len(LIST_DTYPES):
@@ -191,7 +191,7 @@ def _are_lengths(numbers: Any, count: int | None = None) -> bool:
 
 
 def _finite(digits: str) -> float:
-    """A number of the header; 1e999 would be an infinite one."""
+    """Parse a number of the header; raise an error for infinity, such as 1e999."""
     number = float(digits)
     if abs(number) == float("inf"):
         raise BadFile(f"the header has a number beyond all bounds: {digits[:20]}")
@@ -203,7 +203,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _depth(encoded: bytes) -> int:
-    """Deepest nesting of brackets, strings included (an upper bound), without recursion."""
+    """Return an upper bound on the nesting of brackets, without recursion."""
     raw = np.frombuffer(encoded, dtype=np.uint8)
     step = np.isin(raw, list(b"[{")).astype(np.int32) - np.isin(raw, list(b"]}")).astype(np.int32)
     return int(np.cumsum(step).max(initial=0))
@@ -222,7 +222,7 @@ def _padding(length: int) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class ValueLists:
-    """Lists that are still bytes: how many numbers and strings each has, and the arrays of all.
+    """Undecoded lists: the numbers of numbers and strings of each, and the arrays of all.
 
     >>> lists = ValueLists.of([[1, 2.5, "rain", "sun"], ["hail"]])
     >>> lists.check()
@@ -235,7 +235,7 @@ class ValueLists:
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[Any]]) -> ValueLists:
-        """The arrays of lists that are all :func:`is_packable`."""
+        """Build the arrays of lists that are all :func:`is_packable`."""
         counts = [_n_numbers(values) for values in lists]
         numbers = list(chain.from_iterable(values[:n] for values, n in zip(lists, counts, strict=True)))
         ends, text = _text_arrays(list(chain.from_iterable(v[n:] for v, n in zip(lists, counts, strict=True))))
@@ -253,20 +253,20 @@ class ValueLists:
 
     @cached_property
     def starts(self) -> Array:
-        """Where the numbers and the strings of each list start (lists + 1, 2)."""
+        """Return the starts of the numbers and strings of each list, (n_lists + 1, 2)."""
         sizes = np.array(self.sizes, dtype=np.int64).reshape(-1, 2)
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(sizes, axis=0)])
 
     @cached_property
     def strings(self) -> Any:
-        """All strings as one Arrow array over the same bytes."""
+        """Return all strings as one Arrow array over the same bytes."""
         import pyarrow as pa
 
         ends, text = self.arrays[2:]
         return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
     def check(self) -> None:
-        """Refuse what :meth:`of` has not written: values that do not rise, bytes that are no text."""
+        """Raise an error for anything :meth:`of` has not written: unsorted values, invalid UTF-8."""
         if [a.dtype.str for a in self.arrays] != LIST_DTYPES or any(a.ndim != 1 for a in self.arrays):
             raise BadFile("the lists of values have arrays of other types")
         kinds, bits, ends, text = self.arrays
@@ -316,14 +316,14 @@ class ValueLists:
 
 
 def _allow_starts(rising: Array, firsts: Array, start: int) -> None:
-    """The first value of a list need not be beyond the last of the list before."""
+    """Allow the first value of a list to be below the last of the list before."""
     here = firsts[(firsts > start) & (firsts <= start + len(rising))] - start - 1
     rising[here] = True
 
 
 @dataclass(eq=False)
 class ValueList(Sequence[Any]):
-    """One of the lists; its values are made when they are first asked for."""
+    """One of the lists; its values are decoded on first use."""
 
     lists: ValueLists
     which: int
@@ -351,7 +351,7 @@ class ValueList(Sequence[Any]):
 
 
 def is_packable(values: Sequence[Any]) -> bool:
-    """Whether a list is rising numbers, of 64 bits, and then rising strings."""
+    """Return True if a list is sorted 64-bit numbers followed by sorted strings."""
     n = _n_numbers(values)
     numbers, strings = values[:n], values[n:]
     if not {*map(type, numbers)} <= {*TYPES} or not {*map(type, strings)} <= {str}:
@@ -366,7 +366,7 @@ def is_packable(values: Sequence[Any]) -> bool:
 
 
 def _text_arrays(texts: list[str]) -> tuple[Array, Array]:
-    """Where each string starts and ends, and the bytes of all."""
+    """Return the offsets of strings, and their bytes."""
     if not texts:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The .bayes file: schema, tally and settings of a model, only data; models that it wraps stand within it.
+"""Read and write the .bayes file: schema, tally and settings of a model, with nested models; only data.
 
 No type, code or path is taken from a file: settings are plain values, and objects among them are made by the
 fixed table below. What a file must be, byte by byte, stands in :mod:`bayeskit.storage.container`.
@@ -63,13 +63,13 @@ LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are no n
 
 @dataclass(frozen=True)
 class State:
-    """What a model holds beside its tally, such as fitted weights: plain data and arrays."""
+    """Fitted state of a model besides its tally, such as weights: plain data and arrays."""
 
     header: dict[str, Any]
     arrays: list[Array]
 
     def numbers(self, at: int, *shape: int) -> Floats:
-        """One of the arrays, refused unless it has this shape and holds numbers that a fit can find.
+        """Return one of the arrays; raise an error unless it has this shape and valid numbers.
 
         >>> State({}, [np.array([0.5, np.inf])]).numbers(0, 2)
         Traceback (most recent call last):
@@ -84,14 +84,14 @@ class State:
         return array
 
     def holds(self, n_arrays: int, *names: str) -> None:
-        """Refuse what has other arrays or entries than these."""
+        """Raise an error for other arrays or entries than these."""
         if len(self.arrays) != n_arrays or self.header.keys() != {*names}:
             raise BadFile("what the model holds beside its counts is not what such a model holds")
 
 
 @dataclass(frozen=True)
 class Template:
-    """A model among the settings of another, which has learnt nothing: its name and its own settings."""
+    """An unfitted model among the settings of another: its name and settings."""
 
     model: str
     settings: dict[str, Any]
@@ -99,7 +99,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds: the name of the model, settings, tally, what it holds beside it, and models it is made of."""
+    """The content of a file: model name, settings, tally, fitted state and nested models."""
 
     model: str
     settings: dict[str, Any]
@@ -108,13 +108,13 @@ class Saved:
     parts: dict[str, Saved] = field(default_factory=dict)
 
     def counted(self) -> Tally:
-        """The tally of a model that is made of one and of no other model."""
+        """Return the tally of a model without nested models."""
         if self.tally is None or self.parts:
             raise BadFile(f"{self.model} is made of counts, and the file holds {'none' if not self.tally else 'more'}")
         return self.tally
 
     def wrapped(self, *names: str) -> State:
-        """What is held by a model that is made of these other models and of no counts of its own."""
+        """Return the state of a model that consists of these nested models and has no tally."""
         if self.tally is not None or self.parts.keys() != {*names} or self.state is None:
             held = ", ".join(self.parts) or "none"
             raise BadFile(f"{self.model} is made of {' and '.join(names) or 'arrays alone'}, and the file holds {held}")
@@ -122,7 +122,7 @@ class Saved:
 
 
 def to_bytes(saved: Saved) -> bytes:
-    """The bytes of a file: the same model gives the same bytes.
+    """Serialize a model; equal models give equal bytes.
 
     >>> tally = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"rain": 2}}})
     >>> back = from_bytes(to_bytes(Saved("NaiveBayes", {"smoothing": Lidstone(0.5)}, tally)))
@@ -134,7 +134,7 @@ def to_bytes(saved: Saved) -> bytes:
 
 
 def _content(saved: Saved) -> tuple[dict[str, Any], list[Array]]:
-    """Header and arrays of a model: first those of its tally, then those held beside it, then those of its parts."""
+    """Return header and arrays of a model: tally, then state, then nested models."""
     content: dict[str, Any] = {"model": saved.model, "settings": _plain_settings(saved.settings)}
     arrays: list[Array] = []
     if saved.tally is not None:
@@ -154,7 +154,7 @@ def _plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_bytes(data: bytes) -> Saved:
-    """What :func:`to_bytes` wrote; anything else is refused as :class:`BadFile`."""
+    """Restore a model from :func:`to_bytes`; raise :class:`BadFile` for anything else."""
     header, arrays = unpack(data)
     if header.get("what") != WHAT:
         raise BadFile("this is bayeskit data, but no model")
@@ -169,7 +169,7 @@ def from_bytes(data: bytes) -> Saved:
 
 
 def _saved(content: Any, arrays: list[Array]) -> Saved:
-    """What :func:`_content` wrote."""
+    """Restore the content from :func:`_content`."""
     name, settings = content.get("model"), content.get("settings")
     if not isinstance(name, str):
         raise BadFile("this is bayeskit data, but no model")
@@ -186,7 +186,7 @@ def _saved(content: Any, arrays: list[Array]) -> Saved:
 
 
 def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Array]]:
-    """(the models within, the arrays of the model itself)"""
+    """Return (the nested models, the arrays of the model itself)."""
     counts = [count for _, _, count in written]
     if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
         raise BadFile("the models within the model do not fit the arrays")
@@ -199,7 +199,7 @@ def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Ar
 
 
 def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]]:
-    """(what is held beside the tally, the arrays of the tally)"""
+    """Return (the state besides the tally, the arrays of the tally)."""
     if written is None:
         return None, arrays
     count = written["arrays"]
@@ -210,7 +210,7 @@ def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]
 
 
 def read_model_bytes(path: str | Path) -> bytes:
-    """Read the bytes of a model's file or of a pipe; of anything else, only the first few."""
+    """Read the bytes of a model file or pipe; of anything else, only the first few."""
     return read_bytes(path, MAGIC)
 
 
@@ -235,7 +235,7 @@ def check_is_file(path: str | Path) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """A setting as JSON has it; what is no scalar is named for what it is."""
+    """Convert a setting to JSON; objects are stored with their type name."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and isfinite(value)):
@@ -262,7 +262,7 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def _made(value: Any) -> Any:
-    """The setting that :func:`_plain` wrote."""
+    """Restore a setting from :func:`_plain`."""
     if not isinstance(value, dict):
         if isinstance(value, list):
             raise BadFile("a setting is a bare list")

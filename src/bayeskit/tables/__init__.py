@@ -1,1 +1,1 @@
-"""Tables for the terminal and for notebooks."""
+"""Print tables in terminals and notebooks."""

@@ -20,12 +20,12 @@ LEFT = ' style="text-align:left"'
 
 
 class Figure(str):
-    """A number that is written already: it stands at the right of its column."""
+    """A formatted number, aligned right."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Columns of equal length by name, ``more`` rows left out by whoever made it.
+    """Columns of equal length by name; ``more`` counts omitted rows.
 
     >>> print(Grid({"sky": ["rain", "sun"], "share": [Figure("25 %"), Figure("75 %")]}, more=3).text)
     sky   share
@@ -39,7 +39,7 @@ class Grid:
 
     @property
     def text(self) -> str:
-        """For a terminal: words at the left of their column, numbers at the right."""
+        """Return text for a terminal: words left-aligned, numbers right-aligned."""
         lines = []
         for cells, is_words in self._cells:
             width = max(map(len, cells))
@@ -48,7 +48,7 @@ class Grid:
 
     @property
     def html(self) -> str:
-        """For a page."""
+        """Return the HTML."""
         columns = [(LEFT if is_words else "", [html.escape(cell) for cell in cells]) for cells, is_words in self._cells]
         head, *rows = zip(*([(style, cell) for cell in cells] for style, cells in columns), strict=True)
         parts = ["<table><thead><tr>", *(f"<th{style}>{cell}</th>" for style, cell in head), "</tr></thead><tbody>"]
@@ -58,7 +58,7 @@ class Grid:
 
     @cached_property
     def _cells(self) -> list[tuple[list[str], bool]]:
-        """Of each column that is shown its name and cells as text, and whether they are words."""
+        """Return for each visible column its name and cells as text, and whether they are words."""
         cells = []
         for name, values in islice(self.columns.items(), COLUMNS):
             first = list(islice(values, ROWS))
@@ -74,21 +74,21 @@ class Grid:
 
 @dataclass(frozen=True)
 class Items:
-    """Sentences one below the other."""
+    """A list of sentences."""
 
     sentences: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines whose every character has its place, such as those of a tree."""
+    """Preformatted lines, such as those of a tree."""
 
     lines: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing for a page (``html``, made of nothing that is not escaped), and what a terminal shows in its place."""
+    """A picture for HTML (``html``, already escaped) and its replacement in a terminal."""
 
     html: str
     lines: Sequence[str]
@@ -96,7 +96,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A title and what stands below it: paragraphs, grids, items, lines; an empty paragraph is a blank line of text.
+    """A title and its content: paragraphs, grids, items, lines; an empty paragraph is a blank line.
 
     >>> sheet = Sheet("rain <or> sun", ("", Items(["rain is likely", "sun is not"])))
     >>> print(sheet.text)
@@ -113,21 +113,21 @@ class Sheet:
 
     @property
     def text(self) -> str:
-        """For a terminal."""
+        """Return the text for a terminal."""
         return "\n".join([printable(self.title, keep=""), *map(_text, self.parts)])
 
     @property
     def html(self) -> str:
-        """For a page."""
+        """Return the HTML."""
         return f"<p><b>{escaped(self.title)}</b></p>" + "".join(map(_html, self.parts))
 
 
 class Readable:
-    """What has a sheet: it prints as text, and a notebook shows it as HTML."""
+    """A base class for objects with a sheet, which print as text and render as HTML in notebooks."""
 
     @property
     def sheet(self) -> Sheet:
-        """What is shown, for whoever puts it on a page of their own."""
+        """Return the sheet to display."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Readable:
 
 
 class SheetText(str):
-    """The text of a sheet: a string to all who take it for one, and HTML in a notebook."""
+    """The text of a sheet: a string that notebooks render as HTML."""
 
     sheet: Sheet
 
@@ -161,7 +161,7 @@ R = TypeVar("R", bound=Readable)
 
 
 class Records(tuple[R, ...]):
-    """Records in order; it shows the first of them. Some of them are records, too."""
+    """A sequence of records that displays the first ones; a slice is again such a sequence."""
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> R: ...
@@ -181,7 +181,7 @@ class Records(tuple[R, ...]):
 
 
 def left_out(n: int, what: str = "") -> list[str]:
-    """The line that says how much is not shown, where anything is not.
+    """Return the line that counts omitted items, empty if there are none.
 
     >>> left_out(19_950), left_out(2, "columns"), left_out(0)
     (['… 19,950 more'], ['… 2 more columns'], [])
@@ -190,7 +190,7 @@ def left_out(n: int, what: str = "") -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """A text of strangers inside a page.
+    """Escape untrusted text for HTML.
 
     >>> print(escaped("<b>\\x1b[2J"))
     &lt;b&gt;\\x1b[2J

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def _text(name: str) -> str:
-    """A name as Arrow can hold it: half of a surrogate pair is shown as Python writes it."""
+    """Return a name that Arrow can store; lone surrogates are escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 class Table:
-    """Columns of equal length: prints as text and HTML, and is Arrow data to everyone who reads it.
+    """A table with columns of equal length that prints as text and HTML and exports Arrow data.
 
     ``pyarrow.table(t)``, ``polars.from_arrow(t)`` and ``t.to_pandas()`` all take it as it is. The first ``keys``
     columns say what a line is about. What prints is safe for a terminal: a control character in a name or a cell is
@@ -45,23 +45,23 @@ class Table:
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns, in order."""
+        """Return the column names, in order."""
         return list(self.arrow.column_names)
 
     def __getitem__(self, name: str) -> list[Any]:
-        """One column as a list."""
+        """Return one column as a list."""
         return list(self.arrow.column(name).to_pylist())
 
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
+        """Return a pandas frame."""
         return self.arrow.to_pandas()
 
     @property
     def grid(self) -> Grid:
-        """What is shown of it: the first rows, and how many more there are."""
+        """Return the visible part: the first rows, and how many more there are."""
         first_rows = self.arrow.slice(0, ROWS)
         columns = {name: first_rows.column(name).to_pylist() for name in self.column_names}
         return Grid(columns, more=len(self) - len(first_rows))
@@ -76,7 +76,7 @@ class Table:
 
 
 def _column(values: Any) -> Any:
-    """A list whose values have no type in common, as texts; anything else as it is."""
+    """Convert a list of mixed types to texts; return anything else unchanged."""
     import pyarrow as pa
 
     if isinstance(values, np.ndarray):
@@ -119,7 +119,7 @@ class ProbabilityTable(Table, Drawable):
         self.shares = np.asarray(shares, dtype=np.float64)
 
     def chart(self, kind: Literal["bars", "heat"] | None = None) -> Any:
-        """Bars of each context side by side, or a map from light to dark; without a ``kind``, what has room."""
+        """Draw grouped bars or a heat map; without a ``kind``, whichever fits."""
         return draw(self, kind=kind)
 
 
@@ -131,7 +131,7 @@ def table_by_class(
     target: str,
     classes: Sequence[Any],
 ) -> ProbabilityTable:
-    """P(value | class) of a column with the counts behind it, both (classes, values)."""
+    """Return P(value | class) of a column with its counts, both (n_classes, n_values)."""
     columns: dict[str, Any] = {column: list(values)}
     columns |= {f"count | {c}": counts[i].tolist() for i, c in enumerate(classes)}
     columns |= {f"P({column} | {c})": shares[i].tolist() for i, c in enumerate(classes)}

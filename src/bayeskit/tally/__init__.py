@@ -1,4 +1,4 @@
-"""Tallies: statistics with + and −. The ones that come with the package are known from here on."""
+"""Define tallies: additive statistics. Importing this package registers the built-in statistics."""
 
 from bayeskit.tally import (
     contexts,

@@ -1,4 +1,4 @@
-"""One block of rows being counted: what its statistics share, so that none of it is counted twice.
+"""Count one block of rows, sharing intermediate results between statistics.
 
 Rows have labels and perhaps weights, or belong to all classes by shares; here, and in the few statistics that read
 rows in their own way, stand both paths.
@@ -25,7 +25,7 @@ from bayeskit.typing import Codes, Counts, Floats
 
 @dataclass(eq=False)
 class BlockCounts:
-    """A block, the codes it is in, and what was counted of it so far."""
+    """A block, its space, and the statistics counted so far."""
 
     block: Block
     space: Space
@@ -34,23 +34,23 @@ class BlockCounts:
     _counted: dict[Request, Statistic] = field(default_factory=dict)
 
     def statistic(self, request: Request) -> Statistic:
-        """What is asked for, counted once."""
+        """Return the requested statistic, counted once."""
         if request not in self._counted:
             self._counted[request] = statistic_of(request.kind).count(request, self)
         return self._counted[request]
 
     @property
     def class_counts(self) -> Counts:
-        """Rows of each class."""
+        """Return the number of rows of each class."""
         return self._counts[0]
 
     def table(self, name: str) -> Counts:
-        """Counts (classes, slots) of a coded column."""
+        """Return the counts (n_classes, n_slots) of a coded column."""
         return self._counts[1][name]
 
     @cached_property
     def _counts(self) -> tuple[Counts, dict[str, Counts]]:
-        """Class counts, as a column of one slot, and all columns that are counted alone: one call of the kernel."""
+        """Return class counts and single-column counts from one kernel call."""
         wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
         names = list(dict.fromkeys(wanted))
         ones = np.zeros(self.block.n_rows, dtype=np.uint8)
@@ -60,13 +60,13 @@ class BlockCounts:
 
     @property
     def labels(self) -> Codes:
-        """The class of each row, where it has one."""
+        """Return the class of each labeled row."""
         if self.block.labels is None:
             raise BayesError("rows without labels cannot be counted by class")
         return self.block.labels
 
     def by_class(self, columns: Sequence[Codes], sizes: Sequence[int]) -> list[Counts]:
-        """Counts (classes, codes) of each column of codes."""
+        """Return the counts (n_classes, n_codes) of each column of codes."""
         shares = self.block.responsibilities
         if shares is not None:
             return kernels.count_responsibilities(columns, sizes, shares, self.n_threads)
@@ -74,7 +74,7 @@ class BlockCounts:
         return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads)
 
     def moments(self, columns: Sequence[Floats]) -> Moments:
-        """Moments (classes, columns) of numbers; infinite and too large ones are refused."""
+        """Return moments (n_classes, n_columns) of numbers; raise an error for infinite or huge ones."""
         shares = self.block.responsibilities
         if shares is not None:
             sums = kernels.moments_responsibilities(columns, shares, self.n_threads)

@@ -1,4 +1,4 @@
-"""Trees, the codes in which they read columns, and codes of columns."""
+"""Define trees, the codes in which they read columns, and codes of columns."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from bayeskit.typing import Array, Bytes, Floats, Ints
 
 @dataclass(frozen=True)
 class ColumnCodes:
-    """How one column is coded: its values, and whether missing is one of them."""
+    """The coding of one column: its values, and whether missing is one of them."""
 
     values: tuple[Value, ...] | None  # None for a number; the intervals of given cuts are 0, 1, …
     missing: bool
 
     @property
     def size(self) -> int:
-        """Number of values of a coded column, at least one; 0 for a number."""
+        """Return the number of values of a coded column, at least one; 0 for a number."""
         return 0 if self.values is None else max(len(self.values) + self.missing, 1)
 
     def shift(self, codes: Array) -> Array:
-        """The encoder's codes (0 missing, 1 … V, V + 1 unseen) as those of the model."""
+        """Convert encoder codes (0 missing, 1 … V, V + 1 unseen) to model codes."""
         if self.missing:
             return codes
         unknown = self.size
         return np.where(codes == 0, unknown, np.minimum(codes - 1, unknown)).astype(np.min_scalar_type(unknown))
 
     def codes_in(self, other: ColumnCodes) -> Ints:
-        """The code that another coding has for each of ours, −1 where it has none.
+        """Return the code of each value in another coding, −1 if absent.
 
         >>> ColumnCodes(("rain", "sun"), True).codes_in(ColumnCodes(("hail", "sun"), True)).tolist()
         [0, -1, 2]
@@ -57,7 +57,7 @@ NO_CUTS = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class TreeColumn:
-    """A column as trees read it: a number by cuts, a column of codes by a table of their codes here."""
+    """A column as trees read it: a number by cuts, a coded column by a lookup table."""
 
     name: str
     categorical: bool
@@ -67,13 +67,13 @@ class TreeColumn:
 
     @cached_property
     def size(self) -> int:
-        """Codes there are."""
+        """Return the number of codes."""
         return int(self.table.max(initial=0)) + 1 if len(self.table) else len(self.cuts) + 1 + self.missing
 
 
 @dataclass(frozen=True, eq=False)
 class CodedTrees:
-    """Trees side by side, the columns they read, and the codes in which the tables of these are written."""
+    """Trees, the columns they read, and the codes of the lookup tables."""
 
     coding: Coding
     columns: tuple[TreeColumn, ...]
@@ -84,26 +84,26 @@ class CodedTrees:
 
     @property
     def n_nodes(self) -> int:
-        """Of all trees."""
+        """Return the number of nodes of all trees."""
         return len(self.arrays[1])
 
     @cached_property
     def hot_columns(self) -> list[int]:
-        """Columns of categories that can tell rows apart: what a line reads value by value."""
+        """Return the categorical columns that can split rows."""
         return [j for j, column in enumerate(self.columns) if column.categorical and column.size > 1]
 
     def some(self, first: int, last: int) -> Trees:
-        """These trees alone."""
+        """Return a range of trees."""
         start, nodes, subset, sets = self.arrays
         of_trees = slice(start[first], start[last])
         return start[first : last + 1] - start[first], nodes[of_trees], subset[of_trees], sets
 
     def nodes_of(self, first: int, last: int) -> slice:
-        """Where the nodes of these trees stand."""
+        """Return the slice of nodes of a range of trees."""
         return slice(int(self.arrays[0][first]), int(self.arrays[0][last]))
 
     def tables(self, coding: Coding) -> list[Bytes]:
-        """Of each column of codes, the trees' code of each of its codes as they are now, and of an unknown one."""
+        """Return a lookup table from current codes, and an unknown one, to tree codes for each coded column."""
         tables = []
         for column in self.columns:
             now, before = coding[column.name], self.coding[column.name]
@@ -117,7 +117,9 @@ class CodedTrees:
         return tables
 
     def codes(self, cells: Mapping[str, Array], tables: list[Bytes], n_threads: int) -> Bytes:
-        """(rows, columns), row after row: numbers by cuts, codes by ``tables``; infinity is a number not known."""
+        """Encode cells as a row-major array (n_rows, n_columns): numbers by cuts, codes by ``tables``; infinity is
+        unknown.
+        """
         n_rows = len(next(iter(cells.values()))) if cells else 0
         out = np.empty((n_rows, len(self.columns)), dtype=np.uint8)
         for j, (column, table) in enumerate(zip(self.columns, tables, strict=True)):
@@ -137,7 +139,7 @@ class CodedTrees:
     __hash__ = None  # type: ignore[assignment]
 
     def to_parts(self) -> tuple[list[Any], list[Array]]:
-        """(plain header, arrays)"""
+        """Return (plain header, arrays)."""
         header = [[c.name, c.categorical, len(c.cuts), len(c.table), c.missing] for c in self.columns]
         cuts = np.concatenate([NO_CUTS, *(column.cuts for column in self.columns)])
         tables = np.concatenate([np.zeros(0, np.uint8), *(column.table for column in self.columns)])
@@ -145,7 +147,7 @@ class CodedTrees:
 
     @classmethod
     def from_parts(cls, coding: Coding, header: Any, arrays: list[Array]) -> Self:
-        """What :meth:`to_parts` wrote, everything checked but what a walk checks itself."""
+        """Restore :meth:`to_parts` and check everything that traversal does not check."""
         need(len(arrays) == N_ARRAYS and [a.dtype.str[1:] for a in arrays[:2]] == ["f8", "u1"])
         cuts, tables, start, nodes, subset, sets = arrays
         need(cuts.ndim == tables.ndim == 1 and isinstance(header, list))
@@ -168,13 +170,13 @@ N_ARRAYS = 6
 
 
 def plain_arrays(trees: Trees) -> list[Array]:
-    """Trees as a file holds them."""
+    """Return the arrays of trees for a file."""
     start, nodes, subset, sets = trees
     return [start, nodes, subset.astype(np.int64), sets.view(np.uint32)]
 
 
 def tree_arrays(arrays: list[Array], n_columns: int) -> Trees:
-    """What :func:`plain_arrays` gave, checked: nothing leads outside."""
+    """Restore :func:`plain_arrays` and check that all node links are in range."""
     need([array.dtype.str[1:] for array in arrays] == ["i8", "u4", "i8", "u4"])
     start, nodes, subset, sets = arrays
     need(start.ndim == subset.ndim == 1)
@@ -196,13 +198,13 @@ def tree_arrays(arrays: list[Array], n_columns: int) -> Trees:
 
 
 def need(holds: bool) -> None:
-    """Refuse what no trees can be."""
+    """Raise an error for invalid trees."""
     if not holds:
         raise BadFile("these are no trees: what they read, or where they lead, cannot be right")
 
 
 def intervals(column: TreeColumn, numbers: Floats, n_threads: int) -> Bytes:
-    """Codes of numbers, one on a cut to the left; missing the last where it was seen.
+    """Encode numbers by cuts, a number on a cut to the left; missing gets the last code if it was seen.
 
     >>> column = TreeColumn("x", False, np.array([1.0, 2.0]), np.zeros(0, np.uint8), True)
     >>> intervals(column, np.array([0.5, 1.0, 1.5, 9.0, np.nan, np.inf]), 1).tolist()
@@ -219,7 +221,7 @@ def intervals(column: TreeColumn, numbers: Floats, n_threads: int) -> Bytes:
 
 
 def tree_columns(cells: Mapping[str, Array], coding: Coding) -> tuple[TreeColumn, ...]:
-    """The columns of a table as trees read them; the classes have not been seen.
+    """Build tree columns from a table, without looking at the classes.
 
     >>> size = {"size": ColumnCodes(("10", "2", "30", "4"), False)}
     >>> columns = tree_columns({"size": np.array([0, 1, 2, 3], dtype=np.uint8)}, size)
@@ -238,7 +240,7 @@ def tree_columns(cells: Mapping[str, Array], coding: Coding) -> tuple[TreeColumn
 
 
 def class_blind_cuts(column: Floats) -> Floats:
-    """Between all numbers where they are few; else two thirds at ranks of rows, one third at ranks of numbers.
+    """Place cuts between all numbers if there are few; else two thirds at row ranks, one third at value ranks.
 
     >>> class_blind_cuts(np.array([3.0, 1.0, 1.0, np.nan, 2.0])).tolist()
     [1.5, 2.5]
@@ -260,7 +262,7 @@ def class_blind_cuts(column: Floats) -> Floats:
 
 
 def _value_table(codes: Array, size: int) -> Bytes:
-    """As they are; of more values than fit, those of the fewest rows share the last code."""
+    """Build a lookup table; if there are too many values, the rarest share the last code."""
     if size <= MOST_CODES:
         return np.arange(size, dtype=np.uint8)
     often = np.argsort(-np.bincount(codes, minlength=size)[:size], kind="stable")[: MOST_CODES - 1]
@@ -270,7 +272,7 @@ def _value_table(codes: Array, size: int) -> Bytes:
 
 
 def _numbers(codes: ColumnCodes) -> Floats | None:
-    """The values as numbers, if there are some and all are."""
+    """Return the values as numbers if all of them are numbers, else None."""
     if codes.values is None or len(codes.values) < FEWEST:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Counts of a child's values in every combination of its parents' values by class: what a network's tables need.
+"""Count a child's values by class and combination of its parents' values, for conditional probability tables.
 
 Dense, unlike joints, for a table of a network has a row for each context, seen or not. A row with a missing cell is
 left out of the tables that need the cell, and of no other.
@@ -14,7 +14,6 @@ import numpy as np
 
 from bayeskit.errors import BadFile, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
 from bayeskit.tally.statistic import ArrayStatistic, register
@@ -26,19 +25,19 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 LARGEST = 2**32 - 1  # cells, which are numbered in 32 bits
-FEWER = ("Give the child fewer parents, or the parents fewer values; or raise ", Remedy("memory_limit"), ".")
+FEWER = "Give the child fewer parents, or the parents fewer values; or raise memory_limit=."
 
 
 @register
 class Contexts(ArrayStatistic):
-    """Counts (classes, values of each parent …, values of the child) of each set (parents …, child) of columns."""
+    """Counts (n_classes, values of each parent …, values of the child) of each set (parents …, child) of columns."""
 
     kind = "contexts"
     by_column_set = True
 
     @classmethod
     def memory_needed(cls, request: Request, space: Space) -> Need | None:
-        """All tables: two of each stand there while a block is added, and a third that is turned into probabilities."""
+        """Return the size of three copies of each table: two while adding a block, one for probabilities."""
         sizes = {names: prod(space.slots[name] for name in names) for names in request.columns}
         largest = max(sizes, key=sizes.__getitem__)
         parents = f" given its {len(largest) - 1} parents ({', '.join(largest[:-1][:4])})" if len(largest) > 1 else ""
@@ -48,14 +47,14 @@ class Contexts(ArrayStatistic):
 
     @classmethod
     def shape(cls, key: tuple[str, ...], space: Space) -> tuple[int, ...]:
-        """One axis for the values of each column."""
+        """Return one axis for the values of each column."""
         if not set(key) <= space.slots.keys() or len(set(key)) < len(key):
             raise BadFile("the tables of contexts do not fit the header")
         return tuple(space.slots[name] - 1 for name in key)
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The slots of all columns of a set are one number, in mixed radix; slot 0 of each is dropped."""
+        """Count slots of all columns of a set as one mixed-radix number, dropping slot 0 of each."""
         tables = {}
         for names in request.columns:
             sizes = [counter.space.slots[name] for name in names]
@@ -68,14 +67,14 @@ class Contexts(ArrayStatistic):
         return cls(tables)
 
     def value_axes(self, key: tuple[str, ...], recoding: Recoding) -> Sequence[Array]:
-        """The values of each column, without the slot of missing cells."""
+        """Return the values of each column, without the missing slot."""
         slots = [recoding.slots[name][1:] for name in key]
         return [np.where(index < 0, -1, index - 1) for index in slots]
 
     def not_learnt(
         self, key: tuple[str, ...], table: Counts, other: Counts, cell: tuple[int, ...], space: Space
     ) -> NotLearnt:
-        """Name the value and its context."""
+        """Build an error that names the value and its context."""
         values = ", ".join(f"{name} = {space.values[name][i]}" for name, i in zip(key, cell[1:], strict=True))
         return NotLearnt(
             f"the table of {key[-1]!r} would count {values} less often than never; these rows were not all learnt, and "
@@ -83,7 +82,7 @@ class Contexts(ArrayStatistic):
         )
 
     def occurring_values(self, column: str) -> Bools | None:
-        """The values that a row shows in some table."""
+        """Return the values that occur in some table."""
         seen: Bools | None = None
         for names, table in self.tables.items():
             if column in names:
@@ -93,7 +92,7 @@ class Contexts(ArrayStatistic):
         return seen
 
     def check(self, tally: Tally) -> None:
-        """No table has more rows of a class than there are."""
+        """Check that no table has more rows of a class than there are."""
         for table in self.tables.values():
             rows = table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64)
             if (rows > tally.class_counts * (1 + ROUNDING)).any():

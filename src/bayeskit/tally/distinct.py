@@ -1,4 +1,4 @@
-"""Distinct numbers with counts: what a kernel density needs counted, as a value with + and −.
+"""Count the distinct numbers of a column, the sufficient statistic of a kernel density estimate.
 
 A column of many different numbers would grow without end. So past ``max_values`` all of them are read with fewer
 digits: the last bits of the mantissa are dropped, one more bit at a time, until they fit. What is dropped depends on
@@ -17,7 +17,6 @@ import numpy as np
 
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.remedy import Remedy
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, check_measured, take_codes
 from bayeskit.tally.statistic import ObjectStatistic, Parts, register
@@ -35,7 +34,7 @@ LEAST, MOST = 16, 1 << 20  # values that a column may always have, and that it m
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Rising ``values`` (values,), their ``counts`` (classes, values), and how many bits were dropped (``level``).
+    """Sorted ``values`` (n_values,), their ``counts`` (n_classes, n_values) and the number of dropped bits (``level``).
 
     >>> few = Values.of(np.array([1.0, 2.0, 1.0, np.nan]), np.array([0, 0, 1, 1]), 2)
     >>> few.values.tolist(), few.counts.tolist(), few.level
@@ -59,7 +58,7 @@ class Values:
         weights: Floats | None = None,
         max_values: int = 4096,
     ) -> Self:
-        """Numbers of rows in these classes; NaN is missing, and a row of weight 0 is not there."""
+        """Count numbers of rows by class; NaN is missing, and rows of weight 0 are ignored."""
         there = ~np.isnan(x) if weights is None else ~np.isnan(x) & (weights > 0)
         distinct, which = np.unique(x[there] + 0.0, return_inverse=True)  # −0 is 0
         w = None if weights is None else weights[there]
@@ -69,7 +68,7 @@ class Values:
 
     @classmethod
     def of_responsibilities(cls, x: Floats, shares: Floats, max_values: int = 4096) -> Self:
-        """Numbers of rows that belong to the classes by shares (rows, classes)."""
+        """Count numbers of rows with class shares of shape (n_rows, n_classes)."""
         there = ~np.isnan(x) & (shares > 0).any(axis=1)
         distinct, which = np.unique(x[there] + 0.0, return_inverse=True)
         counts = [np.bincount(which, share, minlength=len(distinct)) for share in shares[there].T]
@@ -78,11 +77,11 @@ class Values:
 
     @property
     def points(self) -> Floats:
-        """Where the values stand for all that was read as them: in the middle of what the dropped bits can say."""
+        """Return the midpoints of the intervals that the rounded values stand for."""
         return self.values if not self.level else _half_way(self.values, self.level)
 
     def read(self, x: Floats) -> Floats:
-        """Numbers as this column reads them: with the bits that are left, NaN as it is."""
+        """Round numbers to the precision of this column; NaN stays NaN."""
         return x if not self.level else np.where(np.isnan(x), x, _half_way(_dropped(x + 0.0, self.level), self.level))
 
     def __eq__(self, other: object) -> bool:
@@ -97,12 +96,12 @@ class Values:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Values) -> Values:
-        """All numbers of both sides, whose classes are aligned."""
+        """Add the numbers of both sides, whose classes are aligned."""
         a, b = self._aligned(other)
         return Values(a.values, a.counts + b.counts, a.level, a.max_values).within_limit()
 
     def __sub__(self, other: Values) -> Values:
-        """The numbers of this side without those of the other; refuses nothing (see the signs of the counts)."""
+        """Subtract the numbers of the other side; counts may become negative."""
         a, b = self._aligned(other)
         return Values(a.values, a.counts - b.counts, a.level, a.max_values)
 
@@ -132,18 +131,18 @@ class Values:
         return [self.values, self.counts]
 
     def take(self, class_index: Ints) -> Values:
-        """The same for these classes in this order; −1 stands for a class without values."""
+        """Return the counts of these classes in this order; −1 is a class without values."""
         return Values(self.values, take_codes(self.counts, class_index, 0), self.level, self.max_values)
 
     def tidy(self) -> Values:
-        """Without the values that no row shows."""
+        """Drop the values that no row shows."""
         counted = (self.counts > 0).any(axis=0)
         if counted.all():
             return self
         return Values(self.values[counted], self.counts[:, counted], self.level, self.max_values)
 
     def _aligned(self, other: Values) -> tuple[Values, Values]:
-        """Both sides over the same values, with as many bits as the coarser one has."""
+        """Return both sides over the same values, at the precision of the coarser one."""
         if self.max_values != other.max_values:
             raise SchemaMismatch(
                 f"the two sides keep up to {self.max_values} and {other.max_values} values of a column: "
@@ -155,13 +154,13 @@ class Values:
         return a.over(values), b.over(values)
 
     def over(self, values: Floats) -> Values:
-        """The same counts among these values, which contain all of its own."""
+        """Return the counts over these values, which contain all present ones."""
         counts = np.zeros((len(self.counts), len(values)), dtype=self.counts.dtype)
         counts[:, np.searchsorted(values, self.values)] = self.counts
         return Values(values, counts, self.level, self.max_values)
 
     def _at(self, level: int) -> Self:
-        """The same numbers with this many bits dropped."""
+        """Return the numbers with this many bits dropped."""
         if level == self.level:
             return self
         values, which = np.unique(_dropped(self.values, level), return_inverse=True)
@@ -170,7 +169,7 @@ class Values:
         return type(self)(values, counts, level, self.max_values)
 
     def within_limit(self) -> Self:
-        """The same with the first level at which there are not too many."""
+        """Drop bits until the number of values is within the limit."""
         level = self.level
         while level < TOP and len(np.unique(_dropped(self.values, level))) > self.max_values:
             level += 1
@@ -178,7 +177,7 @@ class Values:
 
 
 def _dropped(x: Floats, level: int) -> Floats:
-    """Numbers without the last bits: nearer to zero, and the same whether dropped at once or one by one."""
+    """Truncate numbers toward zero; dropping bits at once or one by one gives the same result."""
     keep = np.uint64((2**64 - 1) ^ (2**level - 1))
     return (np.ascontiguousarray(x).view(np.uint64) & keep).view(np.float64) + 0.0
 
@@ -191,41 +190,40 @@ def _half_way(x: Floats, level: int) -> Floats:
 @register
 @dataclass(frozen=True, eq=False)
 class DistinctValues(ObjectStatistic[Values]):
-    """The distinct numbers of each column. Adding may drop more bits of them; subtracting never brings bits back."""
+    """The distinct numbers of each column. Addition may drop bits; subtraction never restores them."""
 
     kind = "distinct"
     refuse_beyond: int | None = None  # more numbers of a column are refused, where none may lose a digit
 
     @property
     def request(self) -> Request:
-        """What asks for this: the columns, and how many numbers of each are kept."""
+        """Return the request: the columns and the limit on distinct numbers."""
         options = {"max_values": min(v.max_values for v in self.tables.values())}
         if self.refuse_beyond is not None:
             options["refuse_beyond"] = self.refuse_beyond
         return Request(self.kind, tuple(self.tables), options)
 
     def with_tables(self, tables: Mapping[str, Values]) -> Self:
-        """Other numbers of the same columns; too many are refused."""
+        """Replace the tables; raise an error for too many numbers."""
         for name, values in tables.items():
             if self.refuse_beyond is not None and len(values.values) > self.refuse_beyond:
                 raise TooLarge(
                     f"column {name!r} has more than {self.refuse_beyond:,} different numbers, too many to learn where "
-                    "to cut it while its rows are elsewhere: give the points, ",
-                    Remedy("cuts", clause="{}" + f"{{{name!r}: [...]}}", without="or learn from a sample of the rows"),
-                    culprit=name,
+                    "to cut it while its rows are elsewhere",
+                    hint=f"give the points, cuts={{{name!r}: [...]}}, or learn from a sample of the rows",
                 )
         return replace(self, tables=tables)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         counts = np.zeros((space.n_classes, 0), space.dtype)
         nothing = {name: Values(np.zeros(0), counts, 0, _most(request)) for name in request.columns}
         return cls(nothing, request.options.get("refuse_beyond"))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The numbers of a block."""
+        """Count the numbers of a block."""
         block, n_classes, most = counter.block, counter.space.n_classes, _most(request)
         raise_unusable({name: block.floats[name] for name in request.columns}, block.start)
         if block.responsibilities is not None:
@@ -242,7 +240,7 @@ class DistinctValues(ObjectStatistic[Values]):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Rising numbers with as many bits as are said to be left, each shown by some row."""
+        """Read sorted numbers of the stated precision, each with a positive count."""
         levels, most = header["levels"], _most(request)
         check_measured(request, space)
         if len(levels) != len(request.columns) or len(arrays) != 2 * len(levels):
@@ -258,7 +256,7 @@ class DistinctValues(ObjectStatistic[Values]):
         return cls(columns, beyond)
 
     def check(self, tally: Tally) -> None:
-        """No class has more numbers than rows."""
+        """Check that no class has more numbers than rows."""
         for values in self.tables.values():
             if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the counts of distinct values do not fit the rows of the classes")
@@ -269,7 +267,7 @@ def _most(request: Request) -> Any:
 
 
 def _checked(level: Any, most: int, values: Counts, counts: Counts, space: Space) -> Values:
-    """Numbers and counts of one column, as far as they can be judged alone."""
+    """Check the numbers and counts of one column."""
     fits = type(level) is int and 0 <= level <= TOP and values.ndim == 1 and values.dtype == np.float64
     if not fits or len(values) > most:
         raise BadFile("the distinct values of a column do not fit its header")

@@ -1,4 +1,4 @@
-"""Sums and products in double-double: a number is hi + lo, two floats, about 32 decimal digits.
+"""Compute sums and products in double-double: a number is hi + lo, two floats, about 32 decimal digits.
 
 The rounding error of a float addition or multiplication is itself a float and can be computed
 exactly (an error-free transformation); carrying it along doubles the digits. All functions work on
@@ -27,20 +27,20 @@ _DOWN, _UP = 2.0**-30, 2.0**30
 
 
 def two_sum(a: Floats, b: Floats) -> Pair:
-    """a + b and its rounding error, exactly."""
+    """Return a + b and its exact rounding error."""
     s = a + b
     bb = s - a
     return s, (a - (s - bb)) + (b - bb)
 
 
 def _fast_two_sum(a: Floats, b: Floats) -> Pair:
-    """`two_sum` where |a| ≥ |b|."""
+    """Return `two_sum` for |a| ≥ |b|."""
     s = a + b
     return s, b - (s - a)
 
 
 def _split(a: Floats) -> Pair:
-    """A float as the sum of two with 26 bits each, whose products are exact."""
+    """Split a float into two of 26 bits each, whose products are exact."""
     big = np.abs(a) > _BIG
     scaled = np.where(big, a * _DOWN, a)
     c = _SPLIT * scaled
@@ -50,7 +50,7 @@ def _split(a: Floats) -> Pair:
 
 
 def two_prod(a: Floats, b: Floats) -> Pair:
-    """a · b and its rounding error, exactly (short of underflow).
+    """Return a · b and its exact rounding error (barring underflow).
 
     >>> p, e = two_prod(np.array([0.1]), np.array([0.1]))
     >>> from fractions import Fraction
@@ -64,7 +64,7 @@ def two_prod(a: Floats, b: Floats) -> Pair:
 
 
 def add(a: Pair, b: Pair) -> Pair:
-    """a + b, to about 2^-105 of the larger side also when they nearly cancel."""
+    """Return a + b, accurate to about 2^-105 of the larger operand even under cancellation."""
     s, e = two_sum(a[0], b[0])
     t, f = two_sum(a[1], b[1])
     s, e = _fast_two_sum(s, e + t)
@@ -72,18 +72,18 @@ def add(a: Pair, b: Pair) -> Pair:
 
 
 def subtract(a: Pair, b: Pair) -> Pair:
-    """a − b."""
+    """Return a − b."""
     return add(a, (-b[0], -b[1]))
 
 
 def multiply(a: Pair, b: Pair) -> Pair:
-    """a · b."""
+    """Return a · b."""
     p, e = two_prod(a[0], b[0])
     return _fast_two_sum(p, e + (a[0] * b[1] + a[1] * b[0]))
 
 
 def divide(a: Pair, b: Pair) -> Pair:
-    """a / b, by long division in two steps.
+    """Return a / b, by long division in two steps.
 
     >>> third = divide((np.array([1.0]), np.array([0.0])), (np.array([3.0]), np.array([0.0])))
     >>> back = multiply(third, (np.array([3.0]), np.array([0.0])))

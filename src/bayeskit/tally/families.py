@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Counts (classes, 1 + values) of one column: slot 0 holds the missing cells, slot i + 1 the i-th value.
+    """Counts of one column, (n_classes, 1 + n_values): slot 0 holds missing cells, slot i + 1 the i-th value.
 
     >>> Family(("rain", "sun"), np.array([[0, 2, 1]])).present.tolist()
     [[2, 1]]
@@ -35,12 +35,12 @@ class Family:
 
     @property
     def present(self) -> Counts:
-        """Counts (classes, values) of the cells that are there."""
+        """Return the counts of present cells, (n_classes, n_values)."""
         return self.counts[:, 1:]
 
     @property
     def missing(self) -> Counts:
-        """Missing cells by class."""
+        """Return the number of missing cells by class."""
         return self.counts[:, 0]
 
     def __eq__(self, other: object) -> bool:
@@ -54,25 +54,25 @@ class Family:
     __hash__ = None  # type: ignore[assignment]
 
     def keep(self, values: Bools) -> Family:
-        """The same counts without the values that are not marked."""
+        """Keep only the marked values."""
         marked = tuple(value for value, keep in zip(self.values, values, strict=True) if keep)
         return Family(marked, self.counts[:, np.concatenate([[True], values])])
 
 
 @register
 class Families(ArrayStatistic):
-    """Counts (classes, slots) of the values of each coded column."""
+    """Value counts of each coded column, (n_classes, n_slots)."""
 
     kind = "families"
 
     @classmethod
     def single_columns(cls, request: Request) -> Sequence[str]:
-        """All columns are counted in the shared pass."""
+        """Return all columns, which are counted in the shared pass."""
         return request.columns
 
     @classmethod
     def shape(cls, key: str, space: Space) -> tuple[int, ...]:
-        """One cell for each slot of the column."""
+        """Return one cell for each slot of the column."""
         if key not in space.slots:
             raise BadFile("the tally's counts do not fit its columns")
         return (space.slots[key],)
@@ -83,11 +83,11 @@ class Families(ArrayStatistic):
         return cls({name: counter.table(name) for name in request.columns})
 
     def value_axes(self, key: str, recoding: Recoding) -> Sequence[Array]:
-        """The slots of the column."""
+        """Return the slots of the column."""
         return (recoding.slots[key],)
 
     def not_learnt(self, key: str, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearnt:
-        """Name the value that was not counted so often."""
+        """Build an error that names the value with too few counts."""
         value = f"{space.values[key][cell[1] - 1]!r}" if cell[1] else "a missing cell"
         return NotLearnt(
             f"column {key!r} had {value} {format_times(table[cell])}{space.in_class(cell[0])} and cannot "
@@ -99,7 +99,7 @@ class Families(ArrayStatistic):
         return np.asarray(self.tables[column][:, 1:].any(axis=0)) if column in self.tables else None
 
     def check(self, tally: Tally) -> None:
-        """The counts of every column sum to those of the classes."""
+        """Check that the counts of every column sum to the class counts."""
         rows = tally.class_counts
         for table in self.tables.values():
             apart = np.abs(table.sum(axis=1, dtype=np.float64) - rows)  # floats cannot wrap around
@@ -113,7 +113,7 @@ def from_tables(
     target: str,
     domains: Mapping[str, Iterable[Any]] | None = None,
 ) -> tuple[Space, Counts, Families]:
-    """(space, class counts, families) of tables ``{column: {class: {value: count}}}``, also counted elsewhere.
+    """Return (space, class counts, families) from tables ``{column: {class: {value: count}}}``.
 
     Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in another column
     are missing ones, and so are those counted under ``None``.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Counts (cells, classes) of the rows of slots (cells, columns) that occur, in rising order of the slots.
+    """Counts of shape (n_cells, n_classes) of the combinations of slots (n_cells, n_columns) that occur, sorted.
 
     >>> Joint.of(("a", "b"), np.array([[1, 2], [1, 1], [1, 2]]), np.array([[1], [1], [1]])).counts.tolist()
     [[1], [2]]
@@ -42,7 +42,7 @@ class Joint:
 
     @classmethod
     def of(cls, columns: tuple[str, ...], cells: Array, counts: Counts) -> Joint:
-        """Cells in order, each once, without those that were never counted."""
+        """Build sorted cells without duplicates and zero counts."""
         seen = (counts != 0).any(axis=1)
         cells, counts = cells[seen].astype(np.uint32), counts[seen]
         if not len(cells) or not columns:
@@ -65,7 +65,7 @@ class Joint:
     __hash__ = None  # type: ignore[assignment]
 
     def recode(self, recoding: Recoding) -> Joint:
-        """The same counts under other classes and values; slots in another order put the cells in another."""
+        """Return the counts under other classes and values, with cells sorted again."""
         slots, classes = recoding.slots, recoding.classes
         cells = np.empty_like(self.cells)
         for j, name in enumerate(self.columns):
@@ -79,11 +79,11 @@ class Joint:
         return Joint.of(self.columns, cells, counts)
 
     def __add__(self, other: Joint) -> Joint:
-        """All rows of both sides, which have the same classes and values."""
+        """Add counts with the same classes and values."""
         return Joint.of(self.columns, np.concatenate([self.cells, other.cells]), _both(self.counts, other.counts))
 
     def __sub__(self, other: Joint) -> Joint:
-        """This side without the other; may hold negative counts, which the tally refuses."""
+        """Subtract counts; the result may be negative, which the tally rejects."""
         return Joint.of(self.columns, np.concatenate([self.cells, other.cells]), _both(self.counts, -other.counts))
 
     def minus(self, other: Joint, key: tuple[str, ...], space: Space, tolerance: float) -> Joint:
@@ -103,7 +103,7 @@ class Joint:
         return [self.cells, self.counts]
 
     def marginal(self, columns: Sequence[str]) -> Joint:
-        """The counts of some of the columns, in their order here."""
+        """Return the counts of some of the columns, in their order here."""
         index = [j for j, name in enumerate(self.columns) if name in columns]
         return Joint.of(tuple(self.columns[j] for j in index), self.cells[:, index], self.counts)
 
@@ -114,20 +114,20 @@ def _both(a: Counts, b: Counts) -> Counts:
 
 @register
 class Joints(ObjectStatistic[Joint]):
-    """Sets of columns, such as parents with their child, each counted together."""
+    """Joint counts of sets of columns, such as parents and their child."""
 
     kind = "joints"
     by_column_set = True
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         counts = np.zeros((0, space.n_classes), space.dtype)
         return cls({names: Joint(names, np.zeros((0, len(names)), np.uint32), counts) for names in request.columns})
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The distinct rows of slots of a block, and how often each class shows them."""
+        """Count the distinct combinations of slots of a block by class."""
         tables = {}
         for names in request.columns:
             columns = [counter.block.codes[name] for name in names]
@@ -138,19 +138,19 @@ class Joints(ObjectStatistic[Joint]):
         return cls(tables)
 
     def memory_used(self) -> Need | None:
-        """Twice the cells, for one more addition."""
+        """Return twice the size of the cells, to allow for one addition."""
         cells = sum(joint.counts.size + joint.cells.size for joint in self.tables.values())
         return Need("counting columns together", 16.0 * cells, FEWER)
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """The same for these columns alone: a child, the last of a set, keeps those of its parents that stay."""
+        """Restrict to these columns; a child, the last of a set, keeps its remaining parents."""
         columns = {old: tuple(n for n in old if n in names) for old in self.tables if old[-1] in names}
         tables = {new: self.tables[old].marginal(new) for old, new in columns.items()}
         return self.with_tables(tables) if tables else None
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Cells that rise, each once, with counts of which none is negative."""
+        """Read sorted, distinct cells with nonnegative counts."""
         if len(arrays) != 2 * len(request.columns) or not set(request.names) <= space.slots.keys():
             raise BadFile("the arrays of columns counted together do not fit the header")
         tables = {}
@@ -169,7 +169,7 @@ class Joints(ObjectStatistic[Joint]):
         return cls(tables)
 
     def check(self, tally: Tally) -> None:
-        """The counts of each column are the sums over the others."""
+        """Check that the counts of each column are the sums over the others."""
         for names, joint in self.tables.items():
             alone = tables_alone(tally, names)
             for j, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Rows that end at each node of given trees, by class: what trees know once they are grown.
+"""Count the rows that reach each leaf of given trees, by class.
 
 The trees are part of what is asked for; they do not change while rows come and go.
 """
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-FEWER = ("Grow fewer trees, or raise the limit.",)
+FEWER = "Grow fewer trees, or raise the limit."
 
 
 @dataclass(frozen=True)
 class LeavesRequest(Request):
-    """The leaves of these trees. In a file the trees stand with their counts, and not with what asks for them."""
+    """A request for the leaves of these trees. A file stores the trees with the counts, not with the request."""
 
     trees: CodedTrees | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, trees: CodedTrees) -> LeavesRequest:
-        """All columns that the trees know."""
+        """Build a request for all columns of the trees."""
         return cls(Leaves.kind, tuple(trees.coding), trees=trees)
 
     def is_for(self, other: Request) -> bool:
-        """Whether the other asks for leaves of the same trees."""
+        """Return True if the other requests leaves of the same trees."""
         return isinstance(other, LeavesRequest) and super().is_for(other) and self.trees == other.trees
 
     def __hash__(self) -> int:
@@ -55,7 +55,7 @@ class LeavesRequest(Request):
 @register
 @dataclass(frozen=True, eq=False)
 class Leaves(Statistic):
-    """Counts (nodes of all trees, classes) of the rows that end there."""
+    """Counts of the rows that end at each node, (n_nodes, n_classes)."""
 
     kind = "leaves"
     may_hold_nan = True  # the tables of trees may say that there is none
@@ -64,24 +64,24 @@ class Leaves(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return LeavesRequest.of(self.trees)
 
     @classmethod
     def memory_needed(cls, request: Request, space: Space) -> Need | None:
-        """Twice, while a block is added."""
+        """Return twice the table size, to allow for adding a block."""
         n_nodes = trees_of(request).n_nodes
         return Need(f"counting {n_nodes:,} nodes of trees", 16.0 * n_nodes * max(space.n_classes, 1), FEWER)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         trees = trees_of(request)
         return cls(trees, np.zeros((trees.n_nodes, space.n_classes), space.dtype))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Each row of a block is sent through all trees."""
+        """Send each row of a block through all trees."""
         block, trees = counter.block, trees_of(request)
         if block.responsibilities is not None:
             raise BayesError("one label a row is needed here, not responsibilities")
@@ -95,15 +95,15 @@ class Leaves(Statistic):
         return cls(trees, counts.astype(counter.space.dtype))
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes; the codes of trees are their own."""
+        """Return the counts under other classes; trees keep their own codes."""
         return type(self)(self.trees, take_codes(self.counts, recoding.classes, axis=1))
 
     def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         return type(self)(self.trees, self.counts + other.counts)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses rows of a class where there are not as many."""
+        """Subtract counts; raise an error for too few rows of a class."""
         left = subtract_counts(self.counts, other.counts, tolerance)
         if (left < 0).any():
             code = int(np.argwhere(left < 0)[0][1])
@@ -111,7 +111,7 @@ class Leaves(Statistic):
         return type(self)(self.trees, left)
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return type(self)(self.trees, self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:
@@ -120,11 +120,11 @@ class Leaves(Statistic):
         )
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """Trees read all of their columns."""
+        """Return the statistic unless a column is dropped: trees need all of their columns."""
         return self if set(self.trees.coding) <= set(names) else None
 
     def to_parts(self) -> Parts:
-        """The trees, and the counts that are not zero: where they stand, and what they are."""
+        """Return the trees, and positions and values of the nonzero counts."""
         columns, arrays = self.trees.to_parts()
         coding = [[name, list(codes.values or ()), codes.missing] for name, codes in self.trees.coding.items()]
         at = np.flatnonzero(self.counts)
@@ -135,7 +135,7 @@ class Leaves(Statistic):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Trees that lead nowhere outside, counts above zero, each once."""
+        """Read trees with valid links, and positive counts at distinct positions."""
         *of_trees, at, numbers = arrays
         coding = {
             str(name): ColumnCodes(tuple(values) if name in space.slots else None, missing)
@@ -158,7 +158,7 @@ class Leaves(Statistic):
         return cls(trees, counts)
 
     def check(self, tally: Tally) -> None:
-        """Every tree has counted all rows."""
+        """Check that every tree has counted all rows."""
         start = self.trees.arrays[0][:-1]
         if len(start):
             by_tree = np.add.reduceat(self.counts.astype(np.float64), start, axis=0)
@@ -167,7 +167,7 @@ class Leaves(Statistic):
 
 
 def trees_of(request: Request) -> CodedTrees:
-    """The trees whose leaves are asked for."""
+    """Return the trees of a request."""
     if isinstance(request, LeavesRequest) and request.trees is not None:
         return request.trees
     raise BayesError("leaves are counted for trees that are given")
@@ -176,7 +176,7 @@ def trees_of(request: Request) -> CodedTrees:
 def coded_cells(
     trees: CodedTrees, slots: Mapping[str, Any], floats: Mapping[str, Any], space: Space
 ) -> tuple[dict[str, Any], dict[str, ColumnCodes]]:
-    """Cells of rows in slots (0 missing) or floats, as trees take them, and how the slots are coded."""
+    """Return cells of rows, in slots (0 missing) or floats, for the trees, and the coding of the slots."""
     cells, coding = {}, {}
     for name, before in trees.coding.items():
         if before.values is None:

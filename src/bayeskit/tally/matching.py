@@ -1,4 +1,4 @@
-"""Whether two tallies can be added, or one taken from the other: the same roles, classes and values of one type."""
+"""Check that two tallies can be added or subtracted: equal roles, classes and value types."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ import numpy as np
 from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, sort_values, union
 from bayeskit.errors import NotLearnt, SchemaMismatch
-from bayeskit.remedy import Piece, Remedy, Setting
 from bayeskit.tally.space import Space, format_times
 from bayeskit.typing import Counts
 
 UNNAMED = Target().name
-SAME = "Pass the schema_ of one as {} to the fit of the other"
-LEARNT = "Fit one model on the rows of both"  # the roles are the same: what the rows of each have taught differs
 SEVERAL = 8  # cuts or values that are listed
 
 
 def check_same(a: Schema, b: Schema) -> None:
-    """Refuse two schemas that differ, saying where; columns may stand in another order."""
+    """Raise an error for two schemas that differ; column order does not matter."""
     if len({a.target.name, b.target.name, UNNAMED}) > 2:
         raise SchemaMismatch(
             f"the two sides do not fit: one learnt the target {a.target.name!r}, the other {b.target.name!r}. "
@@ -31,36 +28,31 @@ def check_same(a: Schema, b: Schema) -> None:
         ours, theirs = a.columns.get(name), b.columns.get(name)
         if _unordered(ours) != _unordered(theirs):
             raise SchemaMismatch(
-                f"the two sides do not fit: column {name!r} is ",
-                _named(name, ours),
-                " on one and ",
-                _named(name, theirs),
-                " on the other. ",
-                Remedy("schema", clause=SAME, without=LEARNT if type(ours) is type(theirs) else None),
-                ".",
-                culprit=name,
+                f"the two sides do not fit: column {name!r} is {_describe_role(ours)} on one and "
+                f"{_describe_role(theirs)} on the other.",
+                hint="Pass the schema_ of one as schema= to the fit of the other.",
             )
 
 
 def _unordered(role: Role | None) -> Role | None:
-    """A role whose declared values stand in a fixed order: the same values mean the same in any."""
+    """Return a role with its declared values sorted, for comparison."""
     if isinstance(role, Categorical) and role.domain is not None:
         return replace(role, domain=tuple(sort_values(role.domain)))
     return role
 
 
-def _named(column: str, role: Role | None) -> Piece:
-    """A role as Python writes it, and in plain words for a reader without Python."""
+def _describe_role(role: Role | None) -> str:
+    """Return a role in words, with its cuts, kind or values."""
     if role is None:
         return "absent"
-    without: str = "ignored" if isinstance(role, Ignored) else role.name
+    name: str = "ignored" if isinstance(role, Ignored) else role.name
     if isinstance(role, Numeric) and role.cuts is not None:
-        without += f" with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
-    elif isinstance(role, Numeric) and role.kind is not None:
-        without += f" taken as {role.kind}"
-    elif isinstance(role, Categorical) and role.domain is not None:
-        without += f" with the values {_listed(list(map(repr, role.domain)))}"
-    return Setting("roles", {column: role}, short=True, without=without)
+        return f"{name} with the cuts {_listed([f'{cut:g}' for cut in role.cuts])}"
+    if isinstance(role, Numeric) and role.kind is not None:
+        return f"{name} taken as {role.kind}"
+    if isinstance(role, Categorical) and role.domain is not None:
+        return f"{name} with the values {_listed(list(map(repr, role.domain)))}"
+    return name
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -68,12 +60,12 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def joint_target(a: Target, b: Target) -> Target:
-    """The name that was given, and the classes that either side declares."""
+    """Merge two targets: the given name, and the declared classes of both."""
     return Target(b.name if a.name == UNNAMED else a.name, union(a.domain or (), b.domain or ()) or None)
 
 
 def check_one_kind(classes: Iterable[Value]) -> None:
-    """Refuse classes of which some are strings and some numbers."""
+    """Raise an error for classes that mix strings and numbers."""
     first = {isinstance(label, str): label for label in classes}
     if len(first) > 1:
         raise SchemaMismatch(
@@ -83,7 +75,7 @@ def check_one_kind(classes: Iterable[Value]) -> None:
 
 
 def check_same_kind(name: str, ours: Sequence[Value], theirs: Sequence[Value]) -> None:
-    """Refuse strings on one side against numbers on the other: '1' and 1 would be two values."""
+    """Raise an error for strings on one side and numbers on the other: '1' and 1 are two values."""
     if ours and theirs and {isinstance(v, str) for v in ours}.isdisjoint(isinstance(v, str) for v in theirs):
         raise SchemaMismatch(
             f"column {name!r} holds the {type(ours[0]).__name__} {ours[0]!r} on one side and the "
@@ -92,7 +84,7 @@ def check_same_kind(name: str, ours: Sequence[Value], theirs: Sequence[Value]) -
 
 
 def check_forgettable(space: Space, have: Counts, less: Counts, left: Counts) -> None:
-    """Refuse to forget more rows of a class than were learnt."""
+    """Raise an error for forgetting more rows of a class than were learned."""
     if (left < 0).any():
         c = int(np.argmin(left))
         rows = "these rows were" if space.schema.target == NO_TARGET else f"class {space.classes[c]!r} was"

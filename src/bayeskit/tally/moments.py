@@ -1,4 +1,4 @@
-"""Moments: what a Gaussian needs counted, as a value with + and −.
+"""Sum moments, the sufficient statistics of a Gaussian.
 
 Per class and column: how many values, their sum and their sum of squares. Plain floats would lose the
 variance of values far from zero, and would not get back to where they were after an outlier is
@@ -37,7 +37,7 @@ LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """n, Σx and Σx² over (classes, columns); the sums as hi + lo.
+    """The sums n, Σx and Σx² of shape (n_classes, n_columns); sums are stored as hi + lo.
 
     Counts are whole numbers, or floats where rows have weights; what a float loses of Σw is in `n_lo`.
 
@@ -59,21 +59,21 @@ class Moments:
 
     @classmethod
     def zeros(cls, n_classes: int, n_columns: int, weighted: bool = False) -> Self:
-        """Nothing counted: neutral under +. `weighted` makes n a float."""
+        """Return zero moments, neutral under +; `weighted` makes n a float."""
         shape = (n_classes, n_columns)
         n = np.zeros(shape, dtype=np.float64 if weighted else np.int64)
         return cls(n, *(np.zeros(shape) for _ in range(5)))
 
     @classmethod
     def of(cls, values: Floats, classes: ArrayLike, n_classes: int) -> Self:
-        """Moments of values (rows, columns), NaN for missing, of rows in these classes."""
+        """Compute moments of values (n_rows, n_columns), NaN for missing, by class."""
         columns = list(np.array(values, dtype=np.float64, ndmin=2).T.copy())
         counted = kernels.moments(columns, np.asarray(classes, dtype=np.uint16), n_classes, None, 1)
         return cls(*counted[:6])
 
     @classmethod
     def from_sums(cls, n: Any, sums: Any, squares: Any) -> Self:
-        """Moments from exact n, Σx and Σx² (classes, columns), counted elsewhere: integers, fractions or decimals.
+        """Build moments from exact n, Σx and Σx² (n_classes, n_columns): integers, fractions or decimals.
 
         >>> far = Moments.from_sums([[3]], [[3 * 10**9 + 6]], [[3 * 10**18 + 12 * 10**9 + 14]])
         >>> far.squared_deviations().tolist()
@@ -86,19 +86,19 @@ class Moments:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(classes, columns)"""
+        """Return (n_classes, n_columns)."""
         n_classes, n_columns = self.n.shape
         return n_classes, n_columns
 
     def __add__(self, other: Moments) -> Moments:
-        """All values of both sides. The sides must be aligned: equal classes and columns in equal order."""
+        """Add moments with equal classes and columns in equal order."""
         self._check_aligned(other)
         sums, squares = dd.add(self._sum, other._sum), dd.add(self._square, other._square)
         n, n_lo = dd.add(self._count, other._count)
         return Moments(n if self._weighted or other._weighted else self.n + other.n, *sums, *squares, n_lo)
 
     def __sub__(self, other: Moments) -> Moments:
-        """The values of this side without those of the other; a cell left without values is exactly zero.
+        """Subtract moments; a cell left without values is exactly zero.
 
         Refuses nothing: `negative` tells afterwards, `lacks` before, whether more was taken than was there.
         """
@@ -108,7 +108,7 @@ class Moments:
         return left._without_residue(RESIDUE * self.square_hi)
 
     def _without_residue(self, residue: Floats) -> Moments:
-        """The same, where a spread that a subtraction may have left of nothing is none: Σx² is then mean · Σx."""
+        """Set deviations within the subtraction error to zero: Σx² becomes mean · Σx."""
         n, n_lo = self._count
         mean = dd.divide(self._sum, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
         flat = dd.multiply(mean, self._sum)
@@ -125,11 +125,11 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]  # holds arrays
 
     def equals(self, other: Moments) -> bool:
-        """The same to the last bit."""
+        """Return True if all bits are equal."""
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     def lacks(self, other: Moments) -> Bools:
-        """Which cells of the other side cannot be part of this one, (classes, columns).
+        """Return a mask (n_classes, n_columns) of cells of the other side that cannot be part of this one.
 
         There are not as many values, or without them the squares would sum to less than Σx and n allow.
         Necessary, not sufficient: sums do not know their values.
@@ -148,12 +148,12 @@ class Moments:
         return lacking
 
     def negative(self) -> Bools:
-        """Which cells a subtraction has driven below nothing, (classes, columns)."""
+        """Return a mask (n_classes, n_columns) of cells that a subtraction made negative."""
         below: Bools = self.n < 0
         return below
 
     def take(self, class_index: Sequence[int] | Ints) -> Moments:
-        """The rows of these classes in this order; −1 stands for a class without values.
+        """Return the moments of these classes in this order; −1 is a class without values.
 
         >>> m = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
         >>> m.take([-1, 0]).n.tolist()
@@ -167,11 +167,11 @@ class Moments:
         return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in parts))
 
     def columns(self, index: Any) -> Moments:
-        """The same classes, these columns only."""
+        """Return the moments of these columns."""
         return Moments(*(getattr(self, f.name)[:, index] for f in fields(self)))
 
     def pooled(self) -> Moments:
-        """All classes together: shape (1, columns)."""
+        """Sum over classes; return shape (1, n_columns)."""
         if not self.shape[0]:
             return Moments.zeros(1, self.shape[1], weighted=self._weighted)
         total = self._class(0)
@@ -180,22 +180,22 @@ class Moments:
         return total
 
     def with_total(self) -> Moments:
-        """The classes, and all of them together as one more: shape (classes + 1, columns)."""
+        """Append the sum over classes; return shape (n_classes + 1, n_columns)."""
         total = self.pooled()
         return Moments(*(np.concatenate([getattr(self, f.name), getattr(total, f.name)]) for f in fields(self)))
 
     def _class(self, c: int) -> Moments:
-        """One class: shape (1, columns)."""
+        """Return one class, of shape (1, n_columns)."""
         return Moments(*(getattr(self, f.name)[c : c + 1] for f in fields(self)))
 
     def mean(self) -> Floats:
-        """Σx / n; NaN where there is no value."""
+        """Return Σx / n, NaN without values."""
         with np.errstate(invalid="ignore", divide="ignore"):
             hi, lo = dd.divide(self._sum, self._count)
         return np.where(self.n == 0, np.nan, hi + lo)
 
     def squared_deviations(self) -> Floats:
-        """Σ(x − mean)² = Σx² − mean · Σx, in double-double; zero where there is no value.
+        """Return Σ(x − mean)² = Σx² − mean · Σx in double-double, zero without values.
 
         >>> far = Moments.of(1e9 + np.array([[1.0], [2.0], [3.0]]), classes=[0, 0, 0], n_classes=1)
         >>> float(far.squared_deviations()[0, 0])
@@ -224,16 +224,16 @@ class Moments:
             )
 
     def as_float(self) -> Moments:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return replace(self, n=self.n.astype(np.float64))
 
     def parts(self) -> list[Array]:
-        """The arrays, in the order in which files have them."""
+        """Return the arrays in file order."""
         return [getattr(self, f.name) for f in fields(self)]
 
     @classmethod
     def of_parts(cls, arrays: Sequence[Array], shape: tuple[int, int], dtype: Any) -> Self:
-        """The moments of :meth:`parts`, of this shape and kind of counts; :class:`BadFile` for others."""
+        """Restore :meth:`parts` of this shape and dtype; raise :class:`BadFile` for others."""
         fit = len(arrays) == len(fields(cls)) and all(array.shape == shape for array in arrays)
         if not fit or arrays[0].dtype != dtype or any(array.dtype != np.float64 for array in arrays[1:]):
             raise BadFile("the tally's sums do not fit its columns")
@@ -244,7 +244,7 @@ class Moments:
         return sums
 
     def _check_possible(self) -> None:
-        """Refuse sums that no values within ∣x∣ ≤ 1e150 have, or low parts that are no rounding of the high ones."""
+        """Raise an error for sums that no values within ∣x∣ ≤ 1e150 have, or for invalid low parts."""
         count = self.n.astype(np.float64)
         for high, low in (self._count, self._sum, self._square):
             if (np.abs(low) > np.abs(high) * LOW_PART + LOW_TINY).any():
@@ -272,7 +272,7 @@ class Moments:
 
 
 def _hi_lo(exact: Any) -> dd.Pair:
-    """Exact numbers as the nearest float and the nearest float to what is left."""
+    """Convert exact numbers to the nearest float and the nearest float to the remainder."""
     cells = np.array(exact, dtype=object)
     hi = np.array([float(Fraction(x)) for x in cells.flat]).reshape(cells.shape)
     lo = np.array([float(Fraction(x) - Fraction(h)) for x, h in zip(cells.flat, hi.flat, strict=True)])
@@ -281,7 +281,7 @@ def _hi_lo(exact: Any) -> dd.Pair:
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic(Statistic):
-    """Moments (classes, …) of some columns, in one object for all of them."""
+    """Moments (n_classes, …) of some columns, in one object."""
 
     columns: tuple[str, ...]
     moments: Moments
@@ -328,7 +328,7 @@ class MomentStatistic(Statistic):
 
 @register
 class ColumnMoments(MomentStatistic):
-    """The moments (classes, columns) of numeric columns."""
+    """The moments of numeric columns, (n_classes, n_columns)."""
 
     kind = "moments"
 
@@ -343,7 +343,7 @@ class ColumnMoments(MomentStatistic):
         return cls(request.columns, counter.moments([counter.block.floats[name] for name in request.columns]))
 
     def of(self, columns: Sequence[str]) -> Moments:
-        """Return the moments (classes, columns) of these columns, in this order."""
+        """Return the moments (n_classes, n_columns) of these columns, in this order."""
         if tuple(columns) == self.columns:
             return self.moments
         return self.moments.columns([self.columns.index(name) for name in columns])
@@ -363,13 +363,13 @@ class ColumnMoments(MomentStatistic):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Read arrays (classes, columns)."""
+        """Read arrays of shape (n_classes, n_columns)."""
         check_measured(request, space)
         shape = (space.n_classes, len(request.columns))
         return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
 
     def check(self, tally: Tally) -> None:
-        """No class has more numbers than rows."""
+        """Check that no class has more numbers than rows."""
         if (self.moments.n > tally.class_counts[:, None] * (1 + ROUNDING)).any():
             raise BadFile("the tally has more numbers than rows")
 
@@ -391,7 +391,7 @@ def are_counts(x: Floats) -> Bools:
 
 @register
 class CountMoments(ColumnMoments):
-    """The moments (classes, columns) of columns of counts."""
+    """The moments of columns of counts, (n_classes, n_columns)."""
 
     kind = "counts"
 
@@ -421,7 +421,7 @@ def logarithm(x: Floats) -> Floats:
 
 @register
 class LogMoments(ColumnMoments):
-    """The moments (classes, columns) of ln x, for columns of numbers above zero."""
+    """The moments of ln x for columns of positive numbers, (n_classes, n_columns)."""
 
     kind = "logarithms"
 

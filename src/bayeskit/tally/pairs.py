@@ -1,4 +1,4 @@
-"""Counts of all pairs of columns by class, as dense tables of slots: 0 is a missing cell, i + 1 the i-th value.
+"""Count all pairs of columns by class, in dense tables of slots: 0 is a missing cell, i + 1 the i-th value.
 
 Formula: counts of pairs and of any set of columns; of products of numbers
 """
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearnt, format_setting
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel, Remedy
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space, is_identity, subtract_counts, take_codes
@@ -28,22 +27,15 @@ if TYPE_CHECKING:
     from bayeskit.tally.tally import Tally
 
 FEWER = (
-    "Leave columns out (",
-    Remedy("roles", {"name": "ignore"}),
-    "), ",
-    Remedy("cuts", clause="cut numbers more coarsely ({}), ", without=""),
-    "or use ",
-    OtherModel("NaiveBayes"),
-    ", which counts each column alone; or raise ",
-    Remedy("memory_limit"),
-    ".",
+    f"Leave columns out ({format_setting('roles', {'name': 'ignore'})}), cut numbers more coarsely (cuts=), or use "
+    "NaiveBayes, which counts each column alone; or raise memory_limit=."
 )
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class Pairs(Statistic):
-    """Counts (classes, cells) of all pairs of columns a < b, one table (slots of a, slots of b) after another.
+    """Counts of all pairs of columns a < b, (n_classes, n_cells), one table (slots of a, slots of b) after another.
 
     >>> pairs = Pairs(("a", "b"), (2, 3), np.arange(6)[None])
     >>> pairs.table("b", "a")[0].tolist()
@@ -57,12 +49,12 @@ class Pairs(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property
     def starts(self) -> dict[tuple[int, int], int]:
-        """Where the table of each pair begins."""
+        """Return the start of the table of each pair."""
         starts, at = {}, 0
         for a, size in enumerate(self.sizes):
             for b in range(a + 1, len(self.sizes)):
@@ -72,11 +64,11 @@ class Pairs(Statistic):
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """Where each column stands."""
+        """Return the position of each column."""
         return {name: i for i, name in enumerate(self.columns)}
 
     def table(self, first: str, second: str) -> Counts:
-        """Counts (classes, slots of first, slots of second)."""
+        """Return counts of shape (n_classes, slots of first, slots of second)."""
         a, b = self.position[first], self.position[second]
         low, high = min(a, b), max(a, b)
         shape = (len(self.counts), self.sizes[low], self.sizes[high])
@@ -86,20 +78,20 @@ class Pairs(Statistic):
 
     @classmethod
     def memory_needed(cls, request: Request, space: Space) -> Need | None:
-        """The tables as they will be, and once more while a block is added to them."""
+        """Return twice the size of the tables, to allow for adding a block."""
         sizes = [space.slots[name] for name in request.columns]
         what = f"counting all pairs of {len(sizes)} columns ({sum(sizes):,} values in all) in {space.n_classes} classes"
         return Need(what, 16.0 * space.n_classes * pair_cells(sizes), FEWER)
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         sizes = tuple(space.slots[name] for name in request.columns)
         return cls(request.columns, sizes, np.zeros((space.n_classes, pair_cells(sizes)), space.dtype))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """One call of the kernel; shares of classes go pair by pair."""
+        """Count a block with one kernel call; class shares are counted pair by pair."""
         block, n_classes = counter.block, counter.space.n_classes
         sizes = tuple(counter.space.slots[name] for name in request.columns)
         columns = [block.codes[name] for name in request.columns]
@@ -114,11 +106,11 @@ class Pairs(Statistic):
         return cls(request.columns, sizes, np.concatenate(tables, axis=1))
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes and values."""
+        """Return the counts under other classes and values."""
         return self._moved(self.columns, recoding)
 
     def _moved(self, columns: tuple[str, ...], recoding: Recoding) -> Self:
-        """The same under other codes, the columns in another order."""
+        """Return the counts under other codes and column order."""
         slots, counts = recoding.slots, self.counts
         sizes = tuple(len(slots[name]) for name in columns)
         same = columns == self.columns and all(map(is_identity, (slots[n] for n in columns), self.sizes))
@@ -138,11 +130,11 @@ class Pairs(Statistic):
         return self._moved(columns, Recoding(np.arange(len(self.counts)), slots))
 
     def plus(self, other: Self) -> Self:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         return type(self)(self.columns, self.sizes, self.counts + other._in_order(self.columns).counts)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses two values that were not counted together so often."""
+        """Subtract counts; raise an error for a pair of values with too few."""
         left = subtract_counts(self.counts, other._in_order(self.columns).counts, tolerance)
         if (left < 0).any():
             cell = int(np.argmax((left < 0).any(axis=0)))
@@ -151,7 +143,7 @@ class Pairs(Statistic):
         return type(self)(self.columns, self.sizes, left)
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:
@@ -164,17 +156,17 @@ class Pairs(Statistic):
         )
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """The pairs of these columns alone."""
+        """Return the pairs of these columns only."""
         columns = tuple(name for name in self.columns if name in names)
         return self._in_order(columns) if columns else None
 
     def to_parts(self) -> Parts:
-        """All tables as one array."""
+        """Return all tables as one array."""
         return {}, [self.counts]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Counts of the sizes of their values, none negative."""
+        """Read nonnegative counts of the expected sizes."""
         if len(arrays) != 1 or not set(request.columns) <= space.slots.keys():
             raise BadFile("the arrays of columns counted together do not fit the header")
         sizes = tuple(space.slots[name] for name in request.columns)
@@ -184,7 +176,7 @@ class Pairs(Statistic):
         return cls(request.columns, sizes, arrays[0])
 
     def check(self, tally: Tally) -> None:
-        """Every table of a pair has the counts of its two columns at its edges."""
+        """Check that the margins of every table equal the counts of its columns."""
         alone = tables_alone(tally, self.columns)
         for i, a in enumerate(self.columns):
             for b in self.columns[i + 1 :]:
@@ -194,7 +186,7 @@ class Pairs(Statistic):
 
 
 def pair_cells(sizes: Sequence[int]) -> int:
-    """Cells of all pairs of columns with so many slots.
+    """Return the number of cells of all pairs of columns with these numbers of slots.
 
     >>> pair_cells([2, 3, 4])      # 2·3 + 2·4 + 3·4
     26
@@ -203,7 +195,7 @@ def pair_cells(sizes: Sequence[int]) -> int:
 
 
 def never_together(columns: Sequence[str]) -> NotLearnt:
-    """What is said where values are to be forgotten together that were not learnt so."""
+    """Build the error for forgetting value combinations that were not learned."""
     return NotLearnt(
         f"columns {' and '.join(map(repr, columns))} were not learnt with these values together and cannot forget "
         "them; nothing was changed"
@@ -211,7 +203,7 @@ def never_together(columns: Sequence[str]) -> NotLearnt:
 
 
 def tables_alone(tally: Tally, columns: Sequence[str]) -> dict[str, Counts]:
-    """The counts of each column alone, which a file has beside those of several together."""
+    """Return the counts of each single column, which a file stores beside joint counts."""
     families = tally.statistics.get(Families.kind)
     if not isinstance(families, Families) or not set(columns) <= families.tables.keys():
         raise BadFile("columns are counted together that are not counted alone")
@@ -219,13 +211,13 @@ def tables_alone(tally: Tally, columns: Sequence[str]) -> dict[str, Counts]:
 
 
 def check_counts(counts: Counts, space: Space) -> None:
-    """Refuse counts of a file that are negative, or of another kind than the tally's."""
+    """Raise an error for counts in a file that are negative or of another dtype than the tally's."""
     if counts.dtype != space.dtype or counts.min(initial=0) < 0:
         raise BadFile("the counts of columns together are negative, or of another kind than those of each alone")
 
 
 def check_edges(sums: Counts, alone: Counts) -> None:
-    """Refuse counts of several columns that do not sum (classes, slots) to those of each alone."""
+    """Raise an error for joint counts whose margins (n_classes, n_slots) differ from the single-column counts."""
     slack = ROUNDING * alone.sum(axis=1, keepdims=True) if alone.dtype.kind == "f" else 0
     if (np.abs(sums - alone) > slack).any():
         raise BadFile("the counts of columns together do not sum to those of each alone")

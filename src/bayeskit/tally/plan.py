@@ -1,4 +1,4 @@
-"""What a model asks to have counted: the meeting point of models and engines."""
+"""Define requests and plans: the statistics that a model asks an engine to count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit.errors import BadFile
 
 @dataclass(frozen=True)
 class Request:
-    """One kind of statistic for some columns, or for some sets of columns; plain data.
+    """A request for one kind of statistic of some columns or sets of columns; plain data.
 
     >>> Request.from_json(Request("joints", (("sky", "wind"), ("wind",))).to_json()).names
     ('sky', 'wind')
@@ -24,12 +24,12 @@ class Request:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every column that is counted, once."""
+        """Return the distinct columns to count."""
         named = (part if isinstance(part, tuple) else (part,) for part in self.columns)
         return tuple(dict.fromkeys(name for part in named for name in part))
 
     def is_for(self, other: Request) -> bool:
-        """Whether the other asks for the same, whatever the order of its columns."""
+        """Return True if the other requests the same, in any column order."""
         return self.kind == other.kind and set(self.columns) == set(other.columns)
 
     def __hash__(self) -> int:
@@ -39,13 +39,13 @@ class Request:
         return Request, (self.kind, self.columns, dict(self.options))
 
     def to_json(self) -> list[Any]:
-        """Plain data: what :meth:`from_json` reads."""
+        """Return plain data for :meth:`from_json`."""
         columns = [list(part) if isinstance(part, tuple) else part for part in self.columns]
         return [self.kind, columns, dict(self.options)]
 
     @classmethod
     def from_json(cls, written: Any) -> Request:
-        """The request that :meth:`to_json` wrote; anything else is refused."""
+        """Restore a request from :meth:`to_json`; raise an error for anything else."""
         try:
             kind, listed, options = written
             columns = tuple(part if isinstance(part, str) else tuple(part) for part in listed)
@@ -60,7 +60,7 @@ class Request:
 
 
 class Plan(tuple[Request, ...]):
-    """All that is to be counted: requests, or columns by the kind of statistic.
+    """A list of requests, or columns by the kind of statistic.
 
     >>> Plan(families=["sky"], moments=[])
     Plan(families=('sky',))
@@ -69,7 +69,7 @@ class Plan(tuple[Request, ...]):
     """
 
     def __new__(cls, *requests: Request, **columns: Iterable[Any]) -> Plan:
-        """A request without columns asks for nothing."""
+        """Build a plan; requests without columns are dropped."""
         by_kind = (Request(kind, tuple(names)) for kind, names in columns.items())
         return super().__new__(cls, (request for request in (*requests, *by_kind) if request.columns))
 
@@ -77,7 +77,7 @@ class Plan(tuple[Request, ...]):
         return tuple(self)
 
     def of(self, kind: str) -> Request | None:
-        """What is asked of one kind, if anything is."""
+        """Return the request of one kind, None if absent."""
         return next((request for request in self if request.kind == kind), None)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Products of pairs of numbers: what a multivariate normal needs counted besides the moments.
+"""Sum products of pairs of numbers, the sufficient statistics of a multivariate normal besides the moments.
 
 For k columns the moments of all k · k pairs (i, j), one after the other, over the rows where both cells are there:
 n, Σx_i and Σx_i·x_j, in double-double like all moments, so that + and − are exact.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def pair_columns(n_columns: int, index: Sequence[int]) -> Ints:
-    """Where the pairs of some columns stand among those of all.
+    """Return the positions of the pairs of some columns among those of all.
 
     >>> pair_columns(3, [2, 0]).tolist()            # (2, 2), (2, 0), (0, 2), (0, 0)
     [8, 6, 2, 0]
@@ -48,7 +48,7 @@ def count_products(
     moments: Moments,
     n_threads: int,
 ) -> Moments:
-    """The products of rows whose moments are known, (classes, columns · columns).
+    """Compute the products of rows whose moments are known, of shape (n_classes, n_columns²).
 
     A weighted sum of x_j with the weights w·x_i is Σw·x_i·x_j, and its total weight Σw·x_i, over the rows where both
     are there: the kernel of the moments serves.
@@ -88,12 +88,12 @@ def count_products(
 
 
 def stacked(parts: Sequence[Moments]) -> Moments:
-    """Classes one after the other."""
+    """Concatenate moments along the classes."""
     return Moments(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Moments)))
 
 
 def pairs(products: Moments) -> tuple[Array, Floats]:
-    """(n, Σ(x_i − mean_i)(x_j − mean_j)), both (classes, columns, columns), over the rows where both cells are there.
+    """Return (n, Σ(x_i − mean_i)(x_j − mean_j)), both (n_classes, n_columns, n_columns), over rows with both cells.
 
     >>> x = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]])
     >>> labels = np.zeros(3, dtype=np.uint8)
@@ -125,7 +125,7 @@ def pairs(products: Moments) -> tuple[Array, Floats]:
 
 
 def products_of_rows(x: Floats, unit: Floats) -> Moments:
-    """The products of one row each, with its weight: (rows, columns · columns); nothing where a cell is missing."""
+    """Return the weighted products of each row, (n_rows, n_columns²); zero where a cell is missing."""
     whole = bool((unit == 1).all())
     n_rows, k = x.shape
     present = ~np.isnan(x)
@@ -143,7 +143,7 @@ def products_of_rows(x: Floats, unit: Floats) -> Moments:
 
 @register
 class Products(MomentStatistic):
-    """The products (classes, columns · columns) of all pairs of columns, whose moments are counted too."""
+    """Products of all pairs of columns, (n_classes, n_columns²); their moments are counted too."""
 
     kind = "products"
 
@@ -154,7 +154,7 @@ class Products(MomentStatistic):
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The diagonal is the moments of the block, which are counted already."""
+        """Count a block; the diagonal is taken from its moments."""
         alone = counter.statistic(Request(ColumnMoments.kind, request.columns))
         assert isinstance(alone, ColumnMoments)
         floats, shares = [counter.block.floats[name] for name in request.columns], counter.block.responsibilities
@@ -188,7 +188,7 @@ class Products(MomentStatistic):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Arrays (classes, columns · columns), the same on both sides of the diagonal."""
+        """Read symmetric arrays of shape (n_classes, n_columns²)."""
         k = len(request.columns)
         products = Moments.of_parts(arrays, (space.n_classes, k * k), space.dtype)
         n = products.n.reshape(space.n_classes, k, k)
@@ -197,7 +197,7 @@ class Products(MomentStatistic):
         return cls(request.columns, products)
 
     def check(self, tally: Tally) -> None:
-        """The products of a column with itself are its moments, and no pair is there more often than one of it."""
+        """Check that the diagonal equals the moments and that no pair has more rows than its columns."""
         k, alone = len(self.columns), tally.statistics.get(ColumnMoments.kind)
         if not isinstance(alone, ColumnMoments) or alone.columns != self.columns:
             raise BadFile("the tally has products of columns without their moments")

@@ -1,4 +1,4 @@
-"""The rows themselves, as a multiset with + and −: for models whose counts would take more room than their rows.
+"""Store the rows themselves as an additive multiset, for models whose counts would need more memory.
 
 Marked as local: rows stay on the machine that reads them, and engines that count elsewhere refuse them.
 """
@@ -16,7 +16,6 @@ import numpy.typing as npt
 from bayeskit.data.numbers import LARGEST, raise_unusable
 from bayeskit.errors import BadFile, BayesError, NotLearnt
 from bayeskit.memory import Need
-from bayeskit.remedy import OtherModel
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Request
 from bayeskit.tally.space import Recoding, Space
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from bayeskit.tally.block_counts import BlockCounts
     from bayeskit.tally.tally import Tally
 
-SAMPLE = ("learn from a sample of the rows, or use ", OtherModel("NaiveBayes"), ", which counts row by row.")
-FEWER = ("Raise it, ", *SAMPLE)
+SAMPLE = "learn from a sample of the rows, or use NaiveBayes, which counts row by row."
+FEWER = f"Raise it, {SAMPLE}"
 
 
 class Part(NamedTuple):
-    """Some rows: slots or floats by column, class codes, and weights where rows have some."""
+    """A set of rows: slots or floats by column, class codes, and optional weights."""
 
     cells: Mapping[str, Array]
     labels: Array
@@ -41,11 +40,11 @@ class Part(NamedTuple):
 
     @property
     def unit(self) -> Floats:
-        """The weight of each row."""
+        """Return the weight of each row."""
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
     def take(self, rows: Array | slice) -> Part:
-        """These rows alone."""
+        """Return the rows at these indices."""
         cells = {name: column[rows] for name, column in self.cells.items()}
         return Part(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
 
@@ -53,7 +52,7 @@ class Part(NamedTuple):
 @register
 @dataclass(frozen=True, eq=False)
 class Rows(Statistic):
-    """Rows in the order in which they came, in parts that are put together when they are first asked for."""
+    """Rows in order of arrival, in parts that are concatenated on first use."""
 
     kind = "rows"
     may_hold_nan = True
@@ -63,12 +62,12 @@ class Rows(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, self.columns)
 
     @cached_property
     def whole(self) -> Part:
-        """All rows."""
+        """Return all rows."""
         if len(self.parts) == 1:
             return self.parts[0]
         cells = {name: np.concatenate([part.cells[name] for part in self.parts]) for name in self.columns}
@@ -78,14 +77,14 @@ class Rows(Statistic):
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """No row."""
+        """Return no rows."""
         kinds = {name: np.uint8 if name in space.slots else np.float64 for name in request.columns}
         cells = {name: np.zeros(0, dtype) for name, dtype in kinds.items()}
         return cls(request.columns, (Part(cells, np.zeros(0, np.uint32), None),))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The rows of a block; one of weight zero is as if it were not there."""
+        """Return the rows of a block with positive weight."""
         block = counter.block
         if block.responsibilities is not None:
             raise BayesError("one label a row is needed here, not responsibilities")
@@ -95,13 +94,13 @@ class Rows(Statistic):
         return cls(request.columns, (part if part.weights is None else part.take(part.weights > 0),))
 
     def memory_used(self) -> Need | None:
-        """Eight bytes a cell."""
+        """Return eight bytes per cell."""
         n_rows = sum(len(part.labels) for part in self.parts)
         what = f"the first {n_rows:,} rows × {len(self.columns):,} columns"
         return Need(what, 8.0 * n_rows * len(self.columns), FEWER)
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same rows in other codes; those of a class that is no more are gone."""
+        """Return the rows in other codes, dropping rows of removed classes."""
         new_slots = {name: _new_codes(recoding.slots[name]) for name in self.columns if name in recoding.slots}
         new_labels = _new_codes(recoding.classes)
         parts = []
@@ -113,11 +112,11 @@ class Rows(Statistic):
         return type(self)(self.columns, tuple(parts))
 
     def plus(self, other: Self) -> Self:
-        """The rows of both sides."""
+        """Concatenate the rows of both sides."""
         return type(self)(self.columns, (*self.parts, *other.parts))
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses a row that is not there as often; of equal rows without weights the last stay."""
+        """Remove rows; raise an error for one that is not there as often. Of equal unweighted rows the last stay."""
         ours, theirs = self.whole, other.whole
         mine, gone = _bits(ours, self.columns), _bits(theirs, self.columns)
         maybe = np.flatnonzero(np.isin(_hashes(mine), _hashes(gone)))  # few rows go: only these are compared by cell
@@ -143,11 +142,11 @@ class Rows(Statistic):
         return type(self)(self.columns, (Part(ours.cells, ours.labels, weights).take(stays),))
 
     def as_float(self) -> Self:
-        """Rows are the same with weights or without."""
+        """Return the rows unchanged."""
         return self
 
     def __eq__(self, other: object) -> bool:
-        """The same rows in any order, weights to 1e-12 of their total."""
+        """Compare rows in any order, with weights to 1e-12 of their total."""
         if not isinstance(other, Rows) or self.columns != other.columns:
             return False
         sides = [_bits(side.whole, self.columns) for side in (self, other)]
@@ -157,7 +156,7 @@ class Rows(Statistic):
         return bool((np.abs(sums[0] - sums[1]) <= SAME_WEIGHT * max(float(sums[0].sum()), 1.0)).all())
 
     def occurring_values(self, column: str) -> Bools | None:
-        """The values that some row shows."""
+        """Return the values that occur in some row."""
         coded = [part.cells[column] for part in self.parts if column in part.cells]
         if not coded or coded[0].dtype.kind == "f":
             return None
@@ -166,13 +165,13 @@ class Rows(Statistic):
         return np.asarray(np.asarray(counts)[1:] > 0)
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """These columns alone."""
+        """Restrict to these columns."""
         columns = tuple(name for name in self.columns if name in names)
         parts = (Part({name: part.cells[name] for name in columns}, part.labels, part.weights) for part in self.parts)
         return type(self)(columns, tuple(parts)) if columns else None
 
     def to_parts(self) -> Parts:
-        """Labels, weights (none where all are one), and the cells of each column."""
+        """Return labels, weights (none if all are one) and the cells of each column."""
         rows = self.whole
         weights = np.zeros(0) if rows.weights is None else rows.weights
         cells = (rows.cells[name] for name in self.columns)
@@ -181,7 +180,7 @@ class Rows(Statistic):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Cells within the values of their columns, labels within the classes, weights above zero."""
+        """Read cells, labels and weights; check their ranges."""
         if len(arrays) != 2 + len(request.columns):
             raise BadFile("the rows do not fit their columns")
         labels, weights, *columns = arrays
@@ -203,7 +202,7 @@ class Rows(Statistic):
         return cls(request.columns, (Part(cells, labels, weights if len(weights) else None),))
 
     def check(self, tally: Tally) -> None:
-        """Every table of counts beside the rows is that of the rows."""
+        """Check that every count table equals the counts of the rows."""
         rows, n_classes = self.whole, len(tally.classes)
         by = None if rows.weights is None else rows.weights
         _check_close(np.bincount(rows.labels, by, n_classes), tally.class_counts)
@@ -216,7 +215,7 @@ class Rows(Statistic):
 
 
 def _new_codes(old_codes: Ints) -> Ints | None:
-    """The new code of each old one; None where all old ones stay where they are."""
+    """Return the new code of each old one; None if the codes do not change."""
     known = old_codes >= 0
     n_known = int(known.sum())
     if known[:n_known].all() and (old_codes[:n_known] == np.arange(n_known)).all():
@@ -233,7 +232,7 @@ def _moved(codes: Array, new: Ints | None) -> Array:
 
 
 def _bits(rows: Part, columns: Sequence[str]) -> npt.NDArray[np.uint64]:
-    """(rows, columns and label): equal cells have equal bits, whatever the sign of zero or the kind of NaN."""
+    """Return bit patterns of shape (n_rows, n_columns + 1) that are equal for equal cells, including ±0 and NaN."""
     bits = np.empty((len(rows.labels), len(columns) + 1), dtype=np.uint64)
     for i, name in enumerate(columns):
         column = rows.cells[name]

@@ -1,4 +1,4 @@
-"""The codes of a tally: its classes and the values of its coded columns, and how counts follow when these change.
+"""Define the codes of a tally, its classes and values, and the recoding of counts when they change.
 
 The codes belong to the tally. A statistic holds arrays in them and can be recoded, so that aligning two tallies by
 name is written once for all statistics.
@@ -21,7 +21,7 @@ from bayeskit.typing import Counts, Ints
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Classes, and the values of each coded column: slot 0 is a missing cell, slot i + 1 the i-th value.
+    """The classes, and the values of each coded column: slot 0 is a missing cell, slot i + 1 the i-th value.
 
     While rows are counted, classes and values are lists that go on growing; the sizes are those of this moment.
     """
@@ -38,24 +38,24 @@ class Space:
         object.__setattr__(self, "slots", {name: len(values) + 1 for name, values in self.values.items()})
 
     def in_class(self, code: int) -> str:
-        """A class in a sentence; nothing where there are no classes."""
+        """Format a class for a message; empty if there are no classes."""
         return "" if self.schema.target == NO_TARGET else f" in class {self.classes[code]!r}"
 
     @property
     def dtype(self) -> type[np.int64] | type[np.float64]:
-        """Of counts."""
+        """Return the dtype of counts."""
         return np.float64 if self.weighted else np.int64
 
 
 class Recoding(NamedTuple):
-    """The old code of each new one, −1 where it is new: of the classes, and of each coded column's slots."""
+    """A mapping from new codes to old ones, −1 for new codes, for classes and slots of each column."""
 
     classes: Ints
     slots: Mapping[str, Ints]
 
     @classmethod
     def by_name(cls, old: Space, new: Space) -> Recoding:
-        """From one space to another that names classes and values in another order, or more or fewer of them.
+        """Map codes by name between two spaces.
 
         >>> a = Space(Schema({"sky": Categorical()}), ("no", "yes"), {"sky": ("sun",)})
         >>> b = Space(a.schema, ("maybe", "yes"), {"sky": ("rain", "sun")})
@@ -67,13 +67,13 @@ class Recoding(NamedTuple):
 
     @classmethod
     def appended(cls, old: Space, new: Space) -> Recoding:
-        """From one space to the same after more codes were taken in: old ones stay where they are."""
+        """Map codes to a space with appended codes; old codes stay."""
         slots = {name: _longer(old.slots[name], size) for name, size in new.slots.items()}
         return cls(_longer(old.n_classes, new.n_classes), slots)
 
     @classmethod
     def of_classes(cls, classes: Any, space: Space) -> Recoding:
-        """The same values, other classes."""
+        """Map to other classes with the same values."""
         slots = {name: np.arange(size) for name, size in space.slots.items()}
         return cls(np.asarray(classes, dtype=np.int64), slots)
 
@@ -92,12 +92,12 @@ def _longer(old: int, new: int) -> Ints:
 
 
 def is_identity(index: Ints, size: int) -> bool:
-    """Whether an index of old codes leaves all ``size`` of them where they are."""
+    """Return True if an index of old codes keeps all ``size`` codes in place."""
     return len(index) == size and bool((index == np.arange(size)).all())
 
 
 def take_codes(array: Counts, index: Ints, axis: int) -> Counts:
-    """The array with the old codes of one axis in a new order; zeros where a code is new.
+    """Reorder the codes of one axis; new codes are zero.
 
     >>> take_codes(np.array([[5, 7]]), np.array([1, -1]), 1).tolist()
     [[7, 0]]
@@ -114,13 +114,13 @@ def take_codes(array: Counts, index: Ints, axis: int) -> Counts:
 
 
 def check_measured(request: Request, space: Space) -> None:
-    """Refuse, of a file, sums of columns that hold no numbers."""
+    """Raise an error for sums in a file over columns that are not numeric."""
     if not set(request.names) <= set(space.schema.measured()):
         raise BadFile("the tally has sums of columns that hold no numbers")
 
 
 def declared_values(schema: Schema, name: str) -> tuple[Value, ...]:
-    """The values that a column has whether or not a row shows them: its intervals, or its declared domain."""
+    """Return the values that a column always has: its intervals or its declared domain."""
     role = schema.columns[name]
     if isinstance(role, Numeric):
         return tuple(range(len(role.cuts or ()) + 1))
@@ -128,12 +128,12 @@ def declared_values(schema: Schema, name: str) -> tuple[Value, ...]:
 
 
 def format_times(count: Any) -> str:
-    """How often, in words."""
+    """Format a count for a message."""
     return "once" if count == 1 else "never" if count == 0 else f"{count:g} times"
 
 
 def subtract_counts(a: Counts, b: Counts, tolerance: float) -> Counts:
-    """a − b, where what a subtraction of float weights may leave behind is nothing."""
+    """Return a − b, with rounding residues of float weights set to zero."""
     left: Counts = a - b
     if tolerance:
         left[np.abs(left) <= tolerance] = 0

@@ -173,7 +173,7 @@ class TableStatistic(Statistic, Generic[T]):
         return self.with_tables({key: self.tables[key] for key in keys}) if keys else None
 
     def to_parts(self) -> Parts:
-        """Return the arrays of each table in turn."""
+        """Return the arrays of each table, one after another."""
         return {}, [array for table in self.tables.values() for array in self._to_arrays(table)]
 
     def __eq__(self, other: object) -> bool:
@@ -226,7 +226,7 @@ class ObjectStatistic(TableStatistic[TableType]):
 
 
 class ArrayStatistic(TableStatistic[Counts]):
-    """A statistic whose tables are arrays of counts, (classes, …).
+    """A statistic whose tables are arrays of counts, (n_classes, …).
 
     A subclass gives :meth:`shape`, :meth:`count` and, where the other axes are values of columns, :meth:`value_axes`.
     """

@@ -1,4 +1,4 @@
-"""Counts of tagged sentences: which word was in which state, and which states followed each other in threes.
+"""Count tagged sentences: pairs of words and states, and trigrams of states.
 
 A state is a tag, maybe a finer tag within it, and for some words the word itself. States and words belong to this
 statistic, which is counted from sentences and not from blocks of rows; the classes of its tally are the tags.
@@ -28,7 +28,7 @@ MOST_STATES = 1 << 16
 
 
 class State(NamedTuple):
-    """What a word is in: a tag, a finer one within it or "", and the word in small letters or ""."""
+    """The state of a word: a tag, a fine-grained tag or "", and the lower-cased word or ""."""
 
     tag: str
     fine: str = ""
@@ -54,19 +54,19 @@ class TagCounts(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, (COLUMN,), {"own_states": list(self.own_states), "fine": self.fine})
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         none, keys = np.zeros(0, space.dtype), np.zeros(0, np.int64)
         options = request.options
         return cls(Words.of([]), (), keys, none, keys, none, tuple(options["own_states"]), options["fine"])
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Refuses: a block of rows has no sentences."""
+        """Raise an error: a block of rows has no sentences."""
         raise BayesError("sentences are counted by a Tagger, not row by row")
 
     @classmethod
@@ -80,7 +80,7 @@ class TagCounts(Statistic):
         own_states: tuple[str, ...] = (),
         fine: bool = False,
     ) -> Self:
-        """Sentences of coded words in coded states; sentence i has those from starts[i] to starts[i + 1].
+        """Count sentences of coded words and states; sentence i spans starts[i] to starts[i + 1].
 
         >>> counted = TagCounts.of(Words.of(["a", "dog"]), np.array([0, 1, 1]), [State("D"), State("N")],
         ...                        np.array([0, 1, 1]), np.array([0, 2, 3]))
@@ -106,35 +106,35 @@ class TagCounts(Statistic):
 
     @property
     def pair_words(self) -> Ints:
-        """The word of each pair."""
+        """Return the word of each pair."""
         return self.pair_keys // max(len(self.states), 1)
 
     @property
     def pair_states(self) -> Ints:
-        """The state of each pair."""
+        """Return the state of each pair."""
         return self.pair_keys % max(len(self.states), 1)
 
     def pairs(self) -> Counts:
-        """Counts (words, states) with their zeros."""
+        """Return a dense array of counts (n_words, n_states)."""
         table = np.zeros((len(self.words), len(self.states)), dtype=self.pair_counts.dtype)
         table[self.pair_words, self.pair_states] = self.pair_counts
         return table
 
     def triples(self) -> Ints:
-        """The three states of each triple (triples, 3)."""
+        """Return the states of each trigram, (n_triples, 3)."""
         base = len(self.states) + 1
         return np.column_stack(
             [self.triple_keys // base // base, self.triple_keys // base % base, self.triple_keys % base]
         )
 
     def state_counts(self) -> Counts:
-        """How many words were in each state."""
+        """Return the number of words in each state."""
         counts = np.zeros(len(self.states), dtype=self.pair_counts.dtype)
         np.add.at(counts, self.pair_states, self.pair_counts)
         return counts
 
     def tag_counts(self) -> tuple[tuple[str, ...], Counts]:
-        """(the tags, how many words had each)"""
+        """Return (the tags, the number of words of each)."""
         tags = sorted({state.tag for state in self.states})
         index = {tag: i for i, tag in enumerate(tags)}
         counts = np.zeros(len(tags), dtype=self.pair_counts.dtype)
@@ -144,7 +144,7 @@ class TagCounts(Statistic):
     # -- algebra -------------------------------------------------------------------------------------
 
     def tidy(self) -> Self:
-        """Words and states that nothing shows are gone, states sorted."""
+        """Drop unused words and states, and sort states."""
         kept_pairs, kept_triples = self.pair_counts > 0, self.triple_counts > 0
         words = np.zeros(len(self.words), dtype=bool)
         words[self.pair_words[kept_pairs]] = True
@@ -165,7 +165,7 @@ class TagCounts(Statistic):
         return thinned.placed(self.words.take(words), word_place, tuple(self.states[i] for i in order), place)
 
     def placed(self, words: Words, word_place: Ints, states: tuple[State, ...], place: Ints) -> Self:
-        """The same counts with other codes of words and states; ``place`` has the mark as its last."""
+        """Return the counts with other codes of words and states; the last of ``place`` is the boundary mark."""
         pair_keys = word_place[self.pair_words] * max(len(states), 1) + place[self.pair_states]
         a, b, c = place[self.triples()].T if len(self.triple_keys) else np.zeros((3, 0), np.int64)
         triple_keys = (a * (len(states) + 1) + b) * (len(states) + 1) + c
@@ -181,7 +181,7 @@ class TagCounts(Statistic):
         )
 
     def _aligned(self, other: Self) -> tuple[Self, Self]:
-        """Both sides over the words and states of either."""
+        """Return both sides over the union of words and states."""
         if self.own_states != other.own_states:
             raise SchemaMismatch(
                 "the two sides have other words as states of their own: give the second side those of the first, "
@@ -199,11 +199,11 @@ class TagCounts(Statistic):
         return sides[0], sides[1]
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same: codes of classes are not used here."""
+        """Return the counts unchanged: class codes are not used here."""
         return self
 
     def plus(self, other: Self) -> Self:
-        """The sentences of both sides."""
+        """Add the sentences of both sides."""
         a, b = self._aligned(other)
         pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, b.pair_counts)
         triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, b.triple_counts)
@@ -213,7 +213,7 @@ class TagCounts(Statistic):
         )
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses a word in a tag, or three tags in a row, that were not counted so often."""
+        """Subtract sentences; raise an error for words, tags or trigrams with too few counts."""
         a, b = self._aligned(other)
         pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, -b.pair_counts, tolerance)
         if (pairs < 0).any():
@@ -234,7 +234,7 @@ class TagCounts(Statistic):
         return left.tidy()
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         pairs, triples = self.pair_counts.astype(np.float64), self.triple_counts.astype(np.float64)
         return replace(self, pair_counts=pairs, triple_counts=triples)
 
@@ -255,13 +255,13 @@ class TagCounts(Statistic):
         )
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """All, or nothing."""
+        """Return all or nothing."""
         return self if COLUMN in names else None
 
     # -- files ---------------------------------------------------------------------------------------
 
     def to_parts(self) -> Parts:
-        """The states are in the header, the words as bytes."""
+        """Return the states in the header and the words as bytes."""
         arrays: list[Array] = [
             self.words.data,
             self.words.offsets,
@@ -274,7 +274,7 @@ class TagCounts(Statistic):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Every key in range and rising, every count above zero."""
+        """Read keys that are sorted and in range, with positive counts."""
         data, offsets, pair_keys, pair_counts, triple_keys, triple_counts = arrays
         words = Words.checked(data, offsets)
         states = tuple(State(*map(_text, state)) for state in header["states"])
@@ -296,7 +296,7 @@ class TagCounts(Statistic):
         return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own_states, fine)
 
     def check(self, tally: Tally) -> None:
-        """Refuse counts that do not come from sentences, or not from those of the tally."""
+        """Raise an error for counts that do not come from the sentences of the tally."""
         tags, counts = self.tag_counts()
         fits = tuple(tally.classes) == tags and np.array_equal(tally.class_counts, counts)
         n, (a, b, c) = len(self.states), self.triples().T
@@ -313,7 +313,7 @@ class TagCounts(Statistic):
 def _combined(
     a_keys: Ints, a_counts: Counts, b_keys: Ints, b_counts: Counts, tolerance: float = 0
 ) -> tuple[Ints, Counts]:
-    """Counts by rising keys, added; each side has a key once."""
+    """Add counts by sorted, distinct keys."""
     keys = np.union1d(a_keys, b_keys)
     a, b = (np.zeros(len(keys), np.result_type(a_counts, b_counts)) for _ in range(2))
     a[np.searchsorted(keys, a_keys)], b[np.searchsorted(keys, b_keys)] = a_counts, -b_counts

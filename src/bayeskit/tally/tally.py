@@ -36,7 +36,7 @@ T = TypeVar("T", bound="Tally")
 
 
 def tally_to_parts(tally: Tally) -> Parts:
-    """(plain header, arrays): the class counts first, then those of each statistic."""
+    """Return (plain header, arrays): the class counts first, then those of each statistic."""
     statistics, arrays = [], [tally.class_counts]
     for statistic in tally.statistics.values():
         details, more = statistic.to_parts()
@@ -54,7 +54,7 @@ def tally_to_parts(tally: Tally) -> Parts:
 def tally_from_parts(
     make: Callable[[Space, Counts, Mapping[str, Statistic]], T], header: Any, arrays: list[Array]
 ) -> T:
-    """The tally of :func:`tally_to_parts`; :class:`BadFile` where any part of it cannot be what it says."""
+    """Restore the tally of :func:`tally_to_parts`; raise :class:`BadFile` for inconsistent parts."""
     try:
         space, requests = _outline(header, arrays)
         statistics, at, used = {}, 1, {*space.schema.used}
@@ -83,7 +83,7 @@ def tally_from_parts(
 
 
 def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Request, Any, int]]]:
-    """The space, its values still as they were read, and what was counted: enough to judge every array by its size."""
+    """Return the space with undecoded values and the requests, enough to check the size of every array."""
     schema = Schema.from_json(header["schema"])
     values = {str(name): listed for name, listed in header["values"]}
     requests = [(Request.from_json(asked), details, n_arrays) for asked, details, n_arrays in header["statistics"]]
@@ -104,14 +104,14 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
 
 
 def _check_finite(*arrays: Array) -> None:
-    """NaN and infinity show in the extremes: no copy of an array is made."""
+    """Check for NaN and infinity by the extremes, without copying an array."""
     for array in arrays:
         if array.dtype.kind == "f" and array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
             raise BadFile("the tally holds counts that are negative or no numbers")
 
 
 def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
-    """Values from a file, as declared, or each once and sorted; long lists were looked through already, as bytes."""
+    """Return values of a file in declared order, or distinct and sorted; long lists were checked as bytes."""
     values = tuple(listed)
     if isinstance(listed, ValueList) or (declared and values == declared):
         return values
@@ -128,7 +128,7 @@ def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
 
 
 def _check_tidy(tally: Tally) -> None:
-    """Refuse values and classes that no row shows and no schema declares, or a declared one that is not there."""
+    """Raise an error for undeclared values and classes without rows, or for absent declared ones."""
     for name, values in tally.space.values.items():
         declared = declared_values(tally.schema, name)
         if (declared and tuple(values) != declared) or (not declared and not tally.shown(name).all()):
@@ -140,7 +140,16 @@ def _check_tidy(tally: Tally) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
-    """Rows of each class, and the statistics of their columns, by kind.
+    """Row counts by class, and the statistics of the columns by kind.
+
+    Tallies with the same schema can be added and subtracted.
+
+    Parameters
+    ----------
+    space : Space
+        Schema, classes and values.
+    class_counts : ndarray of shape (n_classes,)
+    statistics : mapping of str to Statistic
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
@@ -156,13 +165,13 @@ class Tally:
 
     @classmethod
     def of(cls, space: Space, class_counts: Counts, *statistics: Statistic) -> Self:
-        """The tally of some statistics, its classes and values sorted and those that no row shows gone."""
+        """Build a tally of some statistics, with sorted classes and values, dropping those without rows."""
         check_one_kind(space.classes)
         return cls(space, class_counts, {statistic.kind: statistic for statistic in statistics}).tidy()
 
     @classmethod
     def empty(cls, schema: Schema, plan: Plan) -> Self:
-        """Nothing counted: neutral under +."""
+        """Return a tally without rows, neutral under +."""
         names = {name for request in plan for name in request.names} & {*schema.coded()}
         space = Space(schema, (), {name: () for name in schema.coded() if name in names})
         nothing = (statistic_of(request.kind).empty(request, space) for request in plan)
@@ -170,7 +179,7 @@ class Tally:
 
     @classmethod
     def of_block(cls, block: Block, space: Space, plan: Plan, n_threads: int, memory_limit: float | None) -> Self:
-        """What a plan asks for, counted in one block, in the codes of the space as they are."""
+        """Count the requests of a plan in one block, in the codes of the space."""
         kinds = [(request, statistic_of(request.kind)) for request in plan]
         for request, kind in kinds:
             if (need := kind.memory_needed(request, space)) is not None:
@@ -181,28 +190,28 @@ class Tally:
 
     @property
     def schema(self) -> Schema:
-        """What the columns mean."""
+        """Return the schema."""
         return self.space.schema
 
     @property
     def classes(self) -> tuple[Value, ...]:
-        """The classes, sorted."""
+        """Return the classes, sorted."""
         return tuple(self.space.classes)
 
     @property
     def n_rows(self) -> int | float:
-        """How many rows were counted, or their total weight."""
+        """Return the number of rows counted, or their total weight."""
         total: int | float = self.class_counts.sum().item()
         return total
 
     @property
     def weighted(self) -> bool:
-        """True where counts are sums of weights."""
+        """Return True if counts are sums of weights."""
         return self.space.weighted
 
     @property
     def plan(self) -> Plan:
-        """What was counted, for counting more of it."""
+        """Return the plan that was counted."""
         return Plan(*(statistic.request for statistic in self.statistics.values()))
 
     def __repr__(self) -> str:
@@ -223,20 +232,20 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Tally) -> Tally:
-        """All rows of both sides."""
+        """Add the counts of both sides."""
         a, b = self._align(other)
         return a.plus(b).tidy()
 
     def plus(self, other: Tally) -> Tally:
-        """All rows of both sides, which have the same codes; nothing is sorted."""
+        """Add the rows of a tally with the same codes, without sorting."""
         a, b = (side.as_float() for side in (self, other)) if self.weighted != other.weighted else (self, other)
         statistics = {kind: statistic.plus(b.statistics[kind]) for kind, statistic in a.statistics.items()}
         return Tally(a.space, a.class_counts + b.class_counts, statistics)
 
     def __sub__(self, other: Tally) -> Tally:
-        """The rows of this side without those of the other, which must all have been counted here.
+        """Subtract the rows of the other side, all of which must have been counted here.
 
-        Counts cannot know rows: that no count becomes negative is necessary, not sufficient.
+        Counts do not identify rows: that no count becomes negative is necessary, not sufficient.
         """
         a, b = self._align(other)
         if a.weighted != b.weighted:
@@ -248,7 +257,7 @@ class Tally:
         return Tally(a.space, counts, left).tidy()
 
     def _align(self, other: Tally) -> tuple[Tally, Tally]:
-        """Both sides over the same classes and values."""
+        """Return both sides over the same classes and values."""
         check_same(self.schema, other.schema)
         asked = {request.kind: request for request in other.plan}
         ours = self.plan
@@ -268,7 +277,7 @@ class Tally:
         return self.recode(schema, classes, values), other.recode(schema, classes, values)
 
     def tidy(self) -> Self:
-        """Classes and values sorted, declared values as declared; what no row shows and no schema declares is gone."""
+        """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
         classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
@@ -277,7 +286,7 @@ class Tally:
         return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
     def shown(self, name: str) -> Bools:
-        """Which values of a coded column some row shows."""
+        """Return a mask of the values of a coded column that occur in some row."""
         occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
             mask = statistic.occurring_values(name)
@@ -286,12 +295,12 @@ class Tally:
         return occurring
 
     def recode(self, schema: Schema, classes: Iterable[Value], values: Mapping[str, Any]) -> Self:
-        """The same counts over other classes and values, by name; what is new has none."""
+        """Return the counts over other classes and values, matched by name; new ones are zero."""
         space = Space(schema, tuple(classes), values, self.weighted)
         return self._recoded(space, Recoding.by_name(self.space, space))
 
     def grown(self, space: Space) -> Self:
-        """The same counts in codes to which more were appended."""
+        """Return the counts in a space to which codes were appended."""
         space = replace(space, weighted=self.weighted)
         if space.n_classes == self.space.n_classes and space.slots == self.space.slots:
             return replace(self, space=space)
@@ -302,25 +311,25 @@ class Tally:
         return type(self)(space, take_codes(self.class_counts, recoding.classes, 0), statistics)
 
     def with_classes(self, index: Any, classes: Iterable[Value]) -> Self:
-        """The same counts under other classes: each is the old one of this index, or new where that is −1."""
+        """Return the counts under other classes: each is the old class of this index, or new for −1."""
         space = replace(self.space, classes=tuple(classes))
         return self._recoded(space, Recoding.of_classes(index, self.space))
 
     def with_schema(self, schema: Schema) -> Self:
-        """The same counts of columns that mean something else."""
+        """Return the counts with another schema."""
         return replace(self, space=replace(self.space, schema=schema))
 
     def with_statistic(self, statistic: Statistic) -> Self:
-        """The same with one statistic in place of that of its kind."""
+        """Replace the statistic of the same kind."""
         return replace(self, statistics={**self.statistics, statistic.kind: statistic})
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         statistics = {kind: statistic.as_float() for kind, statistic in self.statistics.items()}
         return type(self)(replace(self.space, weighted=True), self.class_counts.astype(np.float64), statistics)
 
     def restrict(self, names: Iterable[str]) -> Self:
-        """The same counts for these columns alone."""
+        """Return the counts of these columns only."""
         schema = self.schema.restrict(names)
         left = {kind: statistic.restrict(list(schema.columns)) for kind, statistic in self.statistics.items()}
         values = {name: values for name, values in self.space.values.items() if name in schema.columns}
@@ -328,21 +337,21 @@ class Tally:
         return type(self)(replace(self.space, schema=schema, values=values), self.class_counts, statistics)
 
     def to_parts(self) -> Parts:
-        """(plain header, arrays): what a file holds of a tally."""
+        """Return (plain header, arrays) for a file."""
         return tally_to_parts(self)
 
     @classmethod
     def from_parts(cls, header: Any, arrays: list[Array]) -> Self:
-        """The tally of :meth:`to_parts`, every shape and count checked."""
+        """Restore the tally of :meth:`to_parts`; check every shape and count."""
         return tally_from_parts(cls, header, arrays)
 
     def to_bytes(self) -> bytes:
-        """Header and arrays, for :meth:`from_bytes`: the same tally gives the same bytes."""
+        """Serialize to bytes for :meth:`from_bytes`; equal tallies give equal bytes."""
         return pack(*self.to_parts())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The tally that :meth:`to_bytes` wrote; damaged or foreign bytes are refused."""
+        """Restore a tally from :meth:`to_bytes`; raise an error for damaged or foreign bytes."""
         header, arrays = unpack(data)
         with np.errstate(all="ignore"):  # what overflows is found, and refused
             return cls.from_parts(header, arrays)
@@ -357,7 +366,7 @@ class Tally:
         target: str = "class",
         domains: Mapping[str, Iterable[Any]] | None = None,
     ) -> Self:
-        """A tally from tables ``{column: {class: {value: count}}}``.
+        """Build a tally from tables ``{column: {class: {value: count}}}``.
 
         Without ``class_counts`` a class has as many rows as its fullest column has cells; fewer cells in
         another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
@@ -367,7 +376,7 @@ class Tally:
 
     @cached_property
     def families(self) -> dict[str, Family]:
-        """The values of each coded column and their counts by class."""
+        """Return the value counts of each coded column by class."""
         match self.statistics.get(Families.kind):
             case Families(tables=tables):
                 return {name: Family(tuple(self.space.values[name]), table) for name, table in tables.items()}
@@ -375,7 +384,7 @@ class Tally:
 
     @property
     def moment_columns(self) -> tuple[str, ...]:
-        """The columns that have moments."""
+        """Return the columns that have moments."""
         match self.statistics.get(ColumnMoments.kind):
             case ColumnMoments(columns=columns):
                 return columns
@@ -383,7 +392,7 @@ class Tally:
 
     @property
     def moments(self) -> Moments:
-        """n, Σx and Σx² of the measured columns."""
+        """Return n, Σx and Σx² of the numeric columns."""
         match self.statistics.get(ColumnMoments.kind):
             case ColumnMoments(moments=moments):
                 return moments
@@ -391,17 +400,17 @@ class Tally:
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The columns that have moments, in whichever statistic."""
+        """Return the columns that have moments in any statistic."""
         held = [s.columns for s in self.statistics.values() if isinstance(s, ColumnMoments)]
         return tuple(name for columns in held for name in columns)
 
     @property
     def logged(self) -> tuple[str, ...]:
-        """The columns of whose logarithms the moments are."""
+        """Return the columns with moments of their logarithms."""
         return tuple(name for s in self.statistics.values() if isinstance(s, LogMoments) for name in s.columns)
 
     def moments_of(self, columns: Sequence[str]) -> Moments:
-        """n, Σx and Σx² of these columns (classes, columns), whichever statistic holds them."""
+        """Return n, Σx and Σx² of these columns, (n_classes, n_columns), from any statistic."""
         for statistic in self.statistics.values():
             if isinstance(statistic, ColumnMoments) and set(columns) <= set(statistic.columns):
                 return statistic.of(columns)
@@ -409,7 +418,7 @@ class Tally:
 
     @property
     def products(self) -> Moments | None:
-        """Σx·y of all pairs of the measured columns."""
+        """Return Σx·y of all pairs of the numeric columns."""
         match self.statistics.get(Products.kind):
             case Products(moments=products):
                 return products
@@ -417,7 +426,7 @@ class Tally:
 
     @property
     def values(self) -> Mapping[str, Values]:
-        """The distinct numbers of columns and their counts by class."""
+        """Return the distinct numbers of columns and their counts by class."""
         match self.statistics.get(DistinctValues.kind):
             case DistinctValues(tables=columns):
                 return columns
@@ -425,7 +434,7 @@ class Tally:
 
     @property
     def words(self) -> Mapping[str, WordCounts]:
-        """The words of columns of text."""
+        """Return the word counts of text columns."""
         match self.statistics.get(ColumnWords.kind):
             case ColumnWords(tables=columns):
                 return columns
@@ -433,7 +442,7 @@ class Tally:
 
     @property
     def pairs(self) -> Pairs:
-        """All pairs of some coded columns."""
+        """Return the counts of all pairs of some coded columns."""
         match self.statistics.get(Pairs.kind):
             case Pairs() as pairs:
                 return pairs
@@ -441,14 +450,14 @@ class Tally:
 
     @property
     def joints(self) -> Mapping[tuple[str, ...], Joint]:
-        """Sets of coded columns that were counted together."""
+        """Return the joint counts of sets of coded columns."""
         match self.statistics.get(Joints.kind):
             case Joints(tables=tables):
                 return tables
         return {}
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
-        """Without the words seen less often: nothing is read again. Forgetting then does not look for them."""
+        """Drop rare words without reading any text again; forgetting ignores dropped words."""
         match self.statistics.get(ColumnWords.kind):
             case ColumnWords() as words:
                 return self.with_statistic(words.prune(min_count, min_documents))

@@ -1,4 +1,4 @@
-"""Counts of what follows what: runs of k + 1 classes in a row, with marks before the first; k is the order.
+"""Count transitions: runs of k + 1 consecutive classes, with start marks; k is the order.
 
 The classes of the tally are the states of a hidden Markov model, or the symbols of a chain. They stand at the
 positions of sequences, and a sequence begins with k marks, so that starts are counted as what follows these. A
@@ -31,8 +31,7 @@ CLASSES = "(classes)"  # what the request names: the classes themselves, and no 
 @register
 @dataclass(frozen=True, eq=False)
 class Transitions(Statistic):
-    """``counts`` of each of the ``runs`` (runs, order + 1) of classes that occur, in rising order; −1 is the mark
-    before a sequence.
+    """``counts`` of each of the ``runs`` (n_runs, order + 1) that occur, sorted; −1 is the start mark.
 
     >>> counted = Transitions.of(np.array([0, 1, 1, 1]), np.array([0, 3, 4]), 2)
     >>> counted.runs.tolist(), counted.counts.tolist()
@@ -51,23 +50,23 @@ class Transitions(Statistic):
 
     @property
     def request(self) -> Request:
-        """What asks for this."""
+        """Return the request that this statistic answers."""
         return Request(self.kind, (CLASSES,), {"order": self.order})
 
     @classmethod
     def asked(cls, order: int = 1) -> Request:
-        """The request for runs of some order."""
+        """Return the request for runs of an order."""
         return Request(cls.kind, (CLASSES,), {"order": order})
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         order = _order(request)
         return cls(order, space.n_classes, np.zeros((0, order + 1), np.int64), np.zeros(0, space.dtype))
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """What a block of whole sequences holds."""
+        """Count a block of whole sequences."""
         block = counter.block
         if block.sequence_starts is None:
             raise BayesError("rows make up no sequences, so nothing follows anything: give bayeskit.Sequences")
@@ -105,31 +104,31 @@ class Transitions(Statistic):
     # -- reading -------------------------------------------------------------------------------------
 
     def starts(self) -> Counts:
-        """How many sequences began with each class (classes,)."""
+        """Return the number of sequences that start with each class, (n_classes,)."""
         begins = (self.runs[:, :-1] < 0).all(axis=1)
         return _summed(self.runs[begins, -1], self.counts[begins], self.n_classes)
 
     def moves(self) -> Counts:
-        """Counts (classes, classes) of what followed what, whatever the order."""
+        """Return the transition counts (n_classes, n_classes), for any order."""
         n = self.n_classes
         later = self.runs[:, -2] >= 0
         pairs = self.runs[later, -2] * n + self.runs[later, -1]
         return _summed(pairs, self.counts[later], n * n).reshape(n, n)
 
     def shorter(self, order: int) -> Self:
-        """The same sequences by a smaller order."""
+        """Return the counts at a lower order."""
         keys, inverse = _distinct(self.runs[:, self.order - order :], self.n_classes)
         return replace(self, order=order, runs=keys, counts=_summed(inverse, self.counts, len(keys)))
 
     # -- algebra -------------------------------------------------------------------------------------
 
     def tidy(self) -> Self:
-        """Without runs that were never counted."""
+        """Drop runs with zero counts."""
         counted = self.counts != 0
         return self if counted.all() else replace(self, runs=self.runs[counted], counts=self.counts[counted])
 
     def recode(self, recoding: Recoding) -> Self:
-        """The same counts under other classes."""
+        """Return the counts under other classes."""
         old = recoding.classes
         place = np.full(self.n_classes + 1, -2, dtype=np.int64)
         place[old[old >= 0]] = np.flatnonzero(old >= 0)
@@ -140,7 +139,7 @@ class Transitions(Statistic):
         return replace(self, n_classes=len(old), runs=keys, counts=_summed(inverse, self.counts[known_runs], len(keys)))
 
     def _with(self, other: Self, counts: Counts) -> tuple[Ints, Counts, Counts]:
-        """(the runs of either side, how often here, how often there)"""
+        """Return (the union of runs, counts here, counts there)."""
         if self.order != other.order:
             raise SchemaMismatch(f"one side counted runs of order {self.order}, the other of order {other.order}")
         keys, inverse = _distinct(np.concatenate([self.runs, other.runs]), self.n_classes)
@@ -148,12 +147,12 @@ class Transitions(Statistic):
         return keys, _summed(mine, self.counts, len(keys)), _summed(theirs, counts, len(keys))
 
     def plus(self, other: Self) -> Self:
-        """The sequences of both sides."""
+        """Add the sequences of both sides."""
         keys, a, b = self._with(other, other.counts)
         return replace(self, runs=keys, counts=a + b)
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Refuses what did not follow so often."""
+        """Subtract sequences; raise an error for a run with too few counts."""
         keys, a, b = self._with(other, other.counts)
         left = subtract_counts(a, b, tolerance)
         if (left < 0).any():
@@ -165,7 +164,7 @@ class Transitions(Statistic):
         return replace(self, runs=keys, counts=left).tidy()
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         return replace(self, counts=self.counts.astype(np.float64))
 
     def __eq__(self, other: object) -> bool:
@@ -180,26 +179,26 @@ class Transitions(Statistic):
         return self.order == other.order and np.array_equal(self.runs, other.runs)
 
     def restrict(self, names: Sequence[str]) -> Self | None:
-        """The same: the classes stay."""
+        """Return the statistic unchanged: classes stay."""
         return self
 
     def memory_used(self) -> Need | None:
-        """Runs and counts, twice for one more addition."""
+        """Return twice the size of runs and counts, to allow for one addition."""
         return Need(
             f"counting {len(self.runs):,} runs of {self.order + 1} in a row",
             16.0 * (self.runs.size + self.counts.size),
-            ("Take a smaller order.",),
+            "Take a smaller order.",
         )
 
     # -- files ---------------------------------------------------------------------------------------
 
     def to_parts(self) -> Parts:
-        """Runs and counts."""
+        """Return runs and counts."""
         return {}, [self.runs, self.counts]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Runs of classes that are there, rising, marks before classes alone; counts above zero."""
+        """Read sorted runs of valid classes, with start marks only before classes, and positive counts."""
         order = request.options.get("order")
         if type(order) is not int or order < 1 or request.columns != (CLASSES,) or len(arrays) != 2:
             raise BadFile("the transitions have other settings than a chain has")
@@ -216,7 +215,7 @@ class Transitions(Statistic):
         return cls(order, space.n_classes, runs, counts)
 
     def check(self, tally: Tally) -> None:
-        """No class ends more runs than it has positions, and no run goes on more often than it was reached."""
+        """Check that no class ends more runs than it has steps, and no run continues more often than it occurs."""
         slack = 1 + ROUNDING * tally.weighted
         ends = _summed(self.runs[:, -1], self.counts, self.n_classes)
         if (ends > tally.class_counts * slack).any():
@@ -254,7 +253,7 @@ def runs_of(path: Ints, starts: Ints, order: int) -> tuple[Ints, Ints]:
 
 
 def run_keys(runs: Ints, n_classes: int) -> Ints:
-    """Each run as one number, in the order of runs; refused where it has no place in 64 bits."""
+    """Encode each run as one sortable number; raise an error if it exceeds 64 bits."""
     base = n_classes + 1
     if base ** runs.shape[1] >= 2**63:
         raise BayesError(f"runs of {runs.shape[1]} of {n_classes:,} are too many to be counted: take a smaller order")
@@ -266,7 +265,7 @@ def run_keys(runs: Ints, n_classes: int) -> Ints:
 
 
 def _distinct(runs: Ints, n_classes: int) -> tuple[Ints, Ints]:
-    """(the different runs in rising order, which of them each is)"""
+    """Return (the distinct runs, sorted; the index of each run among them)."""
     _, first, inverse = np.unique(run_keys(runs, n_classes), return_index=True, return_inverse=True)
     return np.ascontiguousarray(runs[first]), inverse
 
@@ -280,7 +279,7 @@ def _rises(runs: Ints) -> bool:
 
 
 def _summed(index: Ints, counts: Counts, size: int) -> Counts:
-    """Counts by code, in their own type."""
+    """Sum counts by code, in their dtype."""
     total = np.zeros(size, dtype=counts.dtype)
     np.add.at(total, index, counts)
     return total
@@ -291,7 +290,7 @@ def _order(request: Request) -> int:
 
 
 def _named(run: Ints, space: Space) -> str:
-    """A run in a sentence."""
+    """Format a run for a message."""
     named = [repr(space.classes[code]) for code in run.tolist() if code >= 0]
     start = "at the start " if run[0] < 0 else ""
     return start + (f"{', '.join(named[:-1])} and then {named[-1]}" if len(named) > 1 else named[0])

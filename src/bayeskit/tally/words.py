@@ -59,20 +59,20 @@ class WordCounts:
 
     @classmethod
     def zeros(cls, n_classes: int, weighted: bool = False) -> Self:
-        """Nothing counted: neutral under :meth:`plus`."""
+        """Return zero counts, neutral under :meth:`plus`."""
         none = np.zeros(0, np.float64 if weighted else np.int64)
         start, classes = np.zeros(1, np.int64), np.zeros(0, np.int64)
         return cls(Words.of([]), start, classes, none, none, Moments.zeros(n_classes, 1, weighted))
 
     @classmethod
     def of_classes(cls, counted: ByClass, lengths: Moments) -> Self:
-        """What the kernel counted."""
+        """Build from the counts of the kernel."""
         words = Words(counted.word_data, counted.word_offsets)
         return cls(words, counted.indptr, counted.classes.astype(np.int64), counted.counts, counted.documents, lengths)
 
     @classmethod
     def of_rows(cls, rows: TokenRows, labels: Array, n_classes: int, weights: Floats | None = None) -> Self:
-        """Documents with one class each, and weights."""
+        """Count documents with one class each, and weights."""
         where = np.repeat(np.arange(len(rows.lengths)), np.diff(rows.indptr))
         keys = rows.ids.astype(np.int64) * n_classes + labels[where]
         cells, cell = np.unique(keys, return_inverse=True)
@@ -86,7 +86,7 @@ class WordCounts:
 
     @classmethod
     def of_responsibilities(cls, rows: TokenRows, responsibilities: Floats, lengths: Moments) -> Self:
-        """Documents that belong to each class by a part (documents, classes)."""
+        """Count documents with class shares of shape (n_documents, n_classes)."""
         n_classes = responsibilities.shape[1]
         matrix = rows.matrix(np.float64)
         counts = np.asarray(matrix.T @ responsibilities).ravel()
@@ -106,7 +106,7 @@ class WordCounts:
         lengths: Moments,
         pruned: bool = False,
     ) -> Self:
-        """From cells by rising ``word · n_classes + class``; cells and words without a document are left out.
+        """Build from cells sorted by ``word · n_classes + class``; drop cells and words without a document.
 
         So are cells whose count a subtraction has cancelled: :meth:`plus` needs both over zero.
         """
@@ -124,29 +124,29 @@ class WordCounts:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Return the number of classes."""
         return self.lengths.shape[0]
 
     @property
     def n_documents(self) -> Counts:
-        """Documents of each class, the missing ones left out."""
+        """Return the number of documents of each class, without missing ones."""
         return self.lengths.n[:, 0]
 
     @property
     def n_tokens(self) -> Counts:
-        """Occurrences of all words in each class."""
+        """Return the number of tokens of each class."""
         summed = np.bincount(self.classes, self.counts, self.n_classes)
         return summed if self.counts.dtype.kind == "f" else summed.astype(np.int64)
 
     def table(self, part: str = "counts") -> Counts:
-        """``counts`` or ``documents`` with their zeros (words, classes)."""
+        """Return ``counts`` or ``documents`` as a dense array of shape (n_words, n_classes)."""
         cells: Counts = getattr(self, part)
         dense = np.zeros((len(self.words), self.n_classes), dtype=cells.dtype)
         dense[self.word_of_cell, self.classes] = cells
         return dense
 
     def totals(self, part: str = "counts") -> Counts:
-        """``counts`` or ``documents`` of each word, over all classes."""
+        """Return ``counts`` or ``documents`` of each word, summed over classes."""
         cells: Counts = getattr(self, part)
         if not len(self.words):
             return cells[:0]
@@ -154,7 +154,7 @@ class WordCounts:
 
     @property
     def word_of_cell(self) -> Ints:
-        """The position of the word of each cell."""
+        """Return the word index of each cell."""
         return np.repeat(np.arange(len(self.words)), np.diff(self.indptr))
 
     def __eq__(self, other: object) -> bool:
@@ -176,7 +176,7 @@ class WordCounts:
     # -- algebra -------------------------------------------------------------------------------------
 
     def with_classes(self, class_index: Ints) -> Self:
-        """The same counts under other classes: new class i is the old ``class_index[i]``, or empty where that is -1."""
+        """Return the counts under other classes: new class i is the old ``class_index[i]``, or empty for -1."""
         n_new = len(class_index)
         if n_new >= self.n_classes and np.array_equal(class_index[: self.n_classes], np.arange(self.n_classes)):
             return replace(self, lengths=self.lengths.take(class_index))
@@ -194,7 +194,7 @@ class WordCounts:
         return self.with_classes(recoding.classes)
 
     def __add__(self, other: WordCounts) -> Self:
-        """The documents of both sides, over the same classes."""
+        """Add the documents of both sides, over the same classes."""
         words, ours, theirs = union(self.words, other.words)
         counts, documents = (
             self._matrix(part, ours, len(words)) + other._matrix(part, theirs, len(words))
@@ -205,7 +205,7 @@ class WordCounts:
         return type(self)(words, indptr, classes, counts.data, documents.data, lengths, pruned)
 
     def _matrix(self, part: str, places: Ints, n_words: int) -> csr_matrix:
-        """``counts`` or ``documents`` as SciPy's CSR matrix (words, classes), each word in its new place."""
+        """Return ``counts`` or ``documents`` as a CSR matrix (n_words, n_classes) with words at new positions."""
         from scipy.sparse import csr_matrix
 
         indptr = np.zeros(n_words + 1, dtype=np.int64)
@@ -215,7 +215,7 @@ class WordCounts:
         return made
 
     def minus(self, other: WordCounts, key: str, space: Space, tolerance: float) -> Self:
-        """The documents of this side without the other's; :class:`NotLearnt` where they cannot be among them."""
+        """Subtract documents; raise :class:`NotLearnt` if they cannot be part of this side."""
         if self.pruned:
             other = other.keep(self.words.index.find(other.words.data, other.words.offsets) >= 0)
         words, keys, mine, theirs = self._aligned(other)
@@ -238,7 +238,7 @@ class WordCounts:
         return self.of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
 
     def _aligned(self, other: WordCounts) -> tuple[Words, Ints, tuple[Counts, Counts], tuple[Counts, Counts]]:
-        """(words, cells, own counts and documents, the other's): both sides over the cells of either."""
+        """Return (words, cells, own counts and documents, the other's) over the union of cells."""
         words, ours, theirs = union(self.words, other.words)
         n = max(self.n_classes, 1)
         a = ours[self.word_of_cell] * n + self.classes
@@ -257,14 +257,14 @@ class WordCounts:
         return words, keys, sides[0], sides[1]
 
     def as_float(self) -> Self:
-        """The same as sums of weights."""
+        """Return the counts as sums of weights."""
         counts, documents = self.counts.astype(np.float64), self.documents.astype(np.float64)
         return replace(self, counts=counts, documents=documents, lengths=self.lengths.as_float())
 
     # -- choosing words ------------------------------------------------------------------------------
 
     def keep(self, words: Bools) -> Self:
-        """The same counts without the words that are not marked."""
+        """Keep only the marked words."""
         if words.all():
             return self
         cells = words[self.word_of_cell]
@@ -274,16 +274,16 @@ class WordCounts:
         )
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
-        """Without the words seen less often: memory back, without reading any text again.
+        """Drop rare words to free memory, without reading any text again.
 
-        A word that comes again is counted from there on; forgetting does not look for those taken out.
+        A word that appears again is counted from then on; forgetting ignores dropped words.
         """
         return self.keep((self.totals("counts") >= min_count) & (self.totals("documents") >= min_documents))
 
     # -- in and out ----------------------------------------------------------------------------------
 
     def to_arrays(self) -> list[Array]:
-        """What a file holds of the counts."""
+        """Return the arrays for a file."""
         lengths = [getattr(self.lengths, part) for part in PARTS]
         return [
             self.words.data, self.words.offsets, self.indptr, self.classes, self.counts, self.documents, *lengths,
@@ -293,7 +293,7 @@ class WordCounts:
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[Array], n_classes: int, pruned: bool) -> Self:
-        """The counts of :meth:`to_arrays`, everything checked."""
+        """Restore the counts of :meth:`to_arrays` and check them."""
         data, offsets, indptr, classes, counts, documents, *sums = arrays
         words, lengths = Words.checked(data, offsets), Moments.of_parts(sums, (n_classes, 1), counts.dtype)
         n_cells = len(counts) if counts.ndim == 1 else -1
@@ -334,7 +334,7 @@ def length_moments(
     weights: Floats | None = None,
     n_threads: int = 1,
 ) -> Moments:
-    """How many documents, Σ and Σ² of their tokens, by class; NaN stands for a missing document."""
+    """Return the number of documents, Σ and Σ² of their tokens by class; NaN is a missing document."""
     from bayeskit import kernels
 
     floats = np.ascontiguousarray(lengths, dtype=np.float64)
@@ -342,9 +342,9 @@ def length_moments(
 
 
 def selected(counts: WordCounts, min_df: float = 1, max_df: float = 1.0, max_features: int | None = None) -> Bools:
-    """Which words lie within these limits: documents as a number, or as a share where the limit is a float.
+    """Return a mask of the words within these limits; a float limit is a share of documents.
 
-    Of more than ``max_features`` those that occur most, the first in order of a tie.
+    If there are more than ``max_features``, keep the most frequent; ties go to the first.
     """
     return choose_words(
         counts.totals("documents"),
@@ -365,7 +365,7 @@ def choose_words(
     max_features: int | None,
     ties: Literal["stable", "quicksort"] = "stable",
 ) -> Bools:
-    """:func:`selected` from the totals alone."""
+    """Select words as in :func:`selected`, from totals alone."""
     low = min_df * n_documents if isinstance(min_df, float) else min_df
     high = max_df * n_documents if isinstance(max_df, float) else max_df
     keep = (documents >= low) & (documents <= high)
@@ -377,22 +377,22 @@ def choose_words(
 
 @register
 class ColumnWords(ObjectStatistic[WordCounts]):
-    """The words of each column of text: an open vocabulary of its own, so that only its classes are recoded."""
+    """Word counts of each text column, each with its own open vocabulary."""
 
     kind = "words"
 
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
-        """Nothing counted."""
+        """Return zero counts."""
         return cls({name: WordCounts.zeros(space.n_classes, space.weighted) for name in request.columns})
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """The words of a block, by class in one pass; weights and shares of classes go by documents."""
+        """Count the words of a block by class in one pass; weights and class shares are counted by document."""
         return cls({name: _words_of(name, counter) for name in request.columns})
 
     def prune(self, min_count: float, min_documents: float) -> Self:
-        """Without the words seen less often."""
+        """Drop rare words."""
         return self.with_tables({name: words.prune(min_count, min_documents) for name, words in self.tables.items()})
 
     def to_parts(self) -> Parts:
@@ -401,7 +401,7 @@ class ColumnWords(ObjectStatistic[WordCounts]):
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
-        """Arrays as :meth:`WordCounts.from_arrays` checks them, of columns of text."""
+        """Read the arrays of text columns with :meth:`WordCounts.from_arrays`."""
         size, pruned = WordCounts.N_ARRAYS, header["pruned"]
         fits = len(arrays) == size * len(request.columns) and len(pruned) == len(request.columns)
         if not fits or not set(request.columns) <= set(space.schema.texts()):
@@ -415,14 +415,14 @@ class ColumnWords(ObjectStatistic[WordCounts]):
         return cls(columns)
 
     def check(self, tally: Tally) -> None:
-        """No class has more documents than rows."""
+        """Check that no class has more documents than rows."""
         for words in self.tables.values():
             if (words.n_documents > tally.class_counts * (1 + ROUNDING)).any():
                 raise BadFile("the tally has more documents than rows")
 
 
 def _words_of(name: str, counter: BlockCounts) -> WordCounts:
-    """The words of one column of a block."""
+    """Count the words of one column of a block."""
     block, texts, n_classes = counter.block, counter.block.texts[name], counter.space.n_classes
     role = counter.space.schema.columns[name]
     tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()

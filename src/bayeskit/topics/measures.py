@@ -20,8 +20,7 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
+from bayeskit.models.base.estimator import clone, one_of, seed_of, whole_number
 from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
 from bayeskit.tables.table import Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
@@ -269,7 +268,7 @@ def sample_documents(
         raise BayesError(f"length has {len(lengths)} numbers for {n} documents")
     # Bytes of a word, its topic and two draws
     need = 128.0 * float(lengths.sum(dtype=np.float64)) + 8.0 * n * believed.n_topics
-    check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, ("Draw fewer.",)), limit)
+    check_memory(Need(f"{n:,} documents of {int(lengths.max(initial=0)):,} words", need, "Draw fewer."), limit)
     shares = rng.dirichlet(believed.alpha, n)
     of_words = np.cumsum(believed.topic_words, axis=1)
     documents, topics = [], []

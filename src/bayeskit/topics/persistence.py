@@ -211,7 +211,7 @@ class FittedTopics:
         alpha = state.numbers(0, *state.arrays[0].shape)
         if alpha.ndim != 1 or not len(alpha) or not ((alpha >= LEAST / 100) & (alpha <= MOST * 1000)).all():
             raise BadFile("the prior of the documents is none")
-        check_memory(Need("the table of words by topics", 4.0 * n_words * len(alpha), ()), None)
+        check_memory(Need("the table of words by topics", 4.0 * n_words * len(alpha)), None)
         names = _checked_names(state, n_words)
         assignments = None
         if held:

@@ -22,10 +22,8 @@ from bayeskit.errors import BayesError, BayesWarning, format_setting, with_artic
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
-from bayeskit.models.base.settings import one_of, seed_of, whole_number
-from bayeskit.models.base.storage import Stored
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, one_of, seed_of, whole_number
+from bayeskit.models.base.persistence import Stored
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables.sheet import Records
 from bayeskit.threads import thread_count
@@ -570,8 +568,8 @@ class TopicModel(Stored, Transforms):
     def _need(self, corpus: Corpus) -> Need:
         cells = float(corpus.n_words) * self.n_topics
         what = f"{corpus.n_tokens:,} words, and {corpus.n_words:,} by {self.n_topics:,} topics,"
-        help_ = ("Keep fewer words (min_df, max_features), or ask for fewer topics.",)
-        return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), help_)
+        hint = "Keep fewer words (min_df, max_features), or ask for fewer topics."
+        return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), hint)
 
     def _seeds(self, fitted: FittedTopics) -> npt.NDArray[np.int32] | None:
         lists = read_seed_words(self.seed_words, len(fitted.alpha))

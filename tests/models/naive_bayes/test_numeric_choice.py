@@ -8,7 +8,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.models.base.estimator import clone
-from bayeskit.models.naive_bayes.numeric_choice import GAIN, KINDS, SILENT, best_kinds
+from bayeskit.models.naive_bayes_numeric import GAIN, KINDS, SILENT, best_kinds
 
 N = 600
 RNG = np.random.default_rng(3)

@@ -13,8 +13,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.calibration import fit_beta, fit_isotonic, fit_sigmoid
 from bayeskit.evaluate.cross_validation import stratified_folds
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.base.honest_scores import HonestScores
-from bayeskit.models.wrappers.calibrated import METHODS, Calibrated
+from bayeskit.models.wrappers.calibrated import METHODS, Calibrated, HonestScores
 
 N = 400
 

@@ -1,4 +1,4 @@
-"""``bayes ask``: a question of a data file, a network or a saved model, and the answer with what it rests on."""
+"""``bayes ask``: answer a query about a data file, a network or a saved model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 ONE_NUMBER = "one number has no picture: ask for all values of a column, P(column | condition)"
-SHOWN = 40  # values of a column in a table; --json has them all
+SHOWN = 40  # values of a column in a table; --json has all
 
 
 @grouped
@@ -61,7 +61,7 @@ def command(
 
     page = Page(json)
     check_plot(plot, [data_or_model])
-    question = parse(query)  # a slip in the question is told before a large file is opened
+    question = parse(query)  # report syntax errors before opening a large file
     if plot is not None and (question.variable is None or question.asks == "E"):
         raise BayesError(ONE_NUMBER)
     suffix = Path(data_or_model).suffix.lower()
@@ -89,7 +89,7 @@ def command(
 
 
 def lines(record: Record) -> list[str]:
-    """An answer in words, and how else the rows could be weighed."""
+    """Return an answer in words, with alternative weightings of the rows."""
     from bayeskit.network.ask import lines as in_words
 
     return in_words(record) + [
@@ -98,7 +98,7 @@ def lines(record: Record) -> list[str]:
 
 
 def _show_values(page: Page, record: Record) -> None:
-    """The values of a distribution as a table."""
+    """Show the values of a distribution as a table."""
     from bayeskit.tables.sheet import Figure
 
     values = record["distribution"]

@@ -1,4 +1,4 @@
-"""What ``learn`` and ``forget`` share: read, change, write back as a whole."""
+"""Shared code of ``learn`` and ``forget``: read, change and write back a model."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _move_rows(
     drop_unlabelled: bool,
     weight: str | None,
 ) -> tuple[int | float, int | float]:
-    """(rows before, rows after)"""
+    """Return the number of rows before and after."""
     from bayeskit.cli import texts
     from bayeskit.cli.inputs import open_data, watched
 
@@ -88,7 +88,7 @@ def _move_rows(
         source = open_data(data, target, reading)
     source = source if weight is None else source.with_weight(weight)
     with watched(source, doing) as rows_to_move:
-        setting = model.unlabelled  # the option is of this command, the setting of the model
+        setting = model.unlabelled  # the option applies to this command, the setting to the model
         model.unlabelled = "drop" if drop_unlabelled else setting
         getattr(model, f"{action}_source")(rows_to_move)
         model.unlabelled = setting

@@ -1,4 +1,4 @@
-"""``bayes compare``: models side by side on the same rows of one table or of many."""
+"""``bayes compare``: compare models on the same rows of one table or of many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 60  # data sets in a table
 
 @dataclass(frozen=True)
 class Trials:
-    """Who is compared, and on which rows."""
+    """Options of the models to compare and the folds."""
 
     models: Annotated[
         str, typer.Option("--models", metavar="A,B,...", help="Names of models; the first is set against the others.")
@@ -82,7 +82,7 @@ def command(
 
 
 def _models(names: str, roles: dict[str, str], drop_unlabelled: bool) -> dict[str, Any]:
-    """By name, with what was said of columns."""
+    """Return the models by name, with the column settings."""
     import bayeskit
 
     models = {}
@@ -100,7 +100,7 @@ def _models(names: str, roles: dict[str, str], drop_unlabelled: bool) -> dict[st
 
 
 def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
-    """The rows of each file by its name, all of them in memory."""
+    """Return the rows of each file by its name, in memory."""
     from pathlib import Path
 
     import pyarrow as pa
@@ -119,7 +119,7 @@ def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
 
 
 def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trials: Trials) -> Any:
-    """The record; a bar says how far each table is, where someone looks at it."""
+    """Compare the models, with a progress bar on a terminal."""
     import sys
     from collections import Counter
 
@@ -171,7 +171,7 @@ def _show(page: Any, comparison: Any, measure: str) -> None:
 
 
 def record(comparison: Any) -> dict[str, Any]:
-    """The comparison as plain data."""
+    """Return the comparison as plain data."""
     from dataclasses import asdict
 
     from bayeskit.evaluate.compare import MEASURES

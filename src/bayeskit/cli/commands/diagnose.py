@@ -1,4 +1,4 @@
-"""``bayes diagnose``: which columns or words break the naive assumption, what it costs, and what to do."""
+"""``bayes diagnose``: find columns or words that violate the naive assumption, and the cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, gro
 from bayeskit.cli.outputs import Plot, check_plot
 from bayeskit.cli.outputs import plot as draw
 
-SHOWN = 10  # pairs in the table; --json has them all
+SHOWN = 10  # pairs in the table; --json has all
 
 
 @grouped
@@ -69,7 +69,7 @@ def command(
 
 
 def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Reading) -> list[str]:
-    """The command that does what helps; nothing where no command does."""
+    """Return the command that applies a fix; an empty list if there is none."""
     roles = naive.roles if isinstance(naive.roles, dict) else {}
     roles = {naive.schema_.find(key): role for key, role in roles.items() if isinstance(role, str)}
     if cure.key == "drop":
@@ -116,7 +116,7 @@ def _show(page: Any, diagnosis: Any, name: str) -> None:
 
 
 def record(diagnosis: Any, model: str, name: str) -> dict[str, Any]:
-    """The diagnosis as plain data."""
+    """Return the diagnosis as plain data."""
     from dataclasses import asdict
 
     return {

@@ -1,4 +1,4 @@
-"""``bayes evaluate``: how good a model is, on the rows it was made of or on others."""
+"""``bayes evaluate``: score a model on its training rows or on others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
     page = Page(json)
     check_plot(plot, (model, *data))
     fitted = load_classifier(model)
-    while hasattr(fitted, "costs_"):  # what is believed is scored; what is decided has costs, and no truth to meet
+    while hasattr(fitted, "costs_"):  # score the probabilities, not the decisions by cost
         fitted = fitted.classifier_
     if is_of_sequences(fitted):
         if text is not None or drop_unlabelled or weight is not None:
@@ -79,7 +79,7 @@ def command(
         evaluations = []
         if evaluate_held_out:
             evaluations.append(_held_out(fitted, rows))
-        elif folds is None or hasattr(fitted, "leave_one_out"):  # without it, folds are all there is
+        elif folds is None or hasattr(fitted, "leave_one_out"):  # without leave-one-out, use folds
             evaluations.append(_left_out(fitted, rows, target))
         if folds is not None:
             evaluations.append(_folded(fitted, rows, target, folds))
@@ -99,7 +99,7 @@ def _show(
     what: str,
     show_trust: Callable[[Any], None] | None = None,
 ) -> None:
-    """The evaluations, one after another; ``show_trust`` tells whether their probabilities can be relied on."""
+    """Show the evaluations one after another; ``show_trust`` adds their calibration."""
     from bayeskit.cli import summary, texts
 
     for i, evaluation in enumerate(evaluations):
@@ -120,7 +120,7 @@ def _show(
 
 
 def _picture(evaluation: Any) -> Any:
-    """Which class is taken for which, and whether probabilities can be trusted."""
+    """Draw the confusion matrix and the calibration."""
     records = [evaluation] if evaluation.truth is None else [evaluation, evaluation.reliability()]
     return joined([record.chart() for record in records], across=True)
 
@@ -167,7 +167,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
     reads = reader_of(model)
     schema, narrowed = reads.schema_, {}
     for name, roles in model.get_params().items():
-        if name.rpartition("__")[2] == "roles" and isinstance(roles, Mapping):  # columns that are ignored are not read
+        if name.rpartition("__")[2] == "roles" and isinstance(roles, Mapping):  # ignored columns are not read
             names = {key: key if isinstance(key, type) else schema.find(key) for key in roles}
             needed = {names[k]: role for k, role in roles.items() if isinstance(k, type) or names[k] in schema.needed}
             narrowed[name] = needed or None
@@ -180,7 +180,7 @@ def _folded(model: Any, source: Any, target: str, folds: int) -> Any:
 def _show_calibration(
     page: Any, model: Any, data: list[str], target: str, reading: Reading, weight: str | None, evaluation: Any
 ) -> None:
-    """Whether the probabilities can be trusted, and what helps where they cannot."""
+    """Show the calibration of the probabilities, and a fix if they are not calibrated."""
     from bayeskit.cli.commands.fit.from_tables import MODELS
 
     curve = evaluation.trust

@@ -1,4 +1,4 @@
-"""``bayes explain``: why a row is put in its class, and what tells most in the model as a whole."""
+"""``bayes explain``: explain the class of a row, and the most informative columns of a model."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def command(
 def _explain_texts(
     page: Any, model: Any, path: str, source: Any, rows: list[int], against: str | None, plot: str | None
 ) -> None:
-    """The words for and against."""
+    """Show the words for and against a class."""
     from bayeskit.cli import texts
 
     records, explained = [], []
@@ -133,7 +133,7 @@ def _work(
     reading: Any,
     plot: str | None,
 ) -> None:
-    """The products of some rows, worked by hand."""
+    """Show the worked products of some rows."""
     from bayeskit.cli import texts
     from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.inputs import open_rows
@@ -162,7 +162,7 @@ def _work(
 
 
 def show_work(page: Any, record: Any, number: int) -> None:
-    """The sheet of a worked row: its tables as wide as the terminal, its sentences broken between words."""
+    """Show a worked row: tables as wide as the terminal, sentences wrapped."""
     sheet = record.sheet
     page.line(f"row {number}: {sheet.title}", style="bold")
     for part in sheet.parts:
@@ -178,7 +178,7 @@ def _absent_reason(model: Any, name: str) -> str:
 
 
 def record_of_work(work: Any, number: int) -> dict[str, Any]:
-    """A worked row as plain data."""
+    """Return a worked row as plain data."""
     from bayeskit.logspace import exp
 
     return {
@@ -207,12 +207,12 @@ def record_of_work(work: Any, number: int) -> dict[str, Any]:
 
 
 def _label(text: str | None, model: Any) -> Any:
-    """The class that a person wrote, in its own type."""
+    """Convert the text of a class to its own type."""
     return next((label for label in model.classes_.tolist() if str(label) == text), text)
 
 
 def _rows(source: Any, wanted: list[int]) -> Any:
-    """(number, source of that row alone), read from the files once."""
+    """Yield (number, source of that row alone), reading the files once."""
     from bayeskit.arrow_arrays import cut
     from bayeskit.data.source import Batch, OneBatch
     from bayeskit.errors import BayesError
@@ -233,7 +233,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 
 
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
-    """A record as a table, and in words."""
+    """Show an explanation as a table and in words."""
     from bayeskit.explain.evidence import format_log_odds
     from bayeskit.tables.sheet import Figure
 
@@ -267,7 +267,7 @@ def _value(contribution: Any) -> str:
 
 
 def record_of_row(explanation: Any, number: int) -> dict[str, Any]:
-    """A record as plain data."""
+    """Return an explanation as plain data."""
     parts = [
         {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
         for c in explanation.contributions

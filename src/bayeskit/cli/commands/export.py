@@ -1,4 +1,4 @@
-"""``bayes export``: a model as a query, as an ONNX file, as plain numbers."""
+"""``bayes export``: export a model as SQL, ONNX or JSON."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def command(
 
 
 def _refuse(fitted: Any, path: str, method: str) -> None:
-    """A model that cannot be carried elsewhere says why."""
+    """Raise an error with the reason if a model cannot be exported."""
     from bayeskit.errors import BayesError
 
     try:
@@ -92,7 +92,7 @@ def _refuse(fitted: Any, path: str, method: str) -> None:
 
 
 def _write(output: str, content: bytes) -> None:
-    """To a file as a whole, or to standard output."""
+    """Write atomically to a file, or to standard output."""
     from bayeskit.printable import printable
     from bayeskit.storage.files import write_file
 

@@ -1,4 +1,4 @@
-"""``bayes forget``: rows out of a model."""
+"""``bayes forget``: remove rows from a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bayes inspect``: what a model file holds."""
+"""``bayes inspect``: show the content of a model file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayeskit.cli.outputs import plot as draw
 from bayeskit.errors import BayesError, with_article
 from bayeskit.inner_model import reader_of
 
-LINES = 60  # of a tree; --json has them all
+LINES = 60  # lines of a tree; --json has all
 MOST_VALUES = 6  # of a variable
 
 
@@ -118,12 +118,12 @@ def _picture(record: Any, what: str) -> Any:
 
 
 def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
-    """A topic model: its topics and their words."""
+    """Show a topic model: its topics and their words."""
     from bayeskit.cli.commands.topics import show_topics, topic_record
     from bayeskit.cli.console import plural
 
     if column is not None:
-        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns", culprit=column)
+        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns")
     documents, words = plural(fitted.n_documents_, "document"), plural(fitted.n_tokens_, "word")
     page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
     page.line()
@@ -133,14 +133,14 @@ def _inspect_topics(page: Any, path: str, fitted: Any, column: str | None, plot:
 
 
 def _inspect_distribution(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
-    """A network or a joint distribution: its variables and their values, or the table of one."""
+    """Show a network or a joint distribution: its variables and their values, or the table of one."""
     from bayeskit.nearest import did_you_mean
 
     values = fitted.states if hasattr(fitted, "states") else fitted.values
     parents = getattr(fitted, "parents", {})
     if column is not None:
         if column not in values:
-            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}", culprit=column)
+            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}")
         table = fitted.table(column) if parents else fitted.marginal(column).table()
         columns = {name: table[name] for name in table.column_names}
         page.table(columns, keys=max(len(parents.get(column, ())), 1))
@@ -169,7 +169,7 @@ def _some(values: Any) -> str:
 
 
 def _parts(columns: dict[str, Any], keys: int) -> list[dict[str, Any]]:
-    """Counts and probabilities apart where a column has both."""
+    """Split counts and probabilities into two tables if a column has both."""
     first, rest = dict(list(columns.items())[:keys]), list(columns.items())[keys:]
     counts = {name: cells for name, cells in rest if name.startswith("count | ")}
     others = {name: cells for name, cells in rest if name not in counts}
@@ -197,6 +197,6 @@ def _structure_record(described: Any) -> dict[str, Any] | None:
 
 
 def _settings(model: Any) -> dict[str, Any]:
-    """The settings that are not the default."""
+    """Return the settings that differ from the default."""
     usual = type(model)().get_params(deep=False)
     return {name: value for name, value in model.get_params(deep=False).items() if repr(value) != repr(usual[name])}

@@ -1,4 +1,4 @@
-"""``bayes learn``: more rows into a model."""
+"""``bayes learn``: add rows to a model."""
 
 from __future__ import annotations
 

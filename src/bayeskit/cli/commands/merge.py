@@ -1,4 +1,4 @@
-"""``bayes merge``: one model of the rows of several."""
+"""``bayes merge``: merge several models into one."""
 
 from __future__ import annotations
 

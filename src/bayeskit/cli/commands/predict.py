@@ -1,4 +1,4 @@
-"""``bayes predict``: the class of each row, in batches, as CSV, Parquet or JSON lines."""
+"""``bayes predict``: predict the class of each row, in batches, as CSV, Parquet or JSON lines."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def command(
             n_rows += batch.n_rows
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
-    absent = getattr(source, "absent", ())  # that whole columns are missing
+    absent = getattr(source, "absent", ())  # reports whole missing columns
     shifts = [shift for shift in drift.shifts() if shift.column not in absent] if drift is not None else []
     if shifts and not rows.quiet:
         note(drift_from_training(shifts))
@@ -112,7 +112,7 @@ def command(
 
 
 def _drift_from(model: Any) -> Drift | None:
-    """Counts of how far rows are from those of the training, where the model holds the counts of a table."""
+    """Return a drift counter against the training rows if the model has the counts of a table."""
     from bayeskit.cli.texts import is_text
     from bayeskit.evaluate.drift import Drift
 
@@ -122,18 +122,18 @@ def _drift_from(model: Any) -> Drift | None:
 
 
 def _is_read_at_once(output: str) -> bool:
-    """Whether someone may read the answers while rows still come; a file appears when it is whole."""
+    """Return True if the output can be read while rows still arrive; a file appears when complete."""
     return output == "-" or is_stream(output)
 
 
 def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
-    """Probabilities to columns of decisions; the costs are read and matched with the classes beforehand."""
+    """Return a function from probabilities to decisions; the costs are read and matched with the classes first."""
     import pyarrow as pa
 
     from bayeskit.decisions import Costs, decide, read_costs
 
     classes = fitted.classes_.tolist()
-    held = getattr(fitted, "costs_", None)  # a model that decides has its own
+    held = getattr(fitted, "costs_", None)  # a cost-sensitive model has its own
     read = held if costs is None else read_costs(costs)
     reject = getattr(fitted, "reject_cost", None) if reject is None else reject
     try:
@@ -154,7 +154,7 @@ def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
 def open_for(
     model: Any, data: list[str], rows: Rows, reading: Reading, unreadable: Any, *, as_they_come: bool = False
 ) -> tuple[Any, Any]:
-    """(a source of what the model uses and of what is kept, a function from its batches to (rows, kept columns))."""
+    """Return a source of the used and kept columns, and a function from its batches to (rows, kept columns)."""
     from bayeskit.cli import texts
     from bayeskit.cli.inputs import open_rows
     from bayeskit.data.source import OneBatch
@@ -176,9 +176,9 @@ def open_for(
 
 
 def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False) -> Any:
-    """The source reading what the model uses and what is kept.
+    """Restrict a source to the columns that the model uses and the kept ones.
 
-    ``numbers``: codes that are numbers are read as numbers, whatever the first rows of the file look like.
+    ``numbers``: numeric codes are read as numbers, regardless of the first rows of the file.
     """
     from bayeskit.cli.inputs import check_kept
     from bayeskit.cli.saved_models import reading_model
@@ -201,7 +201,7 @@ def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False)
 
 
 def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide: Any) -> Any:
-    """One batch of answers as an Arrow table."""
+    """Return one batch of predictions as an Arrow table."""
     import warnings
 
     import numpy as np
@@ -213,7 +213,7 @@ def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide:
     probabilities: Any = None
     with warnings.catch_warnings():
         labels = model.predict(rows)
-        warnings.simplefilter("ignore")  # what there was to say is said
+        warnings.simplefilter("ignore")  # already reported
         if hasattr(model, "predict_proba"):
             probabilities = model.predict_proba(rows)
     target = target_of(model) if hasattr(model, "classes_") else "prediction"

@@ -1,4 +1,4 @@
-"""``bayes rank MODEL DATA --class spam``: the rows most likely to be of a class, first."""
+"""``bayes rank MODEL DATA --class spam``: sort rows by the probability of a class."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def command(
 
 
 def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
-    """The rows of one batch, best first."""
+    """Return the rows of one batch in decreasing probability."""
     import numpy as np
     import pyarrow as pa
 
@@ -91,7 +91,7 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
 
 
 def _first(best: Any, rows: Any, limit: int | None) -> Any:
-    """Both together, best first, cut to the limit."""
+    """Merge both in decreasing probability, cut to the limit."""
     import pyarrow as pa
 
     if best is not None:

@@ -1,4 +1,4 @@
-"""``bayes tag``: the tags of the words of sentences, a line a sentence, as they come."""
+"""``bayes tag``: tag the words of sentences, one line per sentence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def command(
 
 
 def _tagged(model: Any, data: list[str], encoding: str | None) -> Any:
-    """(words, tags) of each sentence, those of a pipe as they come."""
+    """Yield (words, tags) of each sentence; those of a pipe are streamed."""
     from bayeskit.data.text.folders import LinesSource
     from bayeskit.data.text.tagged import read_tagged
 
@@ -72,7 +72,7 @@ def _tagged(model: Any, data: list[str], encoding: str | None) -> Any:
 
 
 def tell(report: Any) -> None:
-    """How good the tags are, on stderr."""
+    """Print the accuracy of the tags on stderr."""
     from bayeskit.explain.overview import percent
 
     print(

@@ -1,4 +1,4 @@
-"""``bayes topics``: what documents are about, as lists of words."""
+"""``bayes topics``: find the topics of documents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grou
 from bayeskit.cli.outputs import Plot, check_plot
 from bayeskit.cli.outputs import plot as draw
 
-ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which takes NumPy to load
+ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which imports NumPy
 
 
 @dataclass(frozen=True)
 class TopicOptions:
-    """How topics are found and shown."""
+    """Options for finding and showing topics."""
 
     n_topics: Annotated[
         int, typer.Option("--topics", "-k", metavar="K", min=1, max=65535, help="How many topics to find.")
@@ -115,7 +115,7 @@ def command(
 
 
 def _documents(data: list[str], options: TopicOptions, reading: Reading) -> tuple[str, Any]:
-    """(what they are called, the documents)"""
+    """Return the name of the documents and the documents."""
     from bayeskit.cli import texts
     from bayeskit.cli.inputs import watched
     from bayeskit.data.reader import read_batch
@@ -128,7 +128,7 @@ def _documents(data: list[str], options: TopicOptions, reading: Reading) -> tupl
 
 
 def show_topics(page: Any, model: Any, n: int, by: str, coherence: Any = None) -> None:
-    """A line a topic, the largest first: its number and share, then its words, broken where they are too long."""
+    """Show one line per topic, the largest first: its number and share, then its words, wrapped."""
     import textwrap
 
     shares, words = model.topic_shares_, model.top_words(n, by)
@@ -142,7 +142,7 @@ def show_topics(page: Any, model: Any, n: int, by: str, coherence: Any = None) -
 
 
 def topic_record(model: Any, n: int, by: str, coherence: Any = None) -> dict[str, Any]:
-    """Topics as plain data, by number."""
+    """Return topics as plain data, by number."""
     shares = model.topic_shares_
     return {
         "words": model.n_tokens_,

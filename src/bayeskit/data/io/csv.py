@@ -21,8 +21,7 @@ from bayeskit.data.io.streams import (
     transcoding,
     unpacked,
 )
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +35,7 @@ Shape = re.Pattern[bytes]
 
 
 def shape_of(delimiter: str, comment: str | None) -> Shape:
-    """What a line break or a comment sign may stand in: quoted cells, and comment lines where there are some."""
+    """Build the patterns for quoted cells and comment lines, where line breaks do not end a row."""
     quoted = rb"(?:^|(?<=" + re.escape(delimiter.encode()) + rb'))"[^"]*(?:""[^"]*)*(?:"|\Z)'
     if comment is None:
         return re.compile(rb"(?P<quoted>" + quoted + rb")", re.MULTILINE)
@@ -45,7 +44,7 @@ def shape_of(delimiter: str, comment: str | None) -> Shape:
 
 
 def end_of_rows(text: bytes, shape: Shape) -> int:
-    """How much of a text that starts with a row is whole rows."""
+    """Return the number of bytes of complete rows in a text that starts with a row."""
     end = text.rfind(b"\n") + 1
     if b'"' not in text:
         return end
@@ -59,7 +58,7 @@ def end_of_rows(text: bytes, shape: Shape) -> int:
 
 
 def end_of_first_row(text: bytes, shape: Shape) -> int:
-    r"""How long the first row is, with its line break; 0 where it is not whole.
+    r"""Return the length of the first row with its line break, 0 if it is incomplete.
 
     >>> end_of_first_row(b'"a\nb",c\n1,2\n', shape_of(",", None)), end_of_first_row(b'a,"b\n', shape_of(",", None))
     (8, 0)
@@ -75,12 +74,12 @@ def end_of_first_row(text: bytes, shape: Shape) -> int:
 
 
 def without_comments(text: bytes, shape: Shape) -> bytes:
-    """Whole rows, with an empty line for each comment."""
+    """Replace each comment by an empty line in a text of complete rows."""
     return shape.sub(lambda match: b"" if match["comment"] else match[0], text)
 
 
 def line_of_row(parts: Iterable[bytes], shape: Shape, row: int) -> int:
-    """The line, from 1, on which the row of that number (from 1, empty lines and comments aside) begins."""
+    """Return the line, from 1, on which a row begins (rows from 1, without empty lines and comments)."""
     line, rest = 1, b""
     for part in (*parts, b"\n"):
         text = rest + part
@@ -99,7 +98,7 @@ def _in_one_line(match: re.Match[bytes]) -> bytes:
 
 
 class CommentsRemoved(io.RawIOBase):
-    """The text that a function reads, without its comments."""
+    """A text stream without its comments."""
 
     def __init__(self, read: Callable[[int], Any], shape: Shape) -> None:
         self._read, self._shape = read, shape
@@ -131,7 +130,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN",
 
 @dataclass(frozen=True)
 class CsvFile:
-    """One file of comma-separated (or tab, semicolon, bar) values.
+    """A file of comma-separated (or tab, semicolon, bar) values.
 
     Its first line names the columns, unless ``columns`` does or ``header`` is False: then they are c1, c2, …
     Lines that start with ``comment`` are left out. ``first_line`` is the number of the first line in messages.
@@ -150,7 +149,7 @@ class CsvFile:
     unreadable: Unreadable | None = None
 
     def head(self) -> pa.Schema:
-        """Names and types, as the first megabytes show them."""
+        """Return names and types, inferred from the first megabytes."""
         try:
             schema = self._head(SAMPLE)
         except _problems() as problem:
@@ -173,7 +172,7 @@ class CsvFile:
             return self._open(stream, {}, size, None).schema
 
     def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
         import pyarrow as pa
 
         done, problems = 0, _problems()
@@ -195,13 +194,13 @@ class CsvFile:
             raise self._error(problem, done + 1) from None
 
     def lines_of(self, rows: Sequence[int]) -> list[int]:
-        """The lines on which some rows begin, 0 the first."""
+        """Return the line numbers on which rows begin (row 0 is the first)."""
         return [self._line_of(row + 1 + self._has_header) for row in rows]
 
     def _rows(
         self, types: Mapping[str, pa.DataType | None], block: int, skipped: int
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """The rows after the first ``skipped`` ones, and the bytes read so far."""
+        """Yield the rows after the first ``skipped`` ones, and the bytes read so far."""
         parsed, packed = 0, compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
             for rows in self._open(stream, self._as_text(types), block, list(types)):
@@ -235,7 +234,7 @@ class CsvFile:
         )
 
     def _as_text(self, types: Mapping[str, pa.DataType | None]) -> Mapping[str, pa.DataType | None]:
-        """The types in which Arrow reads: text, where a cell that is nothing else shall not end it all."""
+        """Return the types for Arrow: text if unreadable cells must not stop the reading."""
         if self.unreadable is None:
             return types
         import pyarrow as pa
@@ -252,7 +251,7 @@ class CsvFile:
         return batch
 
     def _uncommented(self, stream: Any) -> tuple[Any, str]:
-        """(the text without comment lines, its encoding)"""
+        """Return (the text without comment lines, its encoding)."""
         if self.comment is None:
             return stream, self._encoding
         import pyarrow as pa
@@ -272,7 +271,7 @@ class CsvFile:
 
     @cached_property
     def _given_names(self) -> list[str] | None:
-        """The names of the columns, where the first line does not tell them but is a row."""
+        """Return the column names if the first line is a row and not a header."""
         if self.columns is not None or self.header:
             return None if self.columns is None else list(self.columns)
         with unpacked(self.place) as (_, stream):
@@ -280,7 +279,7 @@ class CsvFile:
         return [f"c{i}" for i in range(1, len(unnamed.names) + 1)]
 
     def _block(self, size: int) -> int:
-        """Bytes read at a time: more where not even the header ends soon."""
+        """Return the block size in bytes, larger if the header is long."""
         return LONGEST if len(self._first) == PEEK and b"\n" not in self._first else size
 
     @cached_property
@@ -299,25 +298,21 @@ class CsvFile:
 
     @cached_property
     def separator(self) -> str:
-        """What stands between the cells, where all that was said of the form of the file makes sense."""
+        """Return the delimiter after checking the format settings."""
         if self.columns is not None and not all(self.columns):
-            raise BayesError(
-                Setting.given("columns", ",".join(self.columns)), ": give each column a name, such as a,b,c"
-            )
+            raise BayesError(f"columns={','.join(self.columns)!r}", hint="give each column a name, such as a,b,c")
         if self.decimal not in (".", ","):
-            raise BayesError(Setting.given("decimal", self.decimal), ": a number has a point or a comma in it")
+            raise BayesError(f"decimal={self.decimal!r}: a number has a point or a comma in it")
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('"\r\n')):
-            raise BayesError(
-                Setting.given("comment", self.comment), ": give what comment lines start with, such as '#'"
-            )
+            raise BayesError(f"comment={self.comment!r}", hint="give what comment lines start with, such as '#'")
         if not self.delimiter:
             return delimiter_of(self._first.decode(self._encoding, "replace"), self.comment, self.decimal)
         if len(self.delimiter) > 1 or not self.delimiter.isascii() or self.delimiter in '\0\r\n"':
-            raise BayesError(Setting.given("delimiter", self.delimiter), ": give one character of ASCII, such as ';'")
+            raise BayesError(f"delimiter={self.delimiter!r}", hint="give one character of ASCII, such as ';'")
         return self.delimiter
 
     def _error(self, problem: Exception, line: int) -> BadFile | SchemaMismatch:
-        """What Arrow says, with the file, the line and what to do."""
+        """Convert an Arrow error to one with the file, the line and a hint."""
         text, name = str(problem), self.place.name
         if match := re.search(r"Column '(.*)' in include_columns does not exist", text):
             return SchemaMismatch(f"{name} has no column {match[1]!r} (it has: {', '.join(self.names)})")
@@ -338,26 +333,22 @@ class CsvFile:
             )
             if self.columns is not None and not self.header:
                 mend = f"Name them all, or mend the line: {mend.partition(': ')[2]}"
-                return BadFile(f"{where}: {cells} where ", Setting("columns", shown=""), f" names {wanted}. {mend}")
-            return BadFile(
-                f"{where}: {cells} where the {'header' if self.header else 'first line'} has {wanted}. {mend}"
-            )
+                return BadFile(f"{where}: {cells} where columns= names {wanted}.", hint=mend)
+            head = "header" if self.header else "first line"
+            return BadFile(f"{where}: {cells} where the {head} has {wanted}.", hint=mend)
         if match := re.search(
             r"column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value '(.*)'", text, re.S
         ):
             index, row, kind, value = match.groups()
             column = self.names[int(index)]
             where = f"line {self._line_of(int(row))}" if row else f"after line {line}"
-            comma = Remedy("decimal", ",", clause="If that is a number with a decimal comma, pass {}. ")
+            has_comma = self.decimal == "." and DECIMAL_COMMA.fullmatch(value)
+            comma = 'If that is a number with a decimal comma, pass decimal=",". ' if has_comma else ""
+            text = format_setting("types", {column: "string"})
             return SchemaMismatch(
                 f"{name}, {where}: column {column!r} holds {value!r}, but it was taken for {_WORDS.get(kind, kind)} by "
-                "its first rows. ",
-                *([comma] if self.decimal == "." and DECIMAL_COMMA.fullmatch(value) else []),
-                "Mend or empty the cell",
-                Remedy("types", {column: "string"}, clause=", or read the column as text: {}"),
-                ".",
-                culprit=(column, value),
-                place=(name, where),
+                "its first rows.",
+                hint=f"{comma}Mend or empty the cell, or read the column as text: {text}.",
             )
         if "straddling" in text:
             return BadFile(
@@ -371,14 +362,14 @@ class CsvFile:
         return self.header and self.columns is None
 
     def _line_of(self, row: int) -> int:
-        """The line of a row that Arrow counts: empty lines, comments and line breaks in cells are none to it."""
+        """Return the line of a row as Arrow counts rows: without empty lines, comments and line breaks in cells."""
         with unpacked(self.place) as (_, stream):
             read = self._in_utf8(stream)
             return self.first_line - 1 + line_of_row(iter(lambda: bytes(read(BLOCK)), b""), self._shape, row)
 
     @cached_property
     def names(self) -> list[str]:
-        """The header."""
+        """Return the header."""
         return list(self.head().names)
 
     def _badly_encoded(self) -> BadFile:
@@ -405,7 +396,7 @@ _WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false
 
 
 def _is_parsed(type_: pa.DataType | None) -> bool:
-    """Whether a cell may fail to be of a type: any text is a text."""
+    """Return True if a cell may fail to parse as this type."""
     import pyarrow.types as types
 
     return type_ is not None and not (types.is_string(type_) or types.is_dictionary(type_))
@@ -422,9 +413,9 @@ def _problems() -> tuple[type[Exception], ...]:
 
 
 def delimiter_of(text: str, comment: str | None = None, decimal: str = ".") -> str:
-    r"""What stands between the cells, by the first line: a comma, else the commonest of tab, semicolon and bar.
+    r"""Detect the delimiter from the first line: a comma, else the most frequent of tab, semicolon and bar.
 
-    Where numbers have a comma in them, it stands between cells only where nothing else does: then they are quoted.
+    With a decimal comma, a comma is the delimiter only if there is no other; numbers are then quoted.
 
     >>> delimiter_of("sky;wind;play\nsun;weak;yes"), delimiter_of('"a;b",c')
     (';', ',')

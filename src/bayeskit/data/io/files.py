@@ -1,4 +1,4 @@
-"""Files as sources: CSV, JSON lines and Parquet, one or several."""
+"""Read files as sources: CSV, JSON lines and Parquet, one or several."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from bayeskit.data.io.sql import Address, is_address
 from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, check_weight_column, weight_column
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Setting
 from bayeskit.storage.files import expand_user, hide_secrets, path_kind
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class DataFile(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a reading is: rows and bytes so far, and the bytes of all files (None where a pipe is read)."""
+    """Progress of a pass: rows and bytes so far, and the bytes of all files (None for a pipe)."""
 
     rows: int
     bytes_read: int
@@ -88,7 +87,7 @@ class FileSource:
         watch: Callable[[Progress], None] | None = None,
         **csv: Any,
     ) -> FileSource:
-        """The files at a path, or at each of several: a file, a folder, a glob, or ``-`` for standard input.
+        """Open the files at one or more paths: a file, a folder, a glob, or ``-`` for standard input.
 
         ``types`` reads columns as "string", "float", "integer" or "boolean"; ``encoding`` is that of
         text which is not UTF-8. For CSV there are ``delimiter``, ``missing`` (the texts that mean an empty cell),
@@ -115,11 +114,11 @@ class FileSource:
         watch: Callable[[Progress], None] | None = None,
         **csv: Any,
     ) -> FileSource:
-        """Rows of files or pipes that are found already, with the settings of :meth:`of`."""
+        """Open files or pipes that are already located, with the settings of :meth:`of`."""
         settings = {name: value for name, value in csv.items() if value is not None}
         settings["missing"] = tuple(settings.get("missing", MISSING))
         if isinstance(columns := settings.get("columns"), str):
-            raise BayesError(Setting.given("columns", columns), ": give a list of names")
+            raise BayesError(f"columns={columns!r}", hint="give a list of names")
         if columns is not None:
             settings |= {
                 "columns": tuple(columns) or ("",),
@@ -129,18 +128,18 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         first = self.files[0].place.name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     @property
     def here(self) -> str:
-        """The file being read, for messages about its rows."""
+        """Return the file being read, for error messages."""
         return self._now[0] if self._now else self.name
 
     @cached_property
     def head(self) -> Mapping[str, pa.DataType]:
-        """Types of all columns, as the first file shows them; of those that are empty there, as the next ones do."""
+        """Return the types of all columns, from the first file in which a column is not empty."""
         import pyarrow as pa
 
         schema = self.files[0].head()
@@ -159,33 +158,33 @@ class FileSource:
             }
         for name, kind in (self.types or {}).items():
             if name not in types:
-                raise SchemaMismatch(
-                    Setting("types"), f" names {name!r}, which is no column of {self.name} ({', '.join(types)})"
-                )
+                raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(types)})")
             if kind not in READ_AS:
-                raise BayesError(Setting("types", {name: kind}), f": a column is read as one of {', '.join(READ_AS)}")
+                raise BayesError(
+                    f"{format_setting('types', {name: kind})}: a column is read as one of {', '.join(READ_AS)}"
+                )
             types[name] = arrow_type(kind)
         return types
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
     def with_target(self, name: str) -> FileSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.head:
             columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}", culprit=name)
+            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> FileSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.head, self.target)
         return self._copy(weight=name)
 
     def parts(self, n: int) -> list[FileSource]:
-        """``n`` parts or fewer, of about as many bytes: runs of files, and of row groups where a file is Parquet."""
+        """Split into at most ``n`` parts of similar size: groups of files, or of row groups for Parquet."""
         pieces = [piece for file in self.files for piece in _pieces(file)]
         total = sum(piece.n_bytes for piece in pieces) or 1
         runs: dict[int, list[Piece]] = {}
@@ -196,7 +195,7 @@ class FileSource:
         return [self._part(run) for run in runs.values()]
 
     def absolute(self) -> FileSource:
-        """The same files under names that mean the same in the folder of any process."""
+        """Return the same files with absolute paths, valid in any process."""
         return self._copy(files=tuple(replace(file, place=file.place.absolute()) for file in self.files))  # type: ignore[type-var, attr-defined]
 
     def _part(self, run: Sequence[Piece]) -> FileSource:
@@ -213,22 +212,22 @@ class FileSource:
         return part
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone; a kind says what a column must hold, None lets its type decide."""
+        """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
         return self._copy(asked=dict(asked))
 
     @property
     def has_lines_of_keys(self) -> bool:
-        """Whether each row names its own columns, and may name others than the first ones."""
+        """Return True if each row names its own columns, as in JSON lines."""
         return all(isinstance(file, JsonLines) for file in self.files)
 
     def expecting(self, kinds: Mapping[str, Kind]) -> Self:
-        """The same rows with columns that the first ones do not show, but others may."""
+        """Return a source with extra columns that the first rows lack."""
         copy = self._copy()
         copy.__dict__["head"] = {**self.head, **{name: arrow_type(kind) for name, kind in kinds.items()}}
         return copy
 
     def refuse_later(self, absent: Sequence[str]) -> None:
-        """Refuse files of which a later one has a column that the first has not."""
+        """Raise an error if a later file has a column that the first lacks."""
         for file in self.files[1:]:
             for name in file.head().names:
                 if name in absent:
@@ -236,22 +235,20 @@ class FileSource:
                     raise SchemaMismatch(
                         f"{file.place.name} has a column {name!r}, and {first} has not: read files with the same "
                         "columns together, and the others by themselves",
-                        culprit=name,
-                        place=file.place.name,
                     )
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return self._copy(watch=watch)
 
     def _copy(self, **changes: Any) -> Self:
-        """The same files otherwise read; what the first rows showed is known already."""
+        """Return a copy with some settings changed, keeping the inferred types."""
         copy = replace(self, **changes)
         copy.__dict__.update(_now=self._now, **({"head": self.head} if "head" in self.__dict__ else {}))
         return copy
 
     def batches(self) -> Iterator[Batch]:
-        """All rows, file by file; rows are numbered within their file."""
+        """Yield all rows, file by file; rows are numbered within their file."""
         types = self._types()
         rows, before = 0, 0
         sizes = [file.place.size for file in self.files]
@@ -275,11 +272,11 @@ class FileSource:
             raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
 
     def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
-        """The lines of one of the files on which some of its rows begin; None where it has no lines."""
+        """Return the line numbers on which rows of a file begin; None for files without lines."""
         return next(one for one in self.files if one.place.name == file).lines_of(rows)
 
     def _types(self) -> dict[str, pa.DataType]:
-        """The Arrow types in which the columns in use are read."""
+        """Return the Arrow types of the columns in use."""
         import pyarrow as pa
 
         beside = [name for name in (self.target, self.weight) if name is not None]
@@ -299,14 +296,14 @@ class FileSource:
 
 
 def _pieces(file: DataFile) -> list[Piece]:
-    """What of a file can be read by itself."""
+    """Return the parts of a file that can be read independently."""
     if isinstance(file, ParquetFile):
         return file.pieces()
     return [Piece(file, file.place.size or 0)]
 
 
 def arrow_type(kind: str) -> pa.DataType:
-    """The Arrow type in which a column of a kind is read."""
+    """Return the Arrow type for a kind."""
     import pyarrow as pa
 
     if kind == "text":
@@ -317,14 +314,14 @@ def arrow_type(kind: str) -> pa.DataType:
 
 
 def _may_be_number(type_: pa.DataType) -> bool:
-    """Whether a numeric role means the number written there: dates and booleans have their own."""
+    """Return True if a numeric role can use this type directly; dates and booleans have their own rules."""
     import pyarrow.types as types
 
     return not (types.is_temporal(type_) or types.is_boolean(type_) or types.is_dictionary(type_))
 
 
 def _places(path: str | Path) -> list[Place]:
-    """The files of a path, sorted by name."""
+    """Return the files of a path, sorted by name."""
     if str(path) == streams.STDIN:
         return [streams.stdin()]
     where, lying = expand_user(path), path_kind(path)
@@ -349,7 +346,7 @@ def _hidden(file: Path, folder: Path) -> bool:
 
 
 def _format(path: Path) -> str | None:
-    """The format by the name's ending."""
+    """Return the format by the file suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -357,7 +354,7 @@ def _format(path: Path) -> str | None:
 
 
 def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
-    """The file in its format: by its name, else by how it starts."""
+    """Open a file in its format: by suffix, else by its first bytes."""
     try:
         start = streams.peek(place)
     except OSError as problem:

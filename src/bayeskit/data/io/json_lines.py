@@ -1,4 +1,4 @@
-"""JSON lines: one object a line."""
+"""Read JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 1 << 26  # bytes of a line
 
 @dataclass(frozen=True)
 class JsonLines:
-    """One file of JSON lines."""
+    """A file of JSON lines."""
 
     place: Place
     encoding: str | None = None
@@ -29,13 +29,13 @@ class JsonLines:
     unreadable: Unreadable | None = None  # where cells of another type are counted, which are then missing
 
     def head(self) -> pa.Schema:
-        """Keys and types, as the first megabytes show them."""
+        """Return keys and types, inferred from the first megabytes."""
         for lines, line, _ in self._blocks(SAMPLE):
             return self._read(lines, line, None).schema
         raise BadFile(f"{self.place.name} is empty: one JSON object a line is needed")
 
     def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns in these types (None: as their cells look), with the bytes read so far."""
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
         import pyarrow as pa
 
         plain = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in types.items() if t is not None}
@@ -54,7 +54,7 @@ class JsonLines:
                 yield batch, read
 
     def lines_of(self, rows: Sequence[int]) -> list[int] | None:
-        """The lines on which some rows stand (numbers that rise, 0 the first)."""
+        """Return the line numbers of rows (rising, 0 is the first)."""
         lines, number = [], 0
         for block, first, _ in self._blocks(BLOCK):
             for i, line in enumerate(block.split(b"\n")):
@@ -66,7 +66,7 @@ class JsonLines:
         return lines
 
     def _blocks(self, size: int) -> Iterator[tuple[bytes, int, int]]:
-        """(whole lines, number of the first, bytes read so far)"""
+        """Yield (complete lines, number of the first, bytes read so far)."""
         line, rest = self.first_line, b""
         with unpacked(self.place) as (raw, stream):
             read = self._reading(stream)
@@ -91,7 +91,7 @@ class JsonLines:
                     return
 
     def _reading(self, stream: Any) -> Callable[[int], bytes]:
-        """Bytes in UTF-8."""
+        """Return a function that reads UTF-8 bytes."""
         encoding = self.encoding or marked(peek(self.place))
         if encoding is None or encoding == "utf-8-sig":
             plain: Callable[[int], bytes] = stream.read
@@ -119,7 +119,7 @@ class JsonLines:
             raise self._error(str(problem), lines, line) from None
 
     def _read_by_cell(self, lines: bytes, types: Mapping[str, pa.DataType | None]) -> Any:
-        """Lines in which a cell is not what it should be, which is missing then."""
+        """Read lines cell by cell; a cell of the wrong type becomes missing."""
         import json
 
         import pyarrow as pa

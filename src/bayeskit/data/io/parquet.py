@@ -19,7 +19,7 @@ MAGIC = b"PAR1"
 
 
 class Piece(NamedTuple):
-    """A file that can be read by itself: its bytes as they lie there, and its rows where these are known."""
+    """A file that can be read independently: its size in bytes, and its rows if known."""
 
     file: Any
     n_bytes: int
@@ -28,14 +28,14 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """One Parquet file, or some of its row groups, the first of whose rows is ``first_row``; types are its own."""
+    """A Parquet file, or some of its row groups; ``first_row`` is the number of its first row."""
 
     place: Place
     row_groups: tuple[int, ...] | None = None
     first_row: int = 0
 
     def head(self) -> pa.Schema:
-        """Names and types."""
+        """Return names and types."""
         file = self._open()
         try:
             return file.schema_arrow
@@ -43,7 +43,7 @@ class ParquetFile:
             file.close()
 
     def pieces(self) -> list[Piece]:
-        """Its row groups, each as a file by itself; the whole where it has none, or is a pipe."""
+        """Return the row groups as independent files; the whole file if there are none or it is a pipe."""
         file = self._open()
         try:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
@@ -59,14 +59,14 @@ class ParquetFile:
         return pieces
 
     def joined(self, other: Any) -> ParquetFile | None:
-        """Two runs of row groups of one file as one, where the other follows this one; else None."""
+        """Join two adjacent runs of row groups of one file; None if they are not adjacent."""
         if not isinstance(other, ParquetFile) or other.place != self.place or not self.row_groups:
             return None
         follows = other.row_groups and other.row_groups[0] == self.row_groups[-1] + 1
         return replace(self, row_groups=(*self.row_groups, *other.row_groups)) if follows and other.row_groups else None
 
     def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """These columns, in these types where they are others than the file's, with the bytes read so far."""
+        """Yield batches of these columns, cast to these types, with the bytes read so far."""
         import pyarrow as pa
 
         names, row = list(types), 0
@@ -91,7 +91,7 @@ class ParquetFile:
             file.close()
 
     def lines_of(self, rows: Sequence[int]) -> None:
-        """There are no lines."""
+        """Return None: Parquet has no lines."""
 
     def _open(self, texts: list[str] | None = None) -> Any:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Rows that are scored while they arrive through a pipe."""
+"""Read rows that are scored while they arrive through a pipe."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from bayeskit.data.io.streams import (
 )
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
-from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
-from bayeskit.remedy import Setting
+from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, format_setting
 from bayeskit.storage.files import open_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ FEW = 4  # bytes that tell what is packed, and Parquet, from text
 
 @dataclass(frozen=True)
 class ArrivingRows:
-    """The rows that a pipe brings, read once, in batches of what has come.
+    """The rows of a pipe, read once, in batches of what is available.
 
     A column is read as what is asked for (``reading``); what nothing is asked of has in each batch the type that its
     cells have there. ``head`` has the columns of CSV; the keys of JSON lines are those of the first line.
@@ -64,38 +63,38 @@ class ArrivingRows:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         return self.lines.name
 
     @property
     def here(self) -> str:
-        """The pipe, for messages about its rows."""
+        """Return the pipe name, for error messages."""
         return self.lines.name
 
     @property
     def has_header(self) -> bool:
-        """Whether the columns are known before the rows; each JSON line has its own."""
+        """Return True if the columns are known before the rows, as for CSV."""
         return self.csv is not None
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """The columns; what they hold is what is asked for."""
+        """Return the columns with the requested kinds."""
         return {name: (self.asked or {}).get(name) or "string" for name in {**self.head, **self.expected}}
 
     def expecting(self, names: Iterable[str]) -> Self:
-        """The same lines of JSON, in which these keys may come; one that does not is a missing cell."""
+        """Return the JSON lines with extra keys, missing in lines that lack them."""
         return replace(self, expected=dict.fromkeys(names))
 
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """The same rows with these columns alone; a kind says what a column must hold, None lets its cells decide."""
+        """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
         return replace(self, asked=dict(asked))
 
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
-        """The same rows, with someone told how far the reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def batches(self) -> Iterator[Batch]:
-        """What has come, then what comes; rows are numbered from the first."""
+        """Yield the rows as they arrive; rows are numbered from the first."""
         types, start, read = self._types(), 0, 0
         for text, line in self.lines.whole_rows():
             read += len(text)
@@ -120,7 +119,7 @@ class ArrivingRows:
         for name, declared in self.types.items():
             if declared not in READ_AS:
                 raise BayesError(
-                    Setting("types", {name: declared}), ": a column is read as one of ", ", ".join(READ_AS)
+                    f"{format_setting('types', {name: declared})}: a column is read as one of {', '.join(READ_AS)}"
                 )
         types: dict[str, pa.DataType | None] = {}
         for name, asked in (self.head if self.asked is None else self.asked).items():
@@ -129,7 +128,7 @@ class ArrivingRows:
         return types
 
     def _tell_other_keys(self, text: bytes, line: int) -> None:
-        """Of lines of which none has a column that is asked for, most likely another table; a later one may have it."""
+        """Warn if no line has a requested column, which suggests the wrong table."""
         written = (json.dumps(name, ensure_ascii=plain).encode() for name in self.expected for plain in (True, False))
         if line == 1 and self.expected and not any(name in text for name in written):
             names, there = ", ".join(self.expected), ", ".join(self.head)
@@ -138,7 +137,7 @@ class ArrivingRows:
 
 
 class _Text:
-    """Text in UTF-8 that comes, cut where a row ends."""
+    """Incoming UTF-8 text, split at row ends."""
 
     def __init__(self, name: str, read: Callable[[int], bytes], started: bytes) -> None:
         self.name, self.read = name, read
@@ -147,7 +146,7 @@ class _Text:
         self.shape: Shape | None = None  # of CSV
 
     def more(self) -> bool:
-        """Wait for more; False where there is none."""
+        """Wait for more text; return False at the end."""
         chunk = bytes(self.read(BLOCK))
         self.ended = not chunk
         self.text += chunk
@@ -161,14 +160,14 @@ class _Text:
         return not self.ended
 
     def take(self, size: int) -> tuple[bytes, int]:
-        """(so many bytes, the line that they begin with)"""
+        """Return (the next ``size`` bytes, their first line number)."""
         taken, line = self.text[:size], self.line
         self.text = self.text[size:]
         self.line += taken.count(b"\n")
         return taken, line
 
     def first_row(self, comment: str | None) -> bytes:
-        """The first line that is neither empty nor a comment, and all of it; it stays."""
+        """Return the complete first line that is neither empty nor a comment, without consuming it."""
         while True:
             end = self.text.find(b"\n") + 1 if self.shape is None else end_of_first_row(self.text, self.shape)
             if not end and self.more():
@@ -182,7 +181,7 @@ class _Text:
             self.take(end)
 
     def whole_rows(self) -> Iterator[tuple[bytes, int]]:
-        """(rows, the line of the first) of what has come, again and again."""
+        """Yield (complete rows, line number of the first) as text arrives."""
         while True:
             shape = self.shape
             end = self.text.rfind(b"\n") + 1 if shape is None else end_of_rows(self.text, shape)
@@ -200,7 +199,7 @@ def open_arriving(
     look: Callable[[bytes, str], None] | None = None,
     **form: Any,
 ) -> ArrivingRows | FileSource:
-    """The rows of ``-`` or of another pipe as they come; what is packed, and Parquet, is read as a file is.
+    """Open ``-`` or another pipe as arriving rows; compressed data and Parquet are read as files.
 
     ``look`` sees the first bytes and the name, and may refuse them. ``form`` are the settings of ``FileSource.of``.
     """
@@ -234,7 +233,7 @@ def open_arriving(
 
 
 def _csv_head(lines: _Text, form: dict[str, Any]) -> tuple[dict[str, None], dict[str, Any]]:
-    """(the names of the columns, the settings with which each part is read)"""
+    """Return (the column names, the settings for reading each part)."""
     comment, columns, header = form.get("comment"), form.pop("columns", None), form.pop("header", True)
     form = {**form, "missing": tuple(form["missing"]), "encoding": "utf-8", "header": columns is None}
     form["columns"] = None if columns is None else tuple(columns) or ("",)
@@ -259,7 +258,7 @@ def _csv_head(lines: _Text, form: dict[str, Any]) -> tuple[dict[str, None], dict
 
 
 def _keys(line: bytes) -> dict[str, None]:
-    """The keys of a JSON line; where it is none, that is told when the line is read."""
+    """Return the keys of a JSON line; an invalid line raises its error when it is read."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -268,14 +267,14 @@ def _keys(line: bytes) -> dict[str, None]:
 
 
 def _typed(column: Any) -> Any:
-    """A column without any cell as one of empty texts, which every role can read."""
+    """Convert a column without any cell to empty texts, which every role can read."""
     import pyarrow as pa
 
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 
 class _Pipe:
-    """A pipe that gives what has come, at least a byte; where much is waiting, as much as asked for."""
+    """A pipe that returns the available bytes, at least one."""
 
     def __init__(self, pipe: Any, *, close: bool) -> None:
         self._pipe = pipe
@@ -301,6 +300,6 @@ def _is_waiting(pipe: Any) -> bool:
 
 
 def _after(started: bytes, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """A function that reads again what was read, then goes on."""
+    """Return a function that first replays bytes already read."""
     again = [started] if started else []
     return lambda size: again.pop() if again else read(size)

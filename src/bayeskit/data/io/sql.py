@@ -20,7 +20,6 @@ from bayeskit.dialects.dialect import Dialect
 from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError, LostParts, SchemaMismatch, with_article
 from bayeskit.nearest import did_you_mean
-from bayeskit.remedy import Remedy
 from bayeskit.storage.files import HIDDEN, SECRETS, hide_secrets, invalid_ports
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ SQLITE_FILES, DUCKDB_FILES = (".sqlite", ".sqlite3", ".db", ".db3"), (".duckdb",
 
 @dataclass(frozen=True)
 class Address:
-    """A database by its kind, by what its driver is told, and by what a person may be shown.
+    """The address of a database: dialect, connection string and a form without secrets for messages.
 
     >>> address = Address.of("postgresql://ann:secret@shop.example/sales?table=orders")
     >>> address
@@ -50,7 +49,7 @@ class Address:
 
     @classmethod
     def of(cls, text: str | Path) -> Address:
-        """The address of a URI, or of the file of a database by how its name ends."""
+        """Parse a URI, or the path of a database file by its suffix."""
         written = str(text)
         if is_address(written):
             return _postgres(written)
@@ -63,24 +62,24 @@ class Address:
         )
 
     def hide(self, message: str) -> str:
-        """A driver's message without what is secret, in whatever form it is quoted."""
+        """Remove secrets from a driver's message, in any quoted form."""
         for secret in self.secrets:
             message = message.replace(secret, HIDDEN)
         return message
 
 
 def is_address(text: object) -> bool:
-    """Whether this is the URI of a database, and no path."""
+    """Return True for the URI of a database."""
     return isinstance(text, str) and text.partition("://")[0] in POSTGRES and "://" in text
 
 
 def is_database_file(path: object) -> bool:
-    """Whether a file is a database, by how its name ends."""
+    """Return True for a database file, by its suffix."""
     return isinstance(path, (str, Path)) and Path(str(path)).suffix.lower() in (*DUCKDB_FILES, *SQLITE_FILES)
 
 
 def _postgres(text: str) -> Address:
-    """What a driver is told, and what is shown. Passwords with signs that should be escaped are found all the same."""
+    """Parse a PostgreSQL URI; passwords with unescaped characters are detected and hidden."""
     whole = text.partition("://")[2]
     signed_in = re.match("[^@/]*@", whole)  # as libpq reads it: up to there a question mark is part of a password
     start = signed_in.end() if signed_in else 0
@@ -102,7 +101,7 @@ def _postgres(text: str) -> Address:
 
 
 def _pieces(password: str) -> set[str]:
-    """A password as it may be quoted: as it was written, decoded, and cut where a driver takes it for something else.
+    """Return the forms in which a message may quote a password: raw, decoded, and split where a driver misreads it.
 
     >>> sorted(_pieces("a%2Fb"))
     ['a', 'a%2Fb', 'a/b', 'b']
@@ -118,7 +117,7 @@ LOOK = 1 << 10  # rows by which a person is advised
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a query: its type in Arrow, and how it is to be selected so that its values are everyone's.
+    """A column of a query: its Arrow type, and the expression that selects it in portable form.
 
     ``written``: from a name that is qualified to the expression; None where the column is taken as it is. ``is_text``:
     whether a collation could fold its values.
@@ -130,54 +129,54 @@ class Field:
     is_text: bool = False
 
     def select(self, node: Node) -> Node:
-        """The expression by which it is read."""
+        """Return the expression that selects the column."""
         return node if self.written is None else self.written(node)
 
 
 class Database(Protocol):
-    """What a source asks of a database. Errors are told without what is secret."""
+    """The database interface that sources use. Error messages contain no secrets."""
 
     dialect: Dialect
     shown: str
 
     def fields(self, query: str) -> list[Field]:
-        """The columns of a query, which is not run, or only as far as its types are to be known."""
+        """Return the columns of a query, running it only as far as types require."""
         ...
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a query."""
+        """Yield the rows of a query."""
         ...
 
     def table(self, query: str) -> pa.Table:
-        """The few rows of a query that counts."""
+        """Return the few rows of a counting query."""
         ...
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """A snapshot for all readings of a fit; where it cannot be had, there is one reading and no second."""
+        """Return a snapshot context for all passes of a fit; without one, a second pass raises an error."""
         ...
 
     def begin_reading(self) -> None:
-        """All rows are about to be read; refused where others may be found than in the reading before."""
+        """Announce a full pass; raise an error if it may find other rows than the pass before."""
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Within it every query sees the same rows, and changes none; refused where that cannot be had."""
+        """Return a read-only context in which every query sees the same rows; raise an error if unsupported."""
         ...
 
 
 def attempt(work: Callable[[], T], problems: tuple[type[BaseException], ...], shown: str, address: Address | None) -> T:
-    """What work gives; a driver's error becomes ours, without secrets and without the error it came from."""
+    """Run ``work`` and convert driver errors to ours, without secrets and without their cause."""
     try:
         return work()
     except problems as problem:
         message = str(problem)
     message = " ".join(line.strip() for line in message.splitlines() if line.strip() and "Query was:" not in line)
     message = message if address is None else address.hide(message)
-    raise BayesError(f"{shown}: {message}", culprit=None, place=shown)
+    raise BayesError(f"{shown}: {message}")
 
 
 def open_database(connection: Any) -> Database:
-    """The database behind a connection, an address or a file."""
+    """Open the database behind a connection, an address or a file."""
     if isinstance(connection, (str, Path)):
         address = Address.of(connection)
         if address.dialect == "duckdb":
@@ -205,7 +204,7 @@ def open_database(connection: Any) -> Database:
 
 
 def _file_of(connection: Any) -> Database:
-    """The file that a connection of Python's own sqlite3 has open."""
+    """Open the file of a connection of Python's own sqlite3."""
     path = next((file for _, name, file in connection.execute("PRAGMA database_list") if name == "main"), "")
     if not path:
         raise BayesError(
@@ -218,12 +217,12 @@ def _file_of(connection: Any) -> Database:
 
 
 def closing(owner: object, connection: Any) -> None:
-    """Close a connection when nobody reads from it any more."""
+    """Close a connection when its owner is garbage-collected."""
     weakref.finalize(owner, connection.close)
 
 
 def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node:
-    """Some columns of a query, each as everyone's values."""
+    """Select some columns of a query in portable form."""
     exp = syntax.sqlglot().exp
     columns = [syntax.named(field.select(syntax.column("q", field.name)), field.name) for field in fields]
     inner = exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=syntax.name("q")))
@@ -233,9 +232,9 @@ def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node
 
 @dataclass(frozen=True, eq=False)
 class SqlSource:
-    """What a SELECT gives: each reading is the query run again, and must find as many rows as the one before.
+    """The rows of a SELECT. Each pass runs the query again and must find the same number of rows.
 
-    Within a fit they are one snapshot, where the database can give it.
+    The passes of a fit share one snapshot if the database supports it.
     """
 
     query: Node = field(repr=False)
@@ -250,72 +249,68 @@ class SqlSource:
 
     @classmethod
     def of(cls, query: str, connection: Any) -> SqlSource:
-        """The rows of a query over a connection, an address or a file."""
+        """Open the rows of a query over a connection, an address or a file."""
         database = open_database(connection)
         return cls(syntax.parsed(query, database.dialect), database)
 
     @classmethod
     def at(cls, text: str) -> SqlSource:
-        """A table by its address, such as ``postgresql://host/sales?table=orders``."""
+        """Open a table by its address, such as ``postgresql://host/sales?table=orders``."""
         address = Address.of(text)
         if address.table is None:
-            where = " Name it at the end of the address: ?table=… or give a query" if is_address(text) else ""
-            raise BayesError(
-                f"which table of {address.shown}?{where}",
-                Remedy("sql", "SELECT * FROM …", clause=": {}"),
-                culprit="sql",
+            where = (
+                "Name it at the end of the address: ?table=… or give a query" if is_address(text) else "Give a query"
             )
+            raise BayesError(f"which table of {address.shown}?", hint=f'{where}: sql="SELECT * FROM …"')
         exp = syntax.sqlglot().exp
         query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
         return cls(query, open_database(text))
 
     @property
     def name(self) -> str:
-        """The database, as it may be shown."""
+        """Return the display name of the database, without secrets."""
         return self.database.shown
 
     @property
     def here(self) -> str:
-        """Where rows are that an error names."""
+        """Return the location of the rows, for error messages."""
         return self.database.shown
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """All columns of the query."""
+        """Return all columns of the query."""
         listed = self.database.fields(self.database.dialect.sql(self.query, pretty=False))
         names = [column.name for column in listed]
         if twice := self.database.dialect.one_to_it(names):
             duplicates = " or ".join(dict.fromkeys(twice))
-            raise SchemaMismatch(
-                f"the query has more than one column named {duplicates}: name each with AS", culprit=twice[0]
-            )
+            raise SchemaMismatch(f"the query has more than one column named {duplicates}: name each with AS")
         return {column.name: column for column in listed}
 
     @property
     def head(self) -> Mapping[str, Any]:
-        """All columns with their types in Arrow."""
+        """Return all columns with their Arrow types."""
         return {name: column.type for name, column in self.fields.items()}
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of all columns but the target and the weight."""
+        """Return the kinds of all columns except the target and the weight."""
         beside = (self.target, self.weight)
         return {name: arrow_kind(column.type) for name, column in self.fields.items() if name not in beside}
 
     def with_target(self, name: str) -> SqlSource:
-        """The same rows, labelled by one of the columns."""
+        """Return a source that takes its labels from this column."""
         if name not in self.fields:
             known = f"(columns: {', '.join(self.fields)}){did_you_mean(name, self.fields)}"
-            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}", culprit=name)
+            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}")
         return self._copy(target=name)
 
     def with_weight(self, name: str) -> SqlSource:
-        """The same rows, each counting as often as one of the columns says."""
+        """Return a source that takes its row weights from this column."""
         check_weight_column(name, self.fields, self.target)
         return self._copy(weight=name)
 
     def reading(self, asked: Mapping[str, Kind | None]) -> SqlSource:
-        """The same rows with these columns alone."""
+        """Return a source restricted to these columns."""
         return self._copy(asked=dict(asked))
 
     def _copy(self, **changes: Any) -> SqlSource:
@@ -326,24 +321,24 @@ class SqlSource:
 
     @property
     def read(self) -> list[Field]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         beside = [name for name in (self.target, self.weight) if name is not None]
         names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
         return [self.fields[name] for name in names]
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """While it lasts every reading finds the same rows, or a second one is refused."""
+        """Return a context in which every pass finds the same rows, or a second pass raises an error."""
         return self.database.in_one_state()
 
     def look(self) -> Batch | None:
-        """Some rows, whichever the database gives first."""
+        """Return some rows, in the order of the database."""
         rows = self._batches(LOOK)
         first = next(rows, None)
         close_rows(rows)
         return first
 
     def batches(self) -> Iterator[Batch]:
-        """All rows, in the order in which they come."""
+        """Yield all rows, in the order of the database."""
         if self.engine is not None:
             raise self.engine.rows_not_here()
         self.database.begin_reading()
@@ -357,7 +352,7 @@ class SqlSource:
         self.check_passes(n_rows)
 
     def check_passes(self, n_rows: int) -> None:
-        """Refuse rows that are not as many as in the reading before: the table has changed."""
+        """Raise an error if the number of rows differs from the pass before: the table has changed."""
         if self.passes and self.passes[-1] != n_rows:
             raise LostParts(
                 f"{self.name}: the rows changed between two readings, {self.passes[-1]:,} and then {n_rows:,}. Nothing "
@@ -388,7 +383,7 @@ class SqlSource:
 
 
 def _in_utc(column: pa.Array) -> pa.Array:
-    """Moments with a time zone in UTC, whatever the zone of the session."""
+    """Convert timestamps with a zone to UTC."""
     import pyarrow as pa
 
     type_ = column.type

@@ -25,7 +25,7 @@ INFERRED = 1 << 16  # rows by which SQLite's driver tells what a column holds
 
 
 def driver(dialect: str) -> Any:
-    """The driver's module, which comes with an extra of the package."""
+    """Import the driver's module, an optional dependency."""
     from importlib import import_module
 
     try:
@@ -36,7 +36,7 @@ def driver(dialect: str) -> Any:
 
 
 class AdbcDatabase:
-    """A connection; one that is opened here leaves no transaction open behind a query."""
+    """An ADBC connection; one opened here leaves no transaction open after a query."""
 
     def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
         self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
@@ -45,9 +45,9 @@ class AdbcDatabase:
 
     @classmethod
     def at(cls, address: Address) -> AdbcDatabase:
-        """Opened for reading; SQLite would make a file that is not there."""
+        """Open a database for reading; SQLite would create a missing file."""
         if address.dialect == "sqlite" and not Path(address.driver).is_file():
-            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})", place=address.shown)
+            raise BayesError(f"there is no file {address.shown!r} (looked in {Path.cwd()})")
         module = driver(address.dialect)
         connection = attempt(
             lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
@@ -58,7 +58,7 @@ class AdbcDatabase:
 
     @classmethod
     def of(cls, connection: Any) -> AdbcDatabase:
-        """Someone's connection; the driver says which database it is."""
+        """Wrap a user's connection; the driver tells which database it is."""
         vendor = str(connection.adbc_get_info().get("vendor_name", ""))
         known = {"PostgreSQL": "postgres", "SQLite": "sqlite"}
         if vendor not in known:
@@ -73,7 +73,7 @@ class AdbcDatabase:
 
     @contextmanager
     def in_one_state(self) -> Iterator[None]:
-        """A snapshot, or the transaction that someone has begun; where that is none, rows are read once."""
+        """Use a snapshot, or the user's open transaction; without either, allow one pass only."""
         if not self._is_foreign_transaction() or self._keeps_to_one_snapshot():
             with self.snapshot():
                 yield
@@ -85,14 +85,14 @@ class AdbcDatabase:
             self._readings_left = None
 
     def begin_reading(self) -> None:
-        """Refuse a second reading in a fit where rows could change between the two."""
+        """Raise an error for a second pass of a fit if rows could change in between."""
         if self._readings_left == 0:
             raise self._other_isolation("two readings of a fit")
         self._readings_left = None if self._readings_left is None else 0
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """REPEATABLE READ, and READ ONLY; of a connection in a transaction, that one."""
+        """Open a REPEATABLE READ, READ ONLY transaction, or use the one that is open."""
         if self._is_foreign_transaction() and not self._keeps_to_one_snapshot():
             raise self._other_isolation("two queries of a count")
         if self._in_snapshot or self._is_foreign_transaction():
@@ -112,7 +112,7 @@ class AdbcDatabase:
             self._in_snapshot = False
 
     def _is_foreign_transaction(self) -> bool:
-        """Whether the transaction is someone's, who has begun it on a connection of their own."""
+        """Return True if the user began the transaction on their own connection."""
         if self._address is not None or self._in_snapshot:
             return False
         if self.dialect.name == "sqlite":
@@ -126,7 +126,7 @@ class AdbcDatabase:
         return bool(first == second)
 
     def _keeps_to_one_snapshot(self) -> bool:
-        """Whether a transaction sees the same rows in all its queries: any of SQLite's does."""
+        """Return True if all queries of a transaction see the same rows, as in SQLite."""
         return self.dialect.name == "sqlite" or self._isolation() in ("repeatable read", "serializable")
 
     def _isolation(self) -> str:
@@ -149,7 +149,7 @@ class AdbcDatabase:
         attempt(work, self._problems, self.shown, self._address)
 
     def fields(self, query: str) -> list[Field]:
-        """PostgreSQL says the types; SQLite has none, and the first rows do."""
+        """Return the columns of a query: PostgreSQL reports types, SQLite infers them from the first rows."""
 
         def look() -> pa.Schema:
             with self._cursor() as cursor:
@@ -164,8 +164,9 @@ class AdbcDatabase:
         return [_adbc_field(field) for field in attempt(look, self._problems, self.shown, self._address)]
 
     def _refuse_changed_values(self, query: str, schema: pa.Schema) -> None:
-        """SQLite's columns have no types that hold, and its driver makes one of what it finds: numbers among texts are
-        rounded to seven digits, whole numbers among others to doubles."""
+        """Raise an error where SQLite's driver would change values: it rounds numbers among texts to seven digits and
+        converts integers among other values to doubles.
+        """
         exp = syntax.sqlglot().exp
         odd = {field.name: _changed(syntax.column("q", field.name), field.type) for field in schema}
         columns = [syntax.named(exp.Max(this=condition), f"o{i}") for i, condition in enumerate(odd.values())]
@@ -176,7 +177,6 @@ class AdbcDatabase:
             raise BayesError(
                 f"{self.shown}: column {changed[0]!r} holds values of several types, which SQLite's driver does not "
                 "hand over as they are: CAST it in the query, to TEXT or to REAL",
-                culprit=changed[0],
             )
 
     def _cursor(self) -> Any:
@@ -184,7 +184,7 @@ class AdbcDatabase:
         return self.connection.cursor(adbc_stmt_kwargs=options)
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
-        """Batches as the driver makes them."""
+        """Yield batches as the driver returns them."""
         cursor = self._cursor()
         try:
 
@@ -201,7 +201,7 @@ class AdbcDatabase:
             cursor.close()
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
 
         def work() -> pa.Table:
             with self._cursor() as cursor:
@@ -212,7 +212,7 @@ class AdbcDatabase:
 
 
 def _changed(cell: Node, type_: pa.DataType) -> Node:
-    """Whether a cell of SQLite is of another type than the one that its column is handed over as."""
+    """Return a condition that is true for SQLite cells of another type than their column is read as."""
     import pyarrow as pa
 
     exp = syntax.sqlglot().exp
@@ -231,7 +231,7 @@ TEXTS = ("text", "varchar", "bpchar", "name", "citext")
 
 
 def _adbc_field(field: Any) -> Field:
-    """How a column is read: decimals as doubles, padded and user-defined texts as texts."""
+    """Describe how to read a column: decimals as doubles, padded and user-defined texts as texts."""
     import pyarrow as pa
 
     kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
@@ -259,7 +259,7 @@ EXACT_DIGITS = 15  # decimals of as many digits become doubles by one division
 
 
 def duckdb_library() -> Any:
-    """DuckDB, which comes with an extra of the package."""
+    """Import DuckDB, an optional dependency."""
     try:
         import duckdb
     except ImportError as missing:
@@ -268,7 +268,7 @@ def duckdb_library() -> Any:
 
 
 class DuckDatabase:
-    """A connection."""
+    """A DuckDB connection."""
 
     dialect = DIALECTS["duckdb"]
 
@@ -279,7 +279,7 @@ class DuckDatabase:
 
     @classmethod
     def at(cls, address: Address) -> DuckDatabase:
-        """A file, opened for reading."""
+        """Open a file for reading."""
         duckdb = duckdb_library()
         connection = attempt(
             lambda: duckdb.connect(address.driver, read_only=True), (duckdb.Error,), address.shown, address
@@ -289,15 +289,15 @@ class DuckDatabase:
         return database
 
     def begin_reading(self) -> None:
-        """Any number of readings of a fit are of one snapshot."""
+        """Allow any number of passes: they share one snapshot."""
 
     def in_one_state(self) -> AbstractContextManager[None]:
-        """A snapshot."""
+        """Return a snapshot context."""
         return self.snapshot()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """A transaction is one; who has begun it already has it."""
+        """Open a transaction, which is a snapshot, or use the one that is open."""
         if self._in_transaction():
             yield
             return
@@ -308,13 +308,13 @@ class DuckDatabase:
             self.connection.execute("ROLLBACK")
 
     def _in_transaction(self) -> bool:
-        """Whether two queries are of one transaction: to try and begin another would abort it."""
+        """Return True if two queries share a transaction; trying to begin another would abort it."""
         self._free()
         first, second = (self.connection.execute("SELECT TXID_CURRENT()").fetchall() for _ in range(2))
         return bool(first == second)
 
     def fields(self, query: str) -> list[Field]:
-        """From the relation, which is not run."""
+        """Return the columns of the relation without running it."""
 
         self._free()
 
@@ -327,7 +327,7 @@ class DuckDatabase:
         return attempt(look, self._problems, self.shown, None)
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
-        """Batches as DuckDB makes them; what is not read is not made."""
+        """Yield batches lazily as DuckDB returns them."""
         self._free()
         reader = attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH), self._problems, self.shown, None)
         self._open = rest = _Rest(reader, (*self._problems, OSError), self.shown)
@@ -339,45 +339,45 @@ class DuckDatabase:
             self._open = None if self._open is rest else self._open
 
     def _free(self) -> None:
-        """A connection runs one query at a time: what another reading still wants is read to its end."""
+        """Read unfinished results to their end, since a connection runs one query at a time."""
         if self._open is not None:
             self._open.drain()
             self._open = None
 
     def table(self, query: str) -> pa.Table:
-        """All rows at once."""
+        """Return all rows as one table."""
         self._free()
         return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
 
 
 class _Rest:
-    """The rows that are still to be read of a query."""
+    """The unread rows of a query."""
 
     def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], database: str) -> None:
         self._reader, self._problems, self._database = reader, problems, database
         self._drained: list[pa.RecordBatch] | None = None
 
     def next(self) -> pa.RecordBatch | None:
-        """The next rows; None at the end."""
+        """Return the next batch, None at the end."""
         if self._drained is not None:
             return self._drained.pop(0) if self._drained else None
         # What happens while Arrow asks for more rows is an error of its own.
         return attempt(lambda: next(self._reader, None), self._problems, self._database, None)
 
     def drain(self) -> None:
-        """Keep the rest, so that the connection is free."""
+        """Buffer the remaining rows, which frees the connection."""
         if self._drained is None:
             rest = attempt(lambda: list(self._reader), self._problems, self._database, None)
             self._reader.close()
             self._drained = rest
 
     def close(self) -> None:
-        """Nobody reads on."""
+        """Discard the remaining rows."""
         self._reader.close()
 
 
 def _schema_of(relation: Any) -> Any:
-    """The Arrow types of a relation, of which no row is read."""
+    """Return the Arrow schema of a relation without reading rows."""
     reader = relation.limit(0).to_arrow_reader(1)
     try:
         return reader.schema

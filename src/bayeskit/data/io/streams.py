@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from bayeskit.errors import BadFile
-from bayeskit.remedy import Remedy
+from bayeskit.errors import BadFile, format_setting
 from bayeskit.storage.files import check_readable, expand_user, open_bytes
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ PEEK = 1 << 16
 
 
 class Place(Protocol):
-    """Where bytes lie: they can be opened again and again."""
+    """A readable location of bytes that can be opened repeatedly."""
 
     @property
     def name(self) -> str: ...
@@ -41,7 +40,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A file."""
+    """A file on disk."""
 
     path: Path
 
@@ -51,7 +50,7 @@ class OnDisk:
 
     @property
     def size(self) -> int | None:
-        """Bytes as they lie there."""
+        """Return the stored size in bytes."""
         return self.path.stat().st_size
 
     def absolute(self) -> OnDisk:
@@ -59,7 +58,7 @@ class OnDisk:
         return OnDisk(self.path.absolute())
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.OSFile(str(self.path))
@@ -67,25 +66,25 @@ class OnDisk:
 
 @dataclass(frozen=True)
 class InMemory:
-    """Bytes that are here already."""
+    """Bytes in memory."""
 
     name: str
     data: bytes
 
     @property
     def size(self) -> int | None:
-        """How many."""
+        """Return the number of bytes."""
         return len(self.data)
 
     def raw(self) -> Any:
-        """An Arrow file that says how far it was read."""
+        """Open as an Arrow file that reports its position."""
         import pyarrow as pa
 
         return pa.BufferReader(self.data)
 
 
 class Spool:
-    """A pipe that is written to a temporary file as it is read, so that it can be read again.
+    """A pipe copied to a temporary file while it is read, so that it can be read again.
 
     >>> pipe = Spool(io.BytesIO(b"sky,play"))
     >>> pipe.raw().read(3), pipe.raw().read(), pipe.raw().read(3)
@@ -102,11 +101,11 @@ class Spool:
             weakref.finalize(self, file.close)  # also where an error has tied this into a ring of references
 
     def raw(self) -> Any:
-        """A file over all that came so far and will come."""
+        """Open a file over all bytes of the pipe, including those still to come."""
         return _SpoolReader(self)
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Bytes from there on, from the pipe where they are not kept yet."""
+        """Read bytes at a position, from the pipe if they are not stored yet."""
         while self._length < position + size:
             more = self._pipe.read(position + size - self._length)
             if not more:
@@ -118,7 +117,7 @@ class Spool:
         return self._file.read(size)
 
     def length(self) -> int:
-        """How many bytes there are, once all have come."""
+        """Return the total number of bytes after reading the pipe to its end."""
         while self.read_at(self._length, 1 << 20):
             pass
         return self._length
@@ -152,25 +151,25 @@ class _SpoolReader(io.RawIOBase):
 
 
 def stdin() -> Spool:
-    """What is piped in."""
+    """Return standard input."""
     return Spool(sys.stdin.buffer)
 
 
 def place_of(path: str | Path) -> OnDisk | Spool:
-    """The file, or the pipe, of that name."""
+    """Return the file or pipe of this name."""
     if check_readable(path) == "file":
         return OnDisk(expand_user(path))
     return Spool(open_bytes(path), str(path), close=True)
 
 
 def peek(place: Place) -> bytes:
-    """The first bytes, unpacked."""
+    """Return the first bytes, decompressed."""
     with unpacked(place) as (_, stream):
         return bytes(stream.read(PEEK))
 
 
 def compression_of(place: Place) -> str | None:
-    """What the bytes are packed with, by what they start with."""
+    """Return the compression format by the first bytes, None if uncompressed."""
     raw = place.raw()
     first = raw.read(4)
     raw.close()
@@ -179,7 +178,7 @@ def compression_of(place: Place) -> str | None:
 
 @contextmanager
 def unpacked(place: Place) -> Iterator[tuple[Any, Any]]:
-    """(the file, which says how far it was read; the stream of its bytes, unpacked)"""
+    """Yield (the raw file, which reports its position; the decompressed stream)."""
     import pyarrow as pa
 
     compression = compression_of(place)
@@ -204,7 +203,7 @@ AROUND = 40  # bytes on each side that are shown, at most
 
 
 def checked(encoding: str | None, name: str) -> str | None:
-    """The encoding, where there is one of that name for text."""
+    """Return the encoding; raise an error for an unknown one."""
     if encoding is not None:
         try:
             with suppress(UnicodeError):
@@ -217,12 +216,12 @@ def checked(encoding: str | None, name: str) -> str | None:
 
 
 def marked(first: bytes) -> str | None:
-    """The encoding that the mark at the start of a file names."""
+    """Return the encoding that a byte order mark names."""
     return next((encoding for mark, encoding in MARKS.items() if first.startswith(mark)), None)
 
 
 def fitting(raw: bytes) -> str:
-    """The encoding in which the bytes are text: by their mark, UTF-16 by its zeros, UTF-8, else Western.
+    """Guess the encoding: byte order mark, UTF-16 by its zeros, UTF-8, else Western.
 
     >>> [fitting(text) for text in (b"sky", "Größe".encode("latin-1"), "Größe".encode("utf-16-le"), b"caf\\x81")]
     ['utf-8', 'cp1252', 'utf-16-le', 'latin-1']
@@ -239,7 +238,7 @@ def fitting(raw: bytes) -> str:
 
 
 def wide(raw: bytes) -> list[str]:
-    """UTF-16 without a mark: every other byte of Western text is zero."""
+    """Return the UTF-16 encodings that fit text without a byte order mark."""
     zeros = (raw[::2].count(0), raw[1::2].count(0))
     if not any(zeros) or max(zeros) * 3 < len(raw) // 2 or max(zeros) < 3 * min(zeros):
         return []
@@ -247,7 +246,7 @@ def wide(raw: bytes) -> list[str]:
 
 
 def reading(raw: bytes, at: int, encoding: str) -> str:
-    """The word around a byte, as it reads in an encoding.
+    """Return the word around a byte, decoded with an encoding.
 
     >>> reading("sky,Größe,y".encode("cp1252"), 6, "cp1252")
     'Größe'
@@ -265,20 +264,18 @@ def reading(raw: bytes, at: int, encoding: str) -> str:
 
 
 def not_in(wanted: str, where: str, raw: bytes, at: int) -> BadFile:
-    """The refusal of bytes that are not in the encoding they should be in, the wrong one at ``at``."""
+    """Build the error for bytes that do not fit the expected encoding, the first wrong one at ``at``."""
     encoding = marked(raw) or fitting(raw[max(at - SAMPLE, 0) & ~3 : at + SAMPLE])
     word = reading(raw, at, encoding)
     return BadFile(
-        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}: if that is right, pass ",
-        Remedy("encoding", encoding),
-        ", else the encoding that it was written in, or save the file as UTF-8.",
-        culprit=word,
-        place=where,
+        f"{where}: the text is not {wanted}. In {encoding} it would read {word!r}",
+        hint=f"if that is right, pass {format_setting('encoding', encoding)}, else the encoding that it was written "
+        "in, or save the file as UTF-8.",
     )
 
 
 def transcoding(read: Callable[[int], bytes], encoding: str, name: str) -> Callable[[int], bytes]:
-    """A function that reads text in an encoding as UTF-8; a text that is not in it is refused with the line."""
+    """Return a function that reads text of an encoding as UTF-8; errors report the line."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line, ended = 1, False
 
@@ -302,7 +299,7 @@ def transcoding(read: Callable[[int], bytes], encoding: str, name: str) -> Calla
 
 @dataclass
 class Unreadable:
-    """How many cells of each column could not be read, and the first of them.
+    """The number of unreadable cells of each column, and the first of them.
 
     >>> import pyarrow as pa
     >>> cells = Unreadable()
@@ -317,16 +314,16 @@ class Unreadable:
 
     @property
     def total(self) -> int:
-        """Of all columns."""
+        """Return the number of all columns."""
         return sum(self.counts.values())
 
     def add(self, name: str, count: int, first: object) -> None:
-        """Some more cells."""
+        """Add unreadable cells of a column."""
         self.counts[name] = self.counts.get(name, 0) + count
         self.first.setdefault(name, str(first))
 
     def texts(self, name: str, column: Any, type_: pa.DataType, decimal: str = ".") -> Any:
-        """A column of texts as what they mean; those that mean nothing of the kind are missing."""
+        """Convert a text column to a type; texts that do not fit are counted and become missing."""
         import pyarrow.compute as pc
 
         coded = column.dictionary_encode()  # each text is looked at once
@@ -342,7 +339,7 @@ class Unreadable:
         return values.take(coded.indices)
 
     def cells(self, name: str, cells: Sequence[Any], type_: pa.DataType | None) -> Any:
-        """Cells of JSON as an array of a type; those that are of another are missing."""
+        """Convert JSON cells to an array of a type; cells that do not fit are counted and become missing."""
         import pyarrow as pa
 
         try:
@@ -356,7 +353,7 @@ class Unreadable:
 
 
 def _cast(texts: Any, type_: pa.DataType) -> Any:
-    """Texts in a type, null where one cannot be; halves are tried until what fails is alone."""
+    """Cast texts, null where one fails; bisect to find the failing ones."""
     import pyarrow as pa
 
     try:

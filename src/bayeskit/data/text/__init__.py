@@ -1,1 +1,1 @@
-"""Documents: where they lie, what their tokens are, and the words they are made of."""
+"""Read documents, split them into tokens and store word lists."""

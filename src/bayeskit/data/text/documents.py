@@ -1,4 +1,4 @@
-"""A column of documents from anything: UTF-8 in one stretch of bytes, with offsets."""
+"""Store a text column as one UTF-8 buffer with offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Documents:
 
     @classmethod
     def of(cls, column: Any, name: str = "text", start: int = 0) -> Documents:
-        """Documents from a list, array, series or Arrow column of strings or bytes."""
+        """Read documents from a list, array, series or Arrow column of strings or bytes."""
         import pyarrow as pa
 
         if isinstance(column, Documents):
@@ -81,7 +81,7 @@ class Documents:
 
     @classmethod
     def _of_cells(cls, cells: Any, name: str, start: int) -> Documents:
-        """Cells of several types: strings with lone surrogates, strings among bytes."""
+        """Read cells of mixed types: strings with lone surrogates, strings among bytes."""
         parts, replaced = [], 0
         missing = np.zeros(len(cells), dtype=bool)
         for row, cell in enumerate(cells):
@@ -106,16 +106,16 @@ class Documents:
         return len(self.offsets) - 1
 
     def tolist(self) -> list[str]:
-        """The documents as strings; ill-formed bytes as U+FFFD."""
+        """Return the documents as strings; ill-formed bytes become U+FFFD."""
         raw, at = self.data.tobytes(), self.offsets.tolist()
         return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(at)]
 
     def as_they_are(self) -> Documents:
-        """The same, those that are missing being empty."""
+        """Return the documents with missing ones as empty strings."""
         return Documents(self.data, self.offsets, np.zeros(len(self), dtype=bool), self.replaced)
 
     def part(self, rows: slice) -> Documents:
-        """Documents that stand together, without a copy of their text."""
+        """Return a contiguous range of documents without copying their text."""
         at = self.offsets[rows.start : rows.stop + 1]
         return Documents(self.data[at[0] : at[-1]], at - at[0], self.missing[rows])
 
@@ -132,7 +132,7 @@ class Documents:
             start = stop
 
     def take(self, rows: Array) -> Documents:
-        """These documents alone."""
+        """Return the documents at these indices."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         parts = [self.data[self.offsets[i] : self.offsets[i + 1]] for i in rows]
         offsets = np.concatenate([[0], np.cumsum((self.offsets[1:] - self.offsets[:-1])[rows])]).astype(np.int64)
@@ -141,7 +141,7 @@ class Documents:
 
 
 def _listed(column: Any) -> Any:
-    """Anything one-dimensional as a list, a NumPy array or a series."""
+    """Convert one-dimensional data to a list, a NumPy array or a series."""
     module = type(column).__module__.partition(".")[0]
     if module == "polars":
         return column.to_arrow()

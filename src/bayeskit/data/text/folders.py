@@ -1,4 +1,4 @@
-"""Documents on disk as a source: a folder with one sub-folder a class, the lines of a file, a column of a table."""
+"""Read documents from disk: a folder with one sub-folder per class, lines of a file, or a column of a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Watch = Callable[[Progress], None]
 
 
 class TextSource(Source, Protocol):
-    """Documents in the column ``text``, and maybe labels."""
+    """A source with one column of documents, ``text``, and optional labels."""
 
     @property
     def name(self) -> str: ...
@@ -44,7 +44,7 @@ class TextSource(Source, Protocol):
 
 @dataclass(frozen=True)
 class FolderSource:
-    """Files as documents, read as bytes; with ``labels`` the class of each."""
+    """Files as documents, read as bytes; ``labels`` holds their classes if known."""
 
     folder: Path  # the names of files are told from here on
     files: tuple[Path, ...]
@@ -56,7 +56,7 @@ class FolderSource:
 
     @classmethod
     def of_classes(cls, folder: str | Path, target: str = "class", *, encoding: str | None = None) -> FolderSource:
-        """Every file below a sub-folder is a document of the class that the sub-folder names.
+        """Read every file below a sub-folder as a document of the class named by the sub-folder.
 
         Names that start with a dot are left out. ``encoding`` is that of the files, where they are not UTF-8.
         """
@@ -78,7 +78,7 @@ class FolderSource:
 
     @classmethod
     def of_files(cls, paths: str | Path | Sequence[str | Path], *, encoding: str | None = None) -> FolderSource:
-        """Every file is a document: the file at a path, or all files below a folder; also of several paths.
+        """Read every file as a document: a file, all files below a folder, or several paths.
 
         ``-`` and other pipes are a document each, too.
         """
@@ -91,26 +91,26 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         if self.folder != Path() or not self.files:
             return str(self.folder)
         return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same documents, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def absolute(self) -> FolderSource:
-        """The same files, whatever the current folder is."""
+        """Return the same files with absolute paths."""
         return replace(self, folder=self.folder.absolute(), files=tuple(map(Path.absolute, self.files)))
 
     def parts(self, n: int) -> list[FolderSource]:
-        """Runs of files, about as many in each."""
+        """Split the files into parts of about equal size."""
         count = max(1, min(n, len(self.files)))
         borders = [len(self.files) * i // count for i in range(count + 1)]
         return [
@@ -120,11 +120,11 @@ class FolderSource:
 
     @property
     def n_rows(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return len(self.files)
 
     def batches(self) -> Iterator[Batch]:
-        """Documents in the order of the files' names, some megabytes at a time; ``file`` is beside them."""
+        """Yield documents in order of file name, some megabytes at a time, with the column ``file``."""
         import pyarrow as pa
 
         total = self._size() if self.watch is not None else None
@@ -154,7 +154,7 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class LinesSource:
-    """The lines of files, or of standard input or another pipe as they come: each is a document."""
+    """Lines of files, standard input or another pipe, one document per line."""
 
     paths: tuple[str, ...]
     name: str
@@ -165,7 +165,7 @@ class LinesSource:
 
     @classmethod
     def of(cls, path: str | Path | Sequence[str | Path], *, encoding: str | None = None) -> LinesSource:
-        """Lines of a file, also of a .gz or .zst one, of a pipe, or of ``-``; also of several, one after another."""
+        """Read lines of one or more files (also .gz and .zst), of a pipe, or of ``-``."""
         paths = [str(path)] if isinstance(path, (str, Path)) else list(map(str, path))
         for one in paths:
             if one != streams.STDIN:
@@ -176,15 +176,15 @@ class LinesSource:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same lines, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
 
     def batches(self) -> Iterator[Batch]:
-        """Lines in order. From a pipe, those that have come are a batch: no line waits for the next."""
+        """Yield lines in order; from a pipe, a batch holds the lines available so far."""
         import pyarrow as pa
 
         start, read, total = 0, 0, self._size()
@@ -205,7 +205,7 @@ class LinesSource:
         return sum(expand_user(path).stat().st_size for path in self.paths)
 
     def _chunks(self, path: str) -> Iterator[bytes]:
-        """Bytes in UTF-8 that end where a line ends."""
+        """Yield UTF-8 bytes that end at a line end."""
         try:
             if path == streams.STDIN:
                 yield from self._lines(cast(io.BufferedReader, sys.stdin.buffer).read1, "standard input")
@@ -224,7 +224,7 @@ class LinesSource:
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One column of a table as documents, with the labels that the table has."""
+    """A text column of a table as documents, with the labels of the table."""
 
     source: FileSource
     column: str
@@ -232,7 +232,7 @@ class TextColumn:
 
     @classmethod
     def of(cls, source: FileSource, column: str | None) -> TextColumn:
-        """The named column, or the only one there is."""
+        """Select the named column, or the only one there is."""
         names = list(source.kinds)
         if column is None and len(names) == 1:
             column = names[0]
@@ -248,76 +248,76 @@ class TextColumn:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the display name."""
         return self.source.name
 
     @property
     def here(self) -> str:
-        """The file being read, for messages about its rows."""
+        """Return the file being read, for error messages."""
         return self.source.here
 
     @property
     def target(self) -> str | None:
-        """The name of the class."""
+        """Return the name of the target column."""
         return self.source.target
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """One column of documents."""
+        """Return the kind of the single text column."""
         return {COLUMN: "string"}
 
     def with_weight(self, name: str) -> TextColumn:
-        """The same documents, each counting as often as another column says."""
+        """Return the documents with row weights from another column."""
         return replace(self, source=self.source.with_weight(name))
 
     def lines_of(self, file: str, rows: Sequence[int]) -> list[int] | None:
-        """The lines of a file on which some of its rows begin."""
+        """Return the line numbers on which these rows of a file begin."""
         return self.source.lines_of(file, rows)
 
     def keeping(self, names: list[str]) -> TextColumn:
-        """The same documents with some other columns beside them."""
+        """Return the documents together with these other columns."""
         return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same documents, with someone told how far each reading is."""
+        """Return a source that reports its progress to ``watch``."""
         return replace(self, source=self.source.watched(watch))
 
     def absolute(self) -> TextColumn:
-        """The same rows, whatever the current folder is."""
+        """Return the same rows with absolute paths."""
         return replace(self, source=self.source.absolute())
 
     def parts(self, n: int) -> list[TextColumn]:
-        """Runs of files, and of row groups where a file is Parquet."""
+        """Split into groups of files, or of row groups for Parquet."""
         return [replace(self, source=part) for part in self.source.parts(n)]
 
     @property
     def n_rows(self) -> int | None:
-        """Of a part, where its files say how many it has."""
+        """Return the number of rows of a part if its files state it."""
         return self.source.n_rows
 
     @property
     def n_bytes(self) -> int:
-        """Of a part."""
+        """Return the size of a part in bytes."""
         return self.source.n_bytes
 
     @property
     def files(self) -> tuple[Any, ...]:
-        """Where the rows lie."""
+        """Return the files that hold the rows."""
         return self.source.files
 
     @property
     def watch(self) -> Watch | None:
-        """Whoever is told how far each reading is."""
+        """Return the progress callback."""
         return self.source.watch
 
     def batches(self) -> Iterator[Batch]:
-        """Documents in the order of the rows."""
+        """Yield documents in row order."""
         for batch in self.source.batches():
             yield replace(batch, columns={**batch.columns, COLUMN: batch.columns[self.column]})
 
 
 def _files_at(path: str | Path) -> list[Path]:
-    """The file at a path, the files below a folder, or those that a pattern matches."""
+    """Return the file at a path, the files below a folder, or those that match a pattern."""
     lying = "pipe" if str(path) == streams.STDIN else path_kind(path)
     if lying is None:
         names = sorted(glob.glob(str(expand_user(path)), recursive=True))  # noqa: PTH207
@@ -345,7 +345,7 @@ def _bytes_of(file: Path, encoding: str | None) -> bytes:
 
 
 def _whole_lines(read: Callable[[int], Any]) -> Iterator[bytes]:
-    """What is read, cut after a line; the last line may have no end."""
+    """Yield blocks that end at a line end; the last line may lack one."""
     parts: list[bytes] = []
     while chunk := bytes(read(LINES)):
         head, end, rest = chunk.rpartition(b"\n")

@@ -1,4 +1,4 @@
-"""Tagged sentences from files: CoNLL-U, or a sentence a line with a tag after the last slash of each word."""
+"""Read tagged sentences from files: CoNLL-U, or one sentence per line as ``word/TAG``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = "_"
 
 @dataclass(frozen=True)
 class TaggedSentences:
-    """Lists of words, of tags and, where all words have one, of finer tags."""
+    """Lists of words, tags and, if all words have one, fine-grained tags."""
 
     name: str
     words: pa.Array
@@ -31,7 +31,7 @@ class TaggedSentences:
 
 
 def read_tagged(data: LinesSource | str | Path | Sequence[str | Path], encoding: str | None = None) -> TaggedSentences:
-    r"""The sentences of files: CoNLL-U where lines have ten fields, else ``word/TAG`` and a sentence a line.
+    r"""Read the sentences of files: CoNLL-U if lines have ten fields, else ``word/TAG`` with one sentence per line.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -57,7 +57,7 @@ def read_tagged(data: LinesSource | str | Path | Sequence[str | Path], encoding:
 
 
 def _conllu(name: str, lines: pa.Array) -> TaggedSentences:
-    """A word a line, sentences apart by an empty one; words that stand for several are left out, their parts taken."""
+    """Read one word per line, with empty lines between sentences; multiword tokens are skipped, their parts kept."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -82,7 +82,7 @@ def _conllu(name: str, lines: pa.Array) -> TaggedSentences:
 
 
 def _slashed(name: str, lines: pa.Array) -> TaggedSentences:
-    """Words apart by spaces, each with its tag after the last slash."""
+    """Read words separated by spaces, each with its tag after the last slash."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

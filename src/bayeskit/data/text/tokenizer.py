@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bayeskit.errors import BadFile, BayesError, format_setting, with_article
+from bayeskit.errors import BadFile, BayesError, with_article
 
 PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
 MOST_BITS = 28
@@ -72,7 +72,9 @@ class Tokenizer:
         if not isinstance(self.lowercase, bool):
             raise BayesError(f"lowercase={self.lowercase!r}: give True or False")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= MOST_BITS:
-            raise BayesError(f"hash_bits={self.hash_bits!r}: give a whole number from 1 to {MOST_BITS}, or None")
+            raise BayesError(
+                f"hash_bits={self.hash_bits!r}", hint=f"give a whole number from 1 to {MOST_BITS}, or None"
+            )
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
         if self.characters is not None:
@@ -140,15 +142,16 @@ def _runs(ngrams: Any) -> tuple[int, int]:
     except (OverflowError, TypeError, ValueError):
         low, high = 0, 0
     if not 1 <= low <= high <= 1000:
-        raise BayesError(f"ngrams={ngrams!r}: give (shortest, longest), from 1 on, such as (1, 2)")
+        hint = "give the shortest, from 1 on, and the longest, such as ngrams=(1, 2)"
+        raise BayesError(f"ngrams={ngrams!r}", hint=hint)
     return low, high
 
 
 def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
     if pattern not in PATTERNS[:3]:
         raise BayesError(
-            f"characters={characters!r} counts inside words:",
-            hint=f"give {format_setting('pattern', 'words')} or another of {', '.join(PATTERNS[:3])}",
+            f"characters={characters!r} counts inside words",
+            hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
         )
     low, high = INSIDE
     try:
@@ -157,8 +160,8 @@ def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
         shortest, longest = 0, 0
     if not low <= shortest <= longest <= high:
         raise BayesError(
-            f"characters={characters!r}: give the shortest and the longest run inside a word, of {low} to {high}, "
-            "such as (3, 5)"
+            f"characters={characters!r}",
+            hint=f"give the shortest and the longest run inside a word, of {low} to {high}, such as characters=(3, 5)",
         )
     return shortest, longest
 
@@ -181,13 +184,14 @@ def _stop_words(words: Any) -> tuple[str, ...] | None:
 def _check_expression(pattern: Any) -> None:
     if pattern == "":
         raise BayesError(
-            f"pattern={pattern!r} matches no character: give an expression, or one of {', '.join(PATTERNS)}"
+            f"pattern={pattern!r} matches no character", hint=f"give an expression, or one of {', '.join(PATTERNS)}"
         )
     try:
         groups = re.compile(pattern).groups
     except (TypeError, re.error) as problem:
         raise BayesError(
-            f"pattern={pattern!r} is no regular expression ({problem}); the named patterns are {', '.join(PATTERNS)}"
+            f"pattern={pattern!r} is no regular expression ({problem});",
+            hint=f"the named patterns are {', '.join(PATTERNS)}",
         ) from None
     if groups > 1:
         raise BayesError(
@@ -204,7 +208,7 @@ def analyser(
     hash_bits: int,
     inside: tuple[int, int] = (0, 0),
 ) -> Analyse:
-    """From a document to its tokens, runs of them and buckets included."""
+    """Build a function from a document to its tokens, including n-grams and hash buckets."""
     if pattern == CHAR:
         cut: Analyse = lambda text: _char_runs(text, shortest, longest)  # noqa: E731
     elif pattern == CHAR_WB:
@@ -279,7 +283,7 @@ def _fold(a: int, b: int) -> int:
 
 
 def hash_word(word: bytes) -> int:
-    """64 bits of a word, the same on every machine: bucket numbers are written in model files."""
+    """Return a 64-bit hash of a word, identical on every machine since model files store bucket numbers."""
     seed = _SECRETS[0] ^ (len(word) * _SECRETS[2] & _MASK)
     for i in range(0, max(len(word), 1), 16):
         piece = word[i : i + 16].ljust(16, b"\0")
@@ -289,7 +293,7 @@ def hash_word(word: bytes) -> int:
 
 
 def bucket(word: bytes, bits: int) -> str:
-    """The name of the bucket that a word falls into, of 2^bits.
+    """Return the name of the bucket of a word, one of 2^bits.
 
     >>> bucket(b"game", 16)
     '#...'

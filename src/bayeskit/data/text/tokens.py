@@ -29,7 +29,7 @@ _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 
 
 class UnicodeTables(NamedTuple):
-    """What the running interpreter knows of each code point, for text beyond ASCII."""
+    """Unicode properties of each code point in the running interpreter, for non-ASCII text."""
 
     kinds: Bytes  # bits: 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable
     lower: npt.NDArray[np.uint32]  # lower case, or 0x110000 + row of expansions
@@ -37,7 +37,7 @@ class UnicodeTables(NamedTuple):
 
 
 def unicode_tables(data: Bytes) -> UnicodeTables | None:
-    """The tables that these bytes need: none where they are ASCII; those for Σ only where one is there."""
+    """Return the Unicode tables that these bytes need, None for ASCII."""
     alphabet = kernels.text_alphabet(data)
     return _tables(alphabet == 2) if alphabet else None
 
@@ -57,7 +57,7 @@ def _tables(with_sigma: bool) -> UnicodeTables:
 
 
 def _lower(text: str) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Lower case of each code point; where it is several characters, 0x110000 + its row of expansions."""
+    """Return the lower case of each code point; multi-character results are 0x110000 + the row in expansions."""
     lowered = text.replace("İ", "i").replace("Σ", "σ").lower()
     if len(lowered) == len(text):
         lower, longer = _numbers(lowered).astype(np.uint32), ["İ"]
@@ -74,7 +74,7 @@ def _lower(text: str) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
 
 
 def _sigma_kinds() -> Bytes:
-    """Cased and case-ignorable characters, asked through what they do to a Σ: no module tells them otherwise."""
+    """Find cased and case-ignorable characters by their effect on a Σ, since no module lists them."""
     kinds = np.zeros(N_CODE_POINTS, dtype=np.uint8)
     cased = _makes_final([_ALL])
     kinds[cased] = CASED
@@ -83,7 +83,7 @@ def _sigma_kinds() -> Bytes:
 
 
 def _makes_final(before: list[npt.NDArray[np.uint32]]) -> Bools:
-    """Whether a Σ after these characters is the last letter of a word."""
+    """Return True where a Σ after these characters is the last letter of a word."""
     lines = np.stack([*before, np.full_like(_ALL, SIGMA), np.full_like(_ALL, LINE_END)], axis=1)
     lines[ord("İ"), len(before) - 1] = ord("I")  # of the same kind, and one character when lower-cased
     lowered = _numbers(_text(lines.ravel()).lower()).reshape(lines.shape)
@@ -102,7 +102,7 @@ __all__ = ["Documents", "TokenRows", "Tokenizer", "TokensWhenAsked", "Words", "c
 
 
 class Cut(NamedTuple):
-    """How documents are cut into tokens, in the kernels' own terms."""
+    """Tokenizer settings in the form that the kernels take."""
 
     pattern: int
     shortest: int
@@ -117,7 +117,9 @@ class Cut(NamedTuple):
 
 
 class TokenCounts(NamedTuple):
-    """Counts by document: word ``ids[k]`` stands ``counts[k]`` times, k from ``indptr[d]`` to ``indptr[d + 1]``."""
+    """Counts by document in CSR form: word ``ids[k]`` occurs ``counts[k]`` times, k from ``indptr[d]`` to ``indptr[d +
+    1]``.
+    """
 
     word_data: Bytes
     word_offsets: Ints
@@ -129,7 +131,7 @@ class TokenCounts(NamedTuple):
 
 
 class ByClass(NamedTuple):
-    """Counts by class, k from ``indptr[w]`` to ``indptr[w + 1]``: class, occurrences, documents that have the word."""
+    """Counts by class, k from ``indptr[w]`` to ``indptr[w + 1]``: class, occurrences, documents with the word."""
 
     word_data: Bytes
     word_offsets: Ints
@@ -157,7 +159,7 @@ class TokenRows:
     in_order: bool = True  # ids rise within a document
 
     def matrix(self, dtype: Any = np.int64) -> csr_matrix:
-        """The same as SciPy's CSR matrix (documents, words)."""
+        """Return a SciPy CSR matrix of shape (n_documents, n_words)."""
         from scipy.sparse import csr_matrix
 
         shape = (len(self.lengths), len(self.words))
@@ -170,7 +172,7 @@ class TokenRows:
         return made
 
     def among(self, words: Words) -> TokenRows:
-        """The same documents by the numbers of another list; words that it does not have are left out."""
+        """Return the counts indexed by another word list; words not in it are dropped."""
         numbers = words.index.find(self.words.data, self.words.offsets)[self.ids]
         known = numbers >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])[self.indptr]
@@ -178,7 +180,7 @@ class TokenRows:
         return TokenRows(words, indptr, ids, self.counts[known], self.lengths, self.replaced, self.in_order)
 
     def take(self, rows: Array) -> TokenRows:
-        """These documents alone."""
+        """Return the documents at these indices."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         sizes = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -187,7 +189,7 @@ class TokenRows:
 
 
 class TokensWhenAsked(Mapping[str, TokenRows]):
-    """The words of some columns, counted when they are first asked for: some scores come from the text itself."""
+    """Word counts of text columns, computed on first use: some scores need only the text."""
 
     def __init__(self, count: Mapping[str, Callable[[], TokenRows]]) -> None:
         self._count, self._rows = count, dict[str, TokenRows]()
@@ -207,9 +209,9 @@ class TokensWhenAsked(Mapping[str, TokenRows]):
 def count_documents(
     documents: Any, tokenizer: Tokenizer, words: Words | None = None, n_threads: int = 1, in_order: bool = True
 ) -> TokenRows:
-    """How often each word stands in each document.
+    """Count each word in each document.
 
-    Without ``words`` the vocabulary is what the documents show; with it, other words are left out.
+    Without ``words`` the vocabulary is taken from the documents; otherwise words not in it are dropped.
 
     >>> rows = count_documents(["The cat. The hat!", "a hat"], Tokenizer())
     >>> list(rows.words), rows.matrix().toarray().tolist()
@@ -230,7 +232,7 @@ def count_documents(
 def count_classes(
     documents: Documents, labels: Array, n_classes: int, tokenizer: Tokenizer, n_threads: int = 1
 ) -> ByClass:
-    """How often each word stands in each class, and in how many of its documents, in one pass over the text."""
+    """Count occurrences and documents of each word by class, in one pass over the text."""
     cut = cut_of(tokenizer, documents)
     if cut is not None:
         return ByClass(*kernels.token_classes(documents.data, documents.offsets, labels, n_classes, cut, n_threads))
@@ -239,7 +241,7 @@ def count_classes(
 
 
 def cut_of(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
-    """The tokenizer in the kernels' terms for these documents; None where they do not know its pattern."""
+    """Return the tokenizer settings for the kernels, None if they do not support its pattern."""
     if tokenizer.pattern not in PATTERNS:
         return None
     stop = pack_words(sorted(word.encode() for word in tokenizer.stop_words or ()))
@@ -249,7 +251,7 @@ def cut_of(tokenizer: Tokenizer, documents: Documents) -> Cut | None:
 
 
 def sum_by_class(rows: TokenCounts, labels: Array, n_classes: int) -> ByClass:
-    """Sum counts of documents by class."""
+    """Sum document counts by class."""
     documents = np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr))
     cells = rows.ids.astype(np.int64) * n_classes + labels[documents].astype(np.int64)
     occurring, where = np.unique(cells, return_inverse=True)
@@ -266,7 +268,7 @@ def sum_by_class(rows: TokenCounts, labels: Array, n_classes: int) -> ByClass:
 def count_tokens(
     data: Bytes, offsets: Ints, analyse: Analyse, known: list[bytes] | None, in_order: bool = True
 ) -> TokenCounts:
-    """Count the tokens that any function finds in each document; with ``known`` other words are left out."""
+    """Count the tokens that a function finds in each document; words not in ``known`` are dropped."""
     replaced = 0
     indptr, lengths = [0], []
     words: dict[bytes, int] = {word: i for i, word in enumerate(known or ())}

@@ -1,4 +1,4 @@
-"""A sorted list of distinct words in one stretch of bytes: a hundred thousand cost no Python object each."""
+"""Store a sorted list of distinct words in one byte buffer, without a Python object per word."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Words:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Words:
-        """Each of these words once, sorted."""
+        """Build a list of the distinct words, sorted."""
         return cls(*pack_words(sorted({word.encode("utf-8", "replace") for word in words})))
 
     @classmethod
     def checked(cls, data: Array, offsets: Array) -> Words:
-        """Words from arrays of unknown origin: refused unless they are text, distinct and sorted."""
+        """Build a list from untrusted arrays; raise an error unless they are valid UTF-8, distinct and sorted."""
         fits = (
             data.dtype == np.uint8
             and offsets.dtype == np.int64
@@ -79,22 +79,22 @@ class Words:
         return {"data": self.data, "offsets": self.offsets}  # the index is made anew: it is of this process alone
 
     def tolist(self) -> list[str]:
-        """All words as strings."""
+        """Return all words as strings."""
         raw, at = self.data.tobytes(), self.offsets.tolist()
         return [raw[a:b].decode() for a, b in pairwise(at)]
 
     @cached_property
     def index(self) -> kernels.WordIndex:
-        """Where each word stands, for the kernels."""
+        """Return the index of words for the kernels."""
         return kernels.WordIndex(self.data, self.offsets)
 
     def positions(self, words: Sequence[str]) -> Ints:
-        """Where each of ``words`` stands here; -1 where it does not."""
+        """Return the position of each of ``words``, -1 if absent."""
         known = {word: i for i, word in enumerate(self.tolist())}
         return np.array([known.get(word, -1) for word in words], dtype=np.int64)
 
     def take(self, index: Array) -> Words:
-        """Some of the words, by rising position or by mask."""
+        """Return some of the words, by rising position or by mask."""
         index = np.flatnonzero(index) if index.dtype == bool else index
         starts, lengths = self.offsets[index], (self.offsets[1:] - self.offsets[:-1])[index]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -103,7 +103,7 @@ class Words:
 
 
 def _check_text(data: Bytes, offsets: Ints) -> None:
-    """Refuse words that are no text, or not in the order of their code points, which is that of their bytes."""
+    """Raise an error for words that are not valid UTF-8 or not in code point order."""
     raw, at = data[offsets[0] : offsets[-1]].tobytes(), (offsets - offsets[0]).tolist()
     listed = [raw[a:b] for a, b in pairwise(at)]
     try:
@@ -131,7 +131,7 @@ def unpack_words(data: Bytes, offsets: Ints) -> list[bytes]:
 
 
 def union(a: Words, b: Words) -> tuple[Words, Ints, Ints]:
-    """(all words of both, where the words of a stand among them, where those of b).
+    """Return (all words of both, positions of the words of a, positions of those of b).
 
     >>> both, a, b = union(Words.of(["a", "game"]), Words.of(["chess", "game"]))
     >>> list(both), a.tolist(), b.tolist()

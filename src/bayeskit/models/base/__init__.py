@@ -1,14 +1,8 @@
-"""What models share: settings and scikit-learn's face, rows to probabilities, learning by counting, files.
-
-``Classifier`` has what follows from P(class | x) alone; ``TallyClassifier`` what a model can promise that is a function
-of its counts. A model between the two takes ``Learner`` (rows come and go) or ``KnowsJoint`` (it knows P(x, class)).
-"""
+"""Base classes of models: estimators, classifiers, and classifiers that are functions of their counts."""
 
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import Estimator, clone
-from bayeskit.models.base.joint_scores import KnowsJoint
-from bayeskit.models.base.learner import Learner
 from bayeskit.models.base.tally_classifier import TallyClassifier
 
-__all__ = ["Classifier", "Estimator", "KnowsJoint", "Learner", "TallyClassifier", "available_if", "clone"]
+__all__ = ["Classifier", "Estimator", "TallyClassifier", "available_if", "clone"]

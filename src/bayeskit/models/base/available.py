@@ -35,6 +35,10 @@ class _AvailableIf(Conditional):
         return self.method.__get__(model)
 
 
+class conditional_property(property, Conditional):  # noqa: N801
+    """A property that is absent, for ``hasattr`` and ``dir``, where it raises ``AttributeError``."""
+
+
 class _Unavailable(Conditional):
     """A name that a model does not have, with the reason."""
 

@@ -1,45 +1,53 @@
-"""Classifier: rows in any form to P(class | x), for every model that has a score for a row.
-
-A model that is a function of its counts takes :class:`TallyClassifier`; one that is not takes this base, and with it
-only what it can honour.
-"""
+"""Classifiers: rows in any form to P(class | x)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
+from bayeskit.data.advice import advice, by_role, numbers_as_text, of_memory, together
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder, encode_labels
-from bayeskit.data.frames import is_cluster_frame, open_source
+from bayeskit.data.frames import MemorySource, is_cluster_frame, open_source
+from bayeskit.data.missing_labels import LabelledRows
 from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import in_order
-from bayeskit.data.schema import Schema, Target, infer
-from bayeskit.data.source import Responsibilities, Source, engine_of, for_schema, is_source, naming_the_file
+from bayeskit.data.schema import Schema, Target, as_classes, declared_roles, infer
+from bayeskit.data.source import (
+    Batch,
+    Narrowing,
+    Responsibilities,
+    Source,
+    columns_held,
+    engine_of,
+    first_rows,
+    for_schema,
+    in_one_state,
+    is_source,
+    naming_the_file,
+)
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, with_article
 from bayeskit.estimate.cuts import learn_cuts
+from bayeskit.estimate.prior import written_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.evidence import explain_rows
 from bayeskit.explain.overview import overview
 from bayeskit.explain.regions import DecisionRegions, decision_regions
-from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.column_advice import advise
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.labels import TakesLabels
-from bayeskit.models.base.settings import check_temperature, one_of, seed_of
-from bayeskit.models.base.single_row import record_scores
-from bayeskit.models.base.storage import Stored
-from bayeskit.models.base.ties import best_class, first_best, tie_seed
-from bayeskit.remedy import Remedy, Setting
+from bayeskit.explain.work import Work, build_work
+from bayeskit.models.base.available import available_if
+from bayeskit.models.base.estimator import check_is_fitted, check_temperature, one_of, seed_of
+from bayeskit.models.base.persistence import Exported, Stored
+from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
 from bayeskit.tables.sheet import escaped, left_out
 from bayeskit.tables.table import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
@@ -48,6 +56,42 @@ from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+if TYPE_CHECKING:
+    pass
+
+
+def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
+    """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
+    if roles is not None and not isinstance(roles, Mapping):
+        return
+    declared = {*decided, *declared_roles(roles, source.kinds, schema)}
+    undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
+    sentences = []
+    if source.named and source.target in schema.used:
+        reason = f"column {source.target!r} has the name of the target and is learnt from"
+        sentences.append(
+            by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
+        )
+    batch = first_rows(source) if undeclared else None
+    if batch is not None:
+        if source.named:
+            texts = [name for name in undeclared if _is_text(name, source, batch)]
+            noticed = advice(batch, schema.restrict(undeclared), texts)
+        else:
+            noticed = numbers_as_text(batch, schema, undeclared)
+        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+    for sentence in together(sentences):
+        if not has_told(str(sentence)):
+            warnings.warn(sentence, stacklevel=5)
+
+
+def _is_text(name: str, source: Source, batch: Batch) -> bool:
+    """Whether someone has said that a column is no number: categories of a frame, types of a file."""
+    if not isinstance(source, MemorySource):
+        return name in (getattr(source, "types", None) or {})
+    return str(getattr(batch.columns[name], "type", "")).startswith("dictionary")
+
 
 NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
 COLUMNS = 20  # whose tables a notebook shows
@@ -62,11 +106,22 @@ class Parameters(Protocol):
     def vocabularies(self) -> Mapping[str, Vocabulary]: ...
 
 
-class Classifier(Stored, TakesLabels):
-    """A classifier that reads tables in any form.
+class LogLikelihood(NamedTuple):
+    """Sums over rows: ln P(x, y) and ln P(y | x)."""
 
-    A model gives ``fit_source(source, target, engine)``, which ends in :meth:`_become`, and
-    ``log_joint(params, block)``: the log score of each class, (rows, classes), of which the posterior is made.
+    joint: float
+    conditional: float
+
+
+class Classifier(Stored):
+    """A classifier of tables in any form that learns, forgets and merges rows through a tally.
+
+    A model defines ``plan(schema)`` (the statistics to count), ``_begin(tally)`` (fit to the first rows),
+    ``_move(tally)`` (fit to more or fewer rows), ``_merged(other)`` (a new model of the rows of both) and
+    ``log_joint(params, block)`` (the log score of each class, shape (n_rows, n_classes)). Fitting ends in ``_become``.
+
+    unlabelled: rows without a label are refused ("error"), or left out and counted ("drop"), alike in learning,
+        forgetting and scoring.
     """
 
     roles: Any = None
@@ -79,6 +134,7 @@ class Classifier(Stored, TakesLabels):
     n_threads: int | None = None
     temperature: float = 1.0  # log scores are divided by it before they become probabilities
     memory_limit: Any = None
+    unlabelled: str = "error"
 
     params_: Any
     classes_: Array
@@ -86,13 +142,15 @@ class Classifier(Stored, TakesLabels):
     _rows_are: ClassVar[str] = "rows"
     """What a row is to a person."""
 
-    to_sql: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
-    to_onnx: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
-    to_json: ClassVar[Any] = unavailable(NO_COLUMN_SUM)
+    to_sql = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_sql)
+    to_onnx = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_onnx)
+    to_json = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_json)
 
     if TYPE_CHECKING:
 
-        def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self: ...
+        def _begin(self, tally: Tally) -> Self: ...
+        def _move(self, tally: Tally) -> Self: ...
+        def _merged(self, other: Any) -> Self: ...
         def _column_table(self, column: str) -> Table: ...
 
     def log_joint(self, params: Any, block: Block) -> Floats:
@@ -123,9 +181,7 @@ class Classifier(Stored, TakesLabels):
         check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
-            instead = f"memory limit of {limit!r} bytes: give a number above 0"
-            asked = "{}: give a number of bytes, or None for 2 GB"
-            raise BayesError(Setting("memory_limit", shown=repr(limit), clause=asked, without=instead), culprit=limit)
+            raise BayesError(f"memory_limit={limit!r} bytes", hint="give a number above 0, or None for 2 GB")
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -133,6 +189,116 @@ class Classifier(Stored, TakesLabels):
         """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
         self._check_settings()
         return self.fit_source(self._labelled(X, y, sample_weight))
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        """Whether rows without a label are left out."""
+        return self.unlabelled == "drop"
+
+    def _check_unlabelled(self) -> None:
+        """Refuse a setting that means nothing."""
+        one_of("unlabelled", self.unlabelled, ("error", "drop"))
+
+    def _with_labels(self, source: Source) -> Source:
+        """The rows of a source that are learnt from, or scored."""
+        return LabelledRows(source) if self._drops_unlabelled and not isinstance(source, LabelledRows) else source
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the statistics to count of columns with these roles."""
+        raise NotImplementedError
+
+    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
+        """What to count where that must be learnt from the rows first, such as which columns go together."""
+        return self.plan(schema)
+
+    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
+        self._check_settings()
+        source = self._labelled_source(source, target, engine)
+        with in_one_state(source):
+            with naming_the_file(source):
+                schema = self._schema_for(source)
+            counted = self._count_new(source, schema)
+        self._begin(counted)
+        self._advise(source)
+        return self
+
+    def _advise(self, source: Source) -> None:
+        """Warn of what the rows of a fit suggest."""
+
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self._with_more(self._count_more(self._labelled_source(source, target, engine)))
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
+        self._check_is_fitted()
+        return self._without(self._count_more(self._labelled_source(source, target, engine)))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; new values and classes may appear at any time.
+
+        ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
+        """
+        self._check_settings()
+        source = self._labelled(X, y, sample_weight)
+        if self._is_fitted():
+            return self._with_more(self._count_more(source))
+        with in_one_state(source):
+            schema = self._schema_for(source)
+            if classes is not None:
+                schema = Schema(schema.columns, Target(schema.target.name, as_classes(classes, "class")), schema.named)
+            counted = self._count_new(source, schema)
+        return self._begin(counted)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt: the counts are then those of a fit without them.
+
+        Rows that would make a count negative are refused and change nothing. (Counts cannot know rows: that
+        test is necessary, not sufficient.)
+        """
+        self._check_is_fitted()
+        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
+
+    def _with_more(self, more: Tally) -> Self:
+        return self._move(self.tally_ + more)
+
+    def _without(self, gone: Tally) -> Self:
+        left = self.tally_ - gone
+        if not left.n_rows:
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+        return self._move(left)
+
+    def merge(self, other: Any) -> Self:
+        """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
+        self._check_is_fitted()
+        if type(other) is not type(self):
+            raise BayesError(
+                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
+            )
+        check_is_fitted(other, "rows and classes")
+        return self._merged(other)
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __add__(self, other: object) -> Self:
+        can_merge = isinstance(other, Classifier) and hasattr(type(self), "merge")
+        return self.merge(other) if can_merge else NotImplemented
+
+    def _count_new(self, source: Source, schema: Schema) -> Tally:
+        """The tally of the first labelled rows."""
+        return self._collect(source, schema, self._learn_plan(schema, source))
+
+    def _count_more(self, source: Source) -> Tally:
+        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
+        values = {name: family.values for name, family in self.tally_.families.items()}
+        known = for_schema(source, self.schema_, values, self.tally_.classes)
+        with columns_held():
+            return self._collect(known, self.schema_, self.tally_.plan)
 
     def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
         """The fitted model of what is believed and of what was counted."""
@@ -154,9 +320,7 @@ class Classifier(Stored, TakesLabels):
         """The source with labels: those of the named column, those it has, or those of the learnt target."""
         if target is None and isinstance(source, (str, Path)):
             if not self._is_fitted():
-                raise BayesError(
-                    f"which column of {source} holds the class? Name it: ", Remedy("target"), place=str(source)
-                )
+                raise BayesError(f"which column of {source} holds the class?", hint="Name it: target=")
             target = self.schema_.target.name
         return self._with_labels(open_on(engine, source, target))
 
@@ -247,8 +411,6 @@ class Classifier(Stored, TakesLabels):
 
     def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
         """A frame of a cluster with what this model says of its rows."""
-        from bayeskit.models.base.cluster_scores import scored_there
-
         self._check_is_fitted()
         self._check_settings()
         return scored_there(self, frame, what, **settings)
@@ -269,6 +431,62 @@ class Classifier(Stored, TakesLabels):
     def _choose(self, scores: Floats, block: Block) -> Ints:
         """The class of each row by its scores; ties as the setting ``ties`` says."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln p(x) of each row."""
+        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def work(self, row: Any) -> Work:
+        """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
+
+        The record prints as text, is a table in a notebook, and has ``latex()``.
+        """
+        blocks = list(self._score(row))
+        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
+            n = sum(block.n_rows for block, _ in blocks)
+            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
+        block, scores = blocks[0]
+        factors = self._written_factors(block)
+        prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
+        spoken = {factor.column for factor in factors}
+        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
+        return build_work(self, block, scores, prior, factors, silent)
+
+    def _prior_setting(self) -> Any:
+        """The class prior as it was asked for."""
+        return self.prior
+
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
+        """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
+
+        With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
+        """
+        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
+        for block, _ in self._score(X):
+            for name, term in self._log_terms(self.params_, block).items():
+                parts[name].append(term)
+        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
+        """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
+        X = in_order(X)
+        source = self._labelled(X, y, sample_weight)
+        labels, weights = self._label_codes(source, None)
+        rows = source if self._drops_unlabelled else X
+        scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
+        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
+        conditional = logspace.log_posterior_of(tempered, labels)
+        conditional[np.isneginf(joint)] = -np.inf
+        keep = slice(None) if weights is None else weights > 0
+        w = np.ones(len(labels)) if weights is None else weights
+        return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
 
     @available_if("_log_terms", "it does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
@@ -371,7 +589,10 @@ class Classifier(Stored, TakesLabels):
             check_is_fitted(self, "rows and classes")
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
         tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
         tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 

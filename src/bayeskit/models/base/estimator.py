@@ -1,18 +1,25 @@
-"""Estimator: settings by name, as scikit-learn's tools expect them, without importing scikit-learn.
+"""Estimators: settings by name and their checks, cloning, and the interface that the tools of scikit-learn expect.
 
-``import sklearn.base`` takes longer than most of what a model is asked for. So what its tools look for stands here in
-plain Python, and what only they can make (tags, requests of metadata, diagrams) is made when they ask.
+Importing scikit-learn takes longer than most calls of a model, so that interface is written here in plain Python.
+Tags, metadata requests and diagrams are built by scikit-learn when its tools ask for them.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit.data.reader import read_table
+from bayeskit.data.schema import Numeric, Schema
 from bayeskit.errors import BayesError
+from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing, is_number
 from bayeskit.explain.overview import overview
 from bayeskit.models.base.available import Conditional
 from bayeskit.nearest import did_you_mean
@@ -148,7 +155,6 @@ class Estimator:
                 raise BayesError(
                     f"Invalid parameter {name!r} for estimator {self!r}. "
                     f"Valid parameters are: {names!r}{did_you_mean(name, names) or '.'}",
-                    culprit=name,
                 )
             if deeper:
                 nested.setdefault(name, {})[inner] = value
@@ -310,3 +316,192 @@ def _wrapped(name: str, settings: list[str]) -> str:
         else:
             lines[-1] += f" {piece}" if i else piece
     return "\n".join(lines) if settings else f"{name}()"
+
+
+class PredictsClasses(Estimator):
+    """A classifier, as the tools see it."""
+
+    predict: Any
+
+    @property
+    def _drops_unlabelled(self) -> bool:
+        """Whether rows without a label are left out in learning and scoring."""
+        return False
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        from sklearn.metrics import accuracy_score
+
+        X, y, weights = _scored(X, y, sample_weight, self._drops_unlabelled)
+        return float(accuracy_score(y, self.predict(X), sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
+        return tags
+
+
+class PredictsNumbers(Estimator):
+    """A regression, as the tools see it."""
+
+    predict: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the variance of ``y`` (values, or the name of a column of ``X``) that is explained."""
+        from sklearn.metrics import r2_score
+
+        X, y, weights = _scored(X, y, sample_weight)
+        return float(r2_score(y, self.predict(X), sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.regressor_tags, tags.target_tags.required = "regressor", RegressorTags(), True
+        return tags
+
+
+class Transforms(Estimator):
+    """A transformer, as the tools see it. Methods whose result may be wanted as a frame are ``as_wanted``."""
+
+    _sklearn_auto_wrap_output_keys: ClassVar[set[str]] = {"transform"}  # by which scikit-learn's tools know
+    fit: Any
+    transform: Any
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from rows, then transform them."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """What ``transform`` gives: "default", or a frame of "pandas" or "polars"; None leaves it as it is."""
+        if transform is not None:
+            vars(self)["_sklearn_output_config"] = {"transform": transform}
+        return self
+
+    def _wanted(self) -> str:
+        """The output that was asked for, of this transformer or of all."""
+        config = vars(self).get("_sklearn_output_config", {})
+        if "transform" in config:
+            return str(config["transform"])
+        if "sklearn" not in sys.modules:  # then nobody has asked for another
+            return "default"
+        from sklearn import get_config
+
+        return str(get_config()["transform_output"])
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        return tags
+
+
+def as_wanted(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The rows that a method of a transformer gives, in the frame that ``set_output`` has asked for."""
+
+    @wraps(method)
+    def wrapped(self: Transforms, X: Any, *args: Any, **settings: Any) -> Any:
+        rows = method(self, X, *args, **settings)
+        if self._wanted() == "default":
+            return rows
+        from sklearn.utils._set_output import _wrap_data_with_container
+
+        return _wrap_data_with_container("transform", rows, X, self)
+
+    return wrapped
+
+
+def feature_names(model: Any, given: Any = None) -> npt.NDArray[np.object_]:
+    """The names of the columns that were learnt from: x0, x1, … where they had none."""
+    learnt = getattr(model, "feature_names_in_", None)
+    if given is None:
+        named = learnt if learnt is not None else [f"x{i}" for i in range(model.n_features_in_)]
+        return np.asarray(named, dtype=object)
+    names = np.asarray(given, dtype=object)
+    if learnt is not None and not np.array_equal(learnt, names):
+        raise BayesError("input_features is not equal to feature_names_in_")
+    if len(names) != model.n_features_in_:
+        raise BayesError(
+            f"input_features should have length equal to number of features ({model.n_features_in_}), got {len(names)}"
+        )
+    return names
+
+
+def _scored(X: Any, y: Any, sample_weight: Any, drop: bool = False) -> tuple[Any, Any, Any]:
+    """Rows, labels and weights for scikit-learn's measures: labels may be the name of a column, and rows in a file.
+
+    Rows without a label are left out where ``drop``.
+    """
+    if drop:
+        table, sample_weight = read_table(X, y).labelled(sample_weight)
+        X, y = table.data, np.array(table.listed_labels().tolist())
+    elif isinstance(y, str) or type(y).__module__.partition(".")[0] in ("pyarrow", "polars"):
+        table = read_table(X, y)
+        X, y = table.data, np.array(table.listed_labels().tolist())
+    return X, y, None if sample_weight is None else np.asarray(sample_weight)
+
+
+COLDEST, HOTTEST = 1e-6, 1e6
+
+
+def seed_of(random_state: Any) -> int | None:
+    """A whole number from what scikit-learn calls a random state; None for a fresh draw."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state) & (2**64 - 1)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    raise BayesError(f"random_state={random_state!r}: give a whole number, a NumPy generator, or None")
+
+
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a setting that is not one of the words for it."""
+    if not isinstance(value, str) or value not in allowed:
+        words = f"{', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}"
+        raise BayesError(f"{name}={value!r} is not one of {words}")
+
+
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number within bounds.
+
+    >>> whole_number("steps", 1.5, 1)
+    Traceback (most recent call last):
+    ...
+    bayeskit.errors.BayesError: steps=1.5: give a whole number from 1
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= cast(int, value) or (most is not None and cast(int, value) > most):
+        bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise BayesError(f"{name}={value!r}: give a whole number {bounds}")
+
+
+def check_temperature(temperature: object) -> None:
+    """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
+    if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
+        raise BayesError(
+            f"temperature={temperature!r}: it is a number above 0 (from {COLDEST:g} to {HOTTEST:g}), "
+            "1 where scores are taken as is"
+        )
+
+
+def held_choices(smoothing: Any, cuts: Any, schema: Schema) -> tuple[str, ...]:
+    """Which of cut points and smoothing were chosen by looking at the classes of the rows.
+
+    >>> held_choices("auto", "mdl", Schema({"age": Numeric((27.5,))})), held_choices(1.0, 10, Schema({}))
+    (('cuts', 'smoothing'), ())
+    """
+    ways = cuts.values() if isinstance(cuts, Mapping) else [cuts]
+    by_class = any(
+        "mdl" in ((way,) if isinstance(way, str) else way[:1] if isinstance(way, tuple) else ()) for way in ways
+    )
+    cut = any(isinstance(role, Numeric) and role.cuts for role in schema.columns.values())
+    amounts = [as_smoothing(one) for one in (smoothing.values() if isinstance(smoothing, Mapping) else [smoothing])]
+    fitted = any(isinstance(one, Automatic) or (isinstance(one, BackOff) and one.m is None) for one in amounts)
+    smoothed = bool(schema.coded() or schema.texts())
+    return ("cuts",) * (by_class and cut) + ("smoothing",) * (fitted and smoothed)

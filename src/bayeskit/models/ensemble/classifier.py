@@ -27,10 +27,9 @@ from bayeskit.explain.evidence import telescoped
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.learner import Learner, remarked
-from bayeskit.models.base.settings import seed_of
-from bayeskit.models.base.tally_classifier import TOGETHER
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import clone, seed_of
+from bayeskit.models.base.tally_classifier import TOGETHER, remarked
 from bayeskit.models.ensemble.fitting import EnsembleFit, EnsembleSize, FitTables, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
@@ -46,7 +45,7 @@ from bayeskit.models.ensemble.persistence import from_parts, to_parts
 from bayeskit.models.ensemble.structure import Structure
 from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, plan_of, rows_of, training_rows
 from bayeskit.models.ensemble.trees import number_of_trees
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
 from bayeskit.tables.sheet import Sheet, SheetText
@@ -72,7 +71,7 @@ where_rows_are_kept = available_if(
 
 
 @dataclass(eq=False, repr=False)
-class BayesClassifier(Learner):
+class BayesClassifier(Classifier):
     """Ensemble classifier for raw mixed tables, with nothing to tune.
 
     The model keeps its rows, because the counts of all its contexts would take far more memory. Rows can be added and
@@ -198,27 +197,27 @@ class BayesClassifier(Learner):
 
     partial_fit = where_rows_are_kept(
         remarked(
-            Learner.partial_fit,
+            Classifier.partial_fit,
             "The structure stays fixed: rows are counted with the same cuts, parents, chains, trees, linear part,\n"
             "boosting and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
         )
     )
     forget = where_rows_are_kept(
         remarked(
-            Learner.forget,
+            Classifier.forget,
             "The structure, which these rows may have influenced, stays fixed, and so do ``left_out_`` and\n"
             "``importance_``. The model keeps its rows, so a row that was not learned is always refused.",
         )
     )
     merge = where_rows_are_kept(
         remarked(
-            Learner.merge,
+            Classifier.merge,
             "Both models need the same structure: fit the other with ``structure=first.structure_``.\n"
             "``left_out_`` and ``importance_`` are those of this model.",
         )
     )
-    learn_source = where_rows_are_kept(Learner.learn_source)
-    forget_source = where_rows_are_kept(Learner.forget_source)
+    learn_source = where_rows_are_kept(Classifier.learn_source)
+    forget_source = where_rows_are_kept(Classifier.forget_source)
 
     def plan(self, schema: Schema) -> Plan:
         """Plan to keep the rows and the counts of naive Bayes."""
@@ -332,9 +331,8 @@ class BayesClassifier(Learner):
         if needed > limit:
             fewer = "ask for fewer n_members, " if extent.members > 1 else ""
             raise TooLarge(
-                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}. "
-                f"Raise it, {fewer}",
-                *SAMPLE,
+                f"learning {size} may take {memory_size(needed)}, more than memory_limit={memory_size(limit)}.",
+                hint=f"Raise it, {fewer}{SAMPLE}",
             )
         return extent
 

@@ -27,11 +27,10 @@ from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.available import available_if
+from bayeskit.models.base.available import available_if, conditional_property
 from bayeskit.models.base.classifier import stacked
-from bayeskit.models.base.estimator import clone
-from bayeskit.models.base.exporting import Exported, refuse_random_ties, whole_form
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base.persistence import refuse_random_ties, whole_form
 from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text.best import AutomaticRecipe, Best
 from bayeskit.models.text.bounded_fit import WordLimits, limit_tally, restrict_tally
@@ -111,7 +110,7 @@ if_updates = available_if(
 
 
 @dataclass(eq=False, repr=False)
-class TextClassifier(Exported, TallyClassifier):
+class TextClassifier(TallyClassifier):
     """Naive Bayes classifier of documents.
 
     Documents are strings in a list, a series, an Arrow column or a column of a table; ``fit_source`` reads files and
@@ -563,22 +562,22 @@ class TextClassifier(Exported, TallyClassifier):
         counted: WordCounts = self.tally_.words[COLUMN]
         return counted
 
-    @property
+    @conditional_property
     def weights_(self) -> Any:
         """Fitted weights of the evidence (recipes "auto", "best", "weighted" and "fast")."""
         return self._fitted_part("weights_", "weights")
 
-    @property
+    @conditional_property
     def candidates_(self) -> Any:
         """Table of the candidates that were tried (recipes "auto", "best", "weighted" and "fast")."""
         return self._fitted_part("candidates_", "candidates")
 
-    @property
+    @conditional_property
     def held_(self) -> Any:
         """Document frequencies of the first fit (recipes "tfidf" and "twcnb")."""
         return self._fitted_part("held_", "frequencies")
 
-    @property
+    @conditional_property
     def linear_(self) -> Any:
         """Fitted linear part (recipes "best" and "nbsvm")."""
         return self._fitted_part("linear_", "linear")
@@ -591,7 +590,7 @@ class TextClassifier(Exported, TallyClassifier):
             raise AttributeError(f"TextClassifier has no {attribute}: {reason}")
         return getattr(recipe, name)
 
-    @property
+    @conditional_property
     def n_parameters_(self) -> int:
         """Number of free parameters of the class prior and of the words (generative recipes)."""
         recipe = vars(self).get("recipe_")

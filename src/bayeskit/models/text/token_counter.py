@@ -19,8 +19,7 @@ from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BayesError
 from bayeskit.estimate.words.weights import inverse_document_frequency, tf_idf
 from bayeskit.evaluate.metrics import cosine_similarity
-from bayeskit.models.base.estimator import check_is_fitted
-from bayeskit.models.base.estimator_kinds import Transforms, as_wanted
+from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted
 from bayeskit.tally.words import choose_words
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints

@@ -17,7 +17,7 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.words.unlabeled_em import DocumentEM, fit_em, sublinear_tf_idf
 from bayeskit.estimate.words.weights import smooth_idf
-from bayeskit.models.base.ties import first_best
+from bayeskit.models.base.scoring import first_best
 from bayeskit.models.text.bounded_fit import rows_within_limits
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.documents import LabeledDocuments, document_frequency, text_column, values_matrix

@@ -11,10 +11,9 @@ from bayeskit.data.vocabulary import canonical
 from bayeskit.decisions import Costs, Decisions, decide
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.storage import Composite
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.models.base.persistence import Composite
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.typing import Array, Floats
 

@@ -26,12 +26,9 @@ from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.exporting import Exported
-from bayeskit.models.base.storage import Composite
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
-from bayeskit.models.naive_bayes.parameters import NaiveParameters
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.models.base.persistence import Composite, Exported
+from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables.table import Table
 from bayeskit.typing import Array, Floats

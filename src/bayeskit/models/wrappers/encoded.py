@@ -19,11 +19,9 @@ from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.settings import one_of
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone, one_of
 from bayeskit.models.design import Design
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.typing import Array, Floats
 
 CODINGS = ("indicators", "codes")

@@ -23,9 +23,8 @@ from bayeskit.data.reader import read_table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalised
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.tables.table import Table
 from bayeskit.tolerance import LEAST_PROBABILITY

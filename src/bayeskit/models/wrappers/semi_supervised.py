@@ -1,7 +1,7 @@
 """Semi-supervised learning from labeled and unlabeled rows by EM.
 
 Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
-next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabelled_em.py``.
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabeled_em.py``.
 
 Formula: EM for tables
 """
@@ -22,10 +22,9 @@ from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.words.unlabeled_em import balanced
 from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import check_is_fitted, clone
-from bayeskit.models.base.estimator_kinds import PredictsClasses
-from bayeskit.models.base.storage import Composite
-from bayeskit.models.naive_bayes.classifier import NaiveBayes
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.models.base.persistence import Composite
+from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.unlabeled import DocumentModel, check_learns_unlabeled, fit_documents
 from bayeskit.storage.model_file import Saved, State

@@ -1,6 +1,6 @@
-"""``bayes fit``: learn a classifier from a file, score it honestly and keep it.
+"""``bayes fit``: fit a classifier to a file, score it and save it.
 
-Each kind of data has a file with its options as a group: a new one is that file and two lines here.
+Each kind of data has a module with its group of options; a new kind needs a module and two lines here.
 """
 
 from __future__ import annotations
@@ -82,6 +82,6 @@ def command(
 
 
 def _refuse(options: Any, why: str) -> None:
-    """Options that do not go with the data."""
+    """Raise an error for options that do not apply to the data."""
     for names, _ in given(options):
         raise typer.BadParameter(why, param_hint=names[0])

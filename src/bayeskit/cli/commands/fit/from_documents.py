@@ -15,7 +15,7 @@ from bayeskit.cli.outputs import check_plot, plot
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """What is learnt of documents; what is not said is the recipe's own."""
+    """Options for documents; the recipe gives the defaults."""
 
     text: Annotated[
         str | None, typer.Option("--text", metavar="COLUMN", help="Classify documents: the column that holds the text.")
@@ -46,7 +46,7 @@ class DocumentOptions:
     ] = None
 
     def settings(self, shared: Shared) -> dict[str, Any]:
-        """Settings of a TextClassifier."""
+        """Return the settings of a TextClassifier."""
         given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabelled": shared.unlabelled}
         given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams, "--ngrams")
@@ -65,7 +65,7 @@ def fit_documents(
     gigabytes: float | None,
     json: bool,
 ) -> None:
-    """Learn a TextClassifier, score it and keep it."""
+    """Fit a TextClassifier, score it and save it."""
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, save_model, watched
@@ -85,7 +85,7 @@ def fit_documents(
     if shared.scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
         with watched(source, "leaving each document out") as documents:
             evaluation = model.leave_one_out(documents, None)
-    written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
+    written = save_model(model, output)  # before printing: a closed pipe must not lose the model
     tally = model.tally_
     n = int(tally.n_rows)
     page.line(f"{source.name}: {plural(n, 'document')}, {plural(len(tally.classes), 'class')} of {target}")
@@ -121,7 +121,7 @@ def fit_documents(
 
 
 def candidate_records(model: Any) -> list[dict[str, Any]] | None:
-    """What weighted evidence tried, with the leave-one-out log loss of each."""
+    """Return the candidates of weighted evidence, with the leave-one-out log loss of each."""
     if not hasattr(model, "candidates_"):
         return None
     table = model.candidates_
@@ -130,13 +130,14 @@ def candidate_records(model: Any) -> list[dict[str, Any]] | None:
 
 
 def feature_records(model: Any) -> list[dict[str, Any]] | None:
-    """What recipe "best" tried to read, with the log loss of each on folds; None where nothing was to choose."""
+    """Return the feature sets tried by recipe "best", with their cross-validated log loss; None if there was no
+    choice."""
     tried = getattr(getattr(model, "linear_", None), "tried", ())
     return [{"features": name, "log loss": loss} for name, loss in tried] or None
 
 
 def _what(model: Any) -> str:
-    """The recipe in words, and what it chose."""
+    """Describe the recipe and its choices in words."""
     from bayeskit.cli.console import plural
 
     tokenizer = model.schema_.columns["text"].tokenizer
@@ -173,7 +174,7 @@ def _runs(text: str, option: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class SentenceOptions:
-    """What is learnt of sentences."""
+    """Options for sentences."""
 
     tags: Annotated[bool, typer.Option("--tags", help="Learn to tag words, from CoNLL-U or lines of word/TAG.")] = False
     own_states: Annotated[
@@ -188,7 +189,7 @@ class SentenceOptions:
 
 
 def fit_sentences(data: list[str], shared: Shared, options: SentenceOptions, reading: Reading, json: bool) -> None:
-    """Learn a Tagger and keep it."""
+    """Fit a Tagger and save it."""
     from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, save_model, watched
     from bayeskit.data.text.folders import LinesSource
@@ -220,7 +221,7 @@ def fit_sentences(data: list[str], shared: Shared, options: SentenceOptions, rea
 
 
 def shares(model: Any) -> dict[str, list[Any]]:
-    """The tags, the commonest first, and their shares."""
+    """Return the tags in decreasing frequency, and their shares."""
     from bayeskit.explain.overview import percent
 
     counts = dict(zip(model.tally_.classes, model.tally_.class_counts.tolist(), strict=True))
@@ -234,7 +235,7 @@ def shares(model: Any) -> dict[str, list[Any]]:
 
 
 def record(model: Any) -> dict[str, Any]:
-    """What a tagger holds, as plain data."""
+    """Return a tagger as plain data."""
     counts = dict(zip(map(str, model.tally_.classes), model.tally_.class_counts.tolist(), strict=True))
     return {
         "words": int(model.tally_.n_rows),

@@ -1,4 +1,4 @@
-"""``bayes fit --sequence``: learn hidden states of rows that follow one another, or classes of whole sequences."""
+"""``bayes fit --sequence``: fit hidden states of sequential rows, or classes of whole sequences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES = re.compile(r"(\d+)(?:-(\d+))?")
 
 @dataclass(frozen=True)
 class SequenceOptions:
-    """What is learnt of sequences."""
+    """Options for sequences."""
 
     sequence: Annotated[
         str | None,
@@ -52,7 +52,7 @@ class SequenceOptions:
 def fit_sequences(
     data: list[str], shared: Shared, options: SequenceOptions, tables: TableOptions, reading: Reading, json: bool
 ) -> None:
-    """Learn a model of sequences and keep it."""
+    """Fit a model of sequences and save it."""
     from bayeskit.cli.console import Page, plural, size_of
     from bayeskit.cli.inputs import check_writable, open_data, save_model
     from bayeskit.cli.of_sequences import inspected, read_whole, record_of
@@ -92,7 +92,7 @@ def fit_sequences(
 
 
 def _is_of_sequences(options: SequenceOptions, sequences: Any, target: str) -> bool:
-    """Whether the target is of whole sequences: as was said, or because it never changes within one."""
+    """Return True if the target labels whole sequences: as set, or because it is constant within each."""
     from bayeskit.errors import BayesError
 
     if options.of not in (None, "rows", "sequences"):
@@ -100,7 +100,7 @@ def _is_of_sequences(options: SequenceOptions, sequences: Any, target: str) -> b
     if options.of is not None:
         return options.of == "sequences"
     if target not in sequences.columns:
-        raise BayesError(f"there is no column {target!r} (columns: {', '.join(sequences.columns)})", culprit=target)
+        raise BayesError(f"there is no column {target!r} (columns: {', '.join(sequences.columns)})")
     if not (sequences.lengths > 1).any():
         return False
     try:
@@ -111,7 +111,7 @@ def _is_of_sequences(options: SequenceOptions, sequences: Any, target: str) -> b
 
 
 def _states(options: SequenceOptions, shared: Shared, tables: TableOptions, target: str | None) -> Any:
-    """A hidden Markov model, by counting where the states are given."""
+    """Return a hidden Markov model, fitted by counting if the states are given."""
     for value, name in ((options.context, "--context"), (shared.prior, "--prior")):
         if value is not None:
             raise typer.BadParameter("is for classes of whole sequences, and these are states of rows", param_hint=name)
@@ -137,7 +137,7 @@ def _hidden(options: SequenceOptions, shared: Shared, tables: TableOptions, stat
 
 
 def _numbers(states: str | None) -> Any:
-    """The number of states, or the numbers to choose from."""
+    """Return the number of states, or the numbers to choose from."""
     if states is None:
         return None
     match = STATES.fullmatch(states)
@@ -149,7 +149,7 @@ def _numbers(states: str | None) -> Any:
 
 
 def _classifier(options: SequenceOptions, shared: Shared, tables: TableOptions, sequences: Any, target: str) -> Any:
-    """One model for each class: hidden states where a number of them is given, else a chain of symbols."""
+    """Return a classifier with one model per class: hidden states if their number is given, else a chain of symbols."""
     import bayeskit
     from bayeskit.errors import BayesError
 

@@ -27,7 +27,7 @@ TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no":
 
 
 def domains_of(given: Sequence[str] | None, kinds: Mapping[str, str]) -> dict[str, list[Any]] | None:
-    """``COLUMN=a,b,c`` texts as the setting ``domains``, values in the type of their column.
+    """Parse ``COLUMN=a,b,c`` texts to the setting ``domains``, with values in the type of their column.
 
     >>> domains_of(["level=low,medium,high", "color=0,1,2", 'town="Rome, old",Ostia'], {"color": "integer"})
     {'level': ['low', 'medium', 'high'], 'color': [0, 1, 2], 'town': ['Rome, old', 'Ostia']}
@@ -56,7 +56,7 @@ def _of_kind(value: str, kind: str, name: str) -> Any:
 
 
 def cuts_of(given: Sequence[str] | None) -> Any:
-    """The setting ``cuts``: one for all columns, or a mapping from column to its own.
+    """Parse the setting ``cuts``: one for all columns, or a mapping by column.
 
     >>> cuts_of(["mdl"]), cuts_of(["5"]), cuts_of(["frequency:4"]), cuts_of(["age=18,65", "size=width:3"])
     ('mdl', 5, ('frequency', 4), {'age': [18.0, 65.0], 'size': ('width', 3)})
@@ -72,7 +72,7 @@ def cuts_of(given: Sequence[str] | None) -> Any:
 
 
 def _cut(text: str) -> Any:
-    """A way, a number of intervals, a way with a number, or points."""
+    """Parse a method, a number of intervals, a method with a number, or points."""
     way, sign, number = text.partition(":")
     try:
         if sign:
@@ -89,32 +89,32 @@ def _cut(text: str) -> Any:
         return text
 
 
-COLUMNS = 100  # that are left out in turn to find the one that does the harm
-IMPOSSIBLE = -745.0  # ln P of what cannot be: that of the smallest number
+COLUMNS = 100  # largest number of columns to leave out in turn
+IMPOSSIBLE = -745.0  # ln of the smallest float, for impossible events
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """A column, and the leave-one-out scores of the model without it."""
+    """Column, and the leave-one-out scores of the model without it."""
 
     column: str
     without: Evaluation
 
 
 def is_worse(evaluation: Evaluation) -> bool:
-    """Whether the commonest class would be right more often, or the class shares would be better probabilities."""
+    """Return True if the majority class has a better accuracy, or the class shares a better log loss."""
     return wrong_more_often(evaluation) or evaluation.log_loss > evaluation.baseline.log_loss * (1 + NO_WORSE)
 
 
 def wrong_more_often(evaluation: Evaluation) -> bool:
-    """Whether the commonest class would be right more often."""
+    """Return True if the majority class has a better accuracy."""
     return evaluation.accuracy < evaluation.baseline.accuracy * (1 - NO_WORSE)
 
 
 def culprit(model: Any, source: Any, evaluation: Evaluation) -> Culprit | None:
-    """The column without which the model predicts its first rows best, where that is half of the harm or more.
+    """Return the column whose removal improves the first rows most, if that is at least half of the deficit.
 
-    Nothing is counted again: the models without a column are made of the same tally.
+    Nothing is counted again: the models without a column use the same tally.
     """
     columns = model.schema_.used
     if not hasattr(model, "restrict") or len(columns) < 2:
@@ -134,7 +134,7 @@ def _without(model: Any, column: str) -> Any:
 
 
 def _loss(model: Any, source: Any) -> float:
-    """Mean of −ln P(own class) of the first block of rows, each left out."""
+    """Return the mean of −ln P(own class) of the first block of rows, each left out."""
     import numpy as np
 
     from bayeskit import logspace
@@ -169,7 +169,7 @@ def show_worse(page: Page, evaluation: Evaluation, harm: Culprit | None, command
 
 
 def worse_record(evaluation: Evaluation, harm: Culprit | None) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the warning as plain data."""
     worse: dict[str, Any] = {"worse_than_majority": is_worse(evaluation)}
     if harm is not None:
         scores = {"accuracy": harm.without.accuracy, "log_loss": harm.without.log_loss}
@@ -195,7 +195,7 @@ CALIBRATED = "These scores are those before calibration: bayes evaluate --folds 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What is learnt of a table."""
+    """Options for tables."""
 
     kind: Annotated[
         str | None,
@@ -292,7 +292,7 @@ class TableOptions:
 def fit_table(
     data: list[str], target: str, shared: Shared, options: TableOptions, reading: Reading, json: bool
 ) -> None:
-    """Learn a classifier of rows, score it and keep it."""
+    """Fit a classifier of rows, score it and save it."""
     from bayeskit.cli import summary
     from bayeskit.cli.commands.fit.from_tables import culprit, is_worse, show_worse, worse_record
     from bayeskit.cli.console import Page, plural, size_of
@@ -302,7 +302,7 @@ def fit_table(
     from bayeskit.explain.overview import column_records
 
     output, kind = shared.output, options.kind or "naive"
-    given = Shared(drop_unlabelled=shared.drop_unlabelled)  # what any other model takes as well
+    given = Shared(drop_unlabelled=shared.drop_unlabelled)  # options that every model accepts
     check_writable(output, is_model=True)
     check_plot(shared.plot, data)
     page = Page(json, sys.stderr if output == "-" else None)
@@ -335,13 +335,13 @@ def fit_table(
     else:
         with watched(source, "counting") as rows:
             advice = _fit(model, rows, target, engine)
-    before = model.model_ if options.calibrate is not None else model  # what is scored without the curve
+    before = model.model_ if options.calibrate is not None else model  # the uncalibrated model is scored
     tally = reader_of(model).tally_
     evaluation = None
     if shared.scores and tally.n_rows > 1 and hasattr(before, "leave_one_out") and not options.push:
         with watched(source, "leaving each row out") as rows:
             evaluation = before.leave_one_out(rows, target)
-    written = save_model(model, output)  # before anything is printed: a closed pipe loses no model
+    written = save_model(model, output)  # before printing: a closed pipe must not lose the model
     columns = column_records(tally)
     page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
     page.line()
@@ -371,7 +371,7 @@ def fit_table(
     can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
-        rule = None if options.unseen == "smooth" else options.unseen  # the others have no such rule
+        rule = None if options.unseen == "smooth" else options.unseen  # other models do not support this rule
         stronger = TableOptions("best", role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
     for sentence in advice:
@@ -398,13 +398,13 @@ def fit_table(
 
 
 def _kinds_of(numeric: str | None) -> Any:
-    """One kind for all numbers, or, as ``COLUMN=KIND``, that of one column."""
+    """Parse one kind for all numeric columns, or ``COLUMN=KIND`` for one column."""
     column, of_one, kind = (numeric or "").rpartition("=")
     return {column: kind} if of_one else numeric
 
 
 def _cut_numbers(numeric: Any, cuts: Any) -> Any:
-    """Of naive Bayes, numbers that are cut are histograms, and need not be called so."""
+    """Set numeric columns with cuts to histograms in naive Bayes."""
     if cuts is None or numeric == "histogram":
         return numeric
     if numeric is not None:
@@ -413,12 +413,12 @@ def _cut_numbers(numeric: Any, cuts: Any) -> Any:
 
 
 def _picture(model: Any) -> Any:
-    """What tells most of the class, or what joins the columns."""
+    """Draw the column importance, or the structure over the columns."""
     return (model.column_importance() if hasattr(model, "column_importance") else model.describe_structure()).chart()
 
 
 def _model(kind: str, given: dict[str, Any]) -> Any:
-    """The model of a name, with what was said of it; a setting that it does not have is refused."""
+    """Return the model of a name with its settings; raise an error for unsupported settings."""
     import bayeskit
 
     if kind not in MODELS:
@@ -439,12 +439,12 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
 
 
 def _option(setting: str) -> str:
-    """The option of a setting."""
+    """Return the option of a setting."""
     return "--domain" if setting == "domains" else f"--{setting.replace('_', '-')}"
 
 
 def _calibrated(model: Any, method: str | None) -> Any:
-    """The model, with a curve for its probabilities where one was asked for."""
+    """Return the model, calibrated if requested."""
     from bayeskit.models.wrappers.calibrated import METHODS, Calibrated
 
     if method is None:
@@ -455,7 +455,7 @@ def _calibrated(model: Any, method: str | None) -> Any:
 
 
 def _best_takes(tally: Any) -> bool:
-    """Whether ``--model best`` would learn these rows: it reads no texts, and holds all rows in memory."""
+    """Return True if ``--model best`` supports these rows: no texts, and all rows fit in memory."""
     from bayeskit.errors import BayesError
     from bayeskit.models.ensemble.classifier import BayesClassifier
 
@@ -467,7 +467,7 @@ def _best_takes(tally: Any) -> bool:
 
 
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
-    """A command with these options: what was said of the file and of the output stays."""
+    """Return a command with these options and the same file and output."""
     from bayeskit.cli.inputs import shown
 
     words = [
@@ -481,7 +481,7 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
 
 
 def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
-    """Fit, and the advice that came with it."""
+    """Fit the model and return its advice."""
     import warnings
 
     from bayeskit.cli.hints import with_options

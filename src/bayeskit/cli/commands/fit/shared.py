@@ -1,4 +1,4 @@
-"""Options of ``bayes fit`` that tables and documents have in common."""
+"""Options of ``bayes fit`` that tables and documents share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT = "model.bayes"
 
 @dataclass(frozen=True)
 class Shared:
-    """What the class is, where the model goes, and how counts become probabilities."""
+    """Options for the target, the output file, the prior and the smoothing."""
 
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")
@@ -49,19 +49,21 @@ class Shared:
 
     @property
     def unlabelled(self) -> str | None:
-        """What is done with rows without a class, where that was said."""
+        """Return the setting for rows without a class, if given."""
         return "drop" if self.drop_unlabelled else None
 
     @property
     def class_prior(self) -> Any:
-        """The prior as Python has it."""
+        """Return the prior as a Python value."""
         from bayeskit.estimate.smoothing import Laplace
 
+        if self.prior not in (None, "empirical", "uniform", "laplace"):
+            raise typer.BadParameter(f"{self.prior!r} is not empirical, uniform or laplace", param_hint="--prior")
         return Laplace() if self.prior == "laplace" else self.prior
 
     @property
     def amount(self) -> Any:
-        """The smoothing as a number, or "auto"."""
+        """Return the smoothing as a number, or "auto"."""
         if self.smoothing is None or self.smoothing == "auto":
             return self.smoothing
         try:

@@ -1,0 +1,249 @@
+"""From log scores to classes: ties, single records and the frames of a cluster.
+
+Scores within 1e-12 · max(1, |score|) of the best are a tie: sums of floats lose over a third of exact ties.
+
+A plain record (a dict of strings, numbers, booleans and None) is scored without building a table, to the same bits.
+Any other record takes the path of tables, which also reports what is wrong with it.
+
+
+Formula: which scores are a tie
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import add, is_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayeskit import kernels
+from bayeskit.data.block import Block
+from bayeskit.engines.engine import engine_of_frame
+from bayeskit.errors import BayesError
+from bayeskit.estimate.columns.column import Odd, Row
+from bayeskit.estimate.sampling import mix_bits
+from bayeskit.models import from_bytes, to_bytes
+from bayeskit.models.base.estimator import seed_of
+from bayeskit.tolerance import TIE
+from bayeskit.typing import Array, Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def first_best(scores: Floats, n_threads: int = 1) -> Ints:
+    """The position of the best class in each row (rows, classes), the first of a tie.
+
+    >>> first_best(np.array([[0.1 + 0.2, 0.3]])).tolist()                # 0.30000000000000004 and 0.3
+    [0]
+    """
+    return kernels.best_classes(np.ascontiguousarray(scores), TIE, n_threads)
+
+
+def best_class(scores: Floats, block: Block, random: bool, seed: int, n_threads: int = 1) -> Ints:
+    """The position of the best class in each row (rows, classes): the first of a tie, or one drawn.
+
+    A draw depends on the seed and the row's content alone, so neither order nor batches matter.
+    """
+    if not random:
+        return first_best(scores, n_threads)
+    best = scores.max(axis=1)
+    within = scores >= (best - TIE * np.maximum(1.0, np.abs(best)))[:, None]
+    within[np.isneginf(best)] = True
+    chosen: Ints = within.argmax(axis=1)
+    rows = np.flatnonzero(within.sum(axis=1) > 1)
+    if len(rows):
+        order = within[rows].cumsum(axis=1)
+        pick = (_row_hash(block, rows, seed) % order[:, -1].astype(np.uint64)).astype(np.int64) + 1
+        chosen[rows] = (order == pick[:, None]).argmax(axis=1)
+    return chosen
+
+
+def tie_seed(model: Any) -> int:
+    """The seed of the draws of a fitted model: its whole number, or one drawn when it is first asked after a fit.
+
+    So one model says the same of equal rows in every call, and two fits without a seed draw anew.
+    """
+    if model.ties != "random":
+        return 0
+    if isinstance(model.random_state, (int, np.integer)):
+        return seed_of(model.random_state) or 0
+    fitted, seed = getattr(model, "tie_seed_", (None, 0))
+    if fitted is not model.params_:
+        drawn = seed_of(model.random_state)
+        seed = secrets.randbits(64) if drawn is None else drawn
+        model.tie_seed_ = (model.params_, seed)
+    return int(seed)
+
+
+def _row_hash(block: Block, rows: Array, seed: int) -> npt.NDArray[np.uint64]:
+    state = np.full(len(rows), seed, dtype=np.uint64)
+    contents = [column[rows].astype(np.uint64) for column in block.codes.values()]
+    for column in block.floats.values():  # one zero, and one NaN
+        numbers = column[rows] + 0.0
+        contents.append(np.where(np.isnan(numbers), np.uint64(1), numbers.view(np.uint64)))
+    for tokens in block.tokens.values():
+        cells = _mix(tokens.ids.astype(np.uint64) << np.uint64(32) | tokens.counts.astype(np.uint64))
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells)])  # modulo 2**64; any order of the words
+        contents.append((sums[tokens.indptr[1:]] - sums[tokens.indptr[:-1]])[rows])
+    for content in contents:
+        state = _mix(state ^ content)
+    return _mix(state)
+
+
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    return mix_bits(x + np.uint64(0x9E3779B97F4A7C15))
+
+
+PLAIN = {str, int, float, bool, type(None)}
+
+
+class OneRow:
+    """Scores of one record: ln P(class), then the cells in the order in which tables are scored."""
+
+    def __init__(self, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row]]) -> None:
+        self.log_prior: Row = tuple(log_prior.tolist())
+        self.cells = list(cells.items())
+        self.nothing: dict[Any, Any] = dict.fromkeys(cells)  # a record that says nothing
+
+    @classmethod
+    def of(cls, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row] | None]) -> OneRow | None:
+        """None where some column is scored in tables only."""
+        scored = {name: cell for name, cell in cells.items() if cell is not None}
+        return cls(log_prior, scored) if len(scored) == len(cells) else None
+
+    def scores(self, record: dict[Any, Any]) -> list[float] | None:
+        """ln P(x, class), or None for a record that is not for here."""
+        if not PLAIN.issuperset(map(type, record.values())):
+            return None
+        scores: Iterable[float] = self.log_prior
+        try:
+            for name, score in self.cells:
+                row = score(record[name])
+                if row:
+                    scores = tuple(map(add, scores, row))
+        except KeyError:  # what is absent is missing, but a name that is not known may be a slip
+            partial = bool(record) and record.keys() <= self.nothing.keys()
+            return self.scores({**self.nothing, **record}) if partial else None
+        except (Odd, TypeError):
+            return None
+        if len(record) > len(self.cells) and not all(type(name) is str for name in record):
+            return None
+        return list(scores)
+
+
+class _Ready:
+    """What scores the records of one model as long as its settings stay as they are."""
+
+    def __init__(self, model: Any) -> None:
+        model._check_settings()
+        self.names = list(model.get_params(deep=False))
+        self.settings = self._settings(model)
+        self.may_change = any(isinstance(setting, (Mapping, list)) for setting in self.settings)
+        self.row: OneRow | None = model._one_row()
+
+    def _settings(self, model: Any) -> list[Any]:
+        return list(map(vars(model).get, self.names))
+
+    def holds(self, model: Any) -> bool:
+        """Whether all settings are still the same objects; those that can change inside are checked again."""
+        if self.may_change:
+            model._check_settings()
+        return all(map(is_, self._settings(model), self.settings))
+
+
+def record_scores(model: Any, record: dict[Any, Any]) -> Floats | None:
+    """ln P(x, class) of a plain record (1, classes); None where a table must be built for it."""
+    params = vars(model).get("params_")
+    if params is None or not hasattr(type(model), "_one_row"):
+        return None
+    ready = vars(params).get("_ready")
+    if ready is None or not ready.holds(model):
+        ready = vars(params)["_ready"] = _Ready(model)
+    scores = None if ready.row is None else ready.row.scores(record)
+    return None if scores is None else np.array([scores])
+
+
+PREDICTED, AGAINST, PROBABILITY, EVIDENCE = "predicted", "against", "p_", "evidence_"
+
+
+def scored_there(model: Any, frame: Any, what: str, **settings: Any) -> Any:
+    """The frame with what a model says of its rows: ``what`` is "predict", "predict_proba" or "explain".
+
+    Nothing is computed before the cluster is asked for the frame's rows.
+    """
+    work = Scoring(to_bytes(model), what, tuple(settings.items()))
+    return engine_of_frame(frame).map_rows(frame, work, OUTPUTS[what](model))
+
+
+def _class_type(model: Any) -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.array(model.classes_.tolist()).type
+
+
+def _predicted(model: Any) -> dict[str, pa.DataType]:
+    return {PREDICTED: _class_type(model)}
+
+
+def _probabilities(model: Any) -> dict[str, pa.DataType]:
+    import pyarrow as pa
+
+    return {f"{PROBABILITY}{label}": pa.float64() for label in model.classes_.tolist()}
+
+
+def _evidence(model: Any) -> dict[str, pa.DataType]:
+    import pyarrow as pa
+
+    if len(model.classes_) < 2:
+        raise BayesError("there is one class only: there are no odds to explain")
+    parts = {f"{EVIDENCE}{name}": pa.float64() for name in ("prior", *model.schema_.used)}
+    return {PREDICTED: _class_type(model), AGAINST: _class_type(model), **parts}
+
+
+OUTPUTS: Mapping[str, Callable[[Any], dict[str, pa.DataType]]] = {
+    "predict": _predicted,
+    "predict_proba": _probabilities,
+    "explain": _evidence,
+}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A model as the bytes of its file, and what it is asked: what a worker is sent."""
+
+    data: bytes
+    what: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, rows: Any) -> dict[str, pa.Array]:
+        """More columns for some rows."""
+        import pyarrow as pa
+
+        model = _loaded(self.data)
+        if self.what == "predict":
+            return {PREDICTED: pa.array(model.predict(rows).tolist(), _class_type(model))}
+        if self.what == "predict_proba":
+            columns = np.ascontiguousarray(model.predict_proba(rows).T)
+            return dict(zip(_probabilities(model), map(pa.array, columns), strict=True))
+        explanations = model.explain(rows, **dict(self.settings))
+        listed: dict[str, list[Any]] = {name: [] for name in _evidence(model)}
+        for one in explanations:
+            listed[PREDICTED].append(one.predicted)
+            listed[AGAINST].append(one.against)
+            listed[f"{EVIDENCE}prior"].append(one.prior_log_odds)
+            for part in one.contributions:
+                listed[f"{EVIDENCE}{part.column}"].append(part.log_odds)
+        return {name: pa.array(listed[name], kind) for name, kind in _evidence(model).items()}
+
+
+@lru_cache(maxsize=4)
+def _loaded(data: bytes) -> Any:
+    """The model, made once in a process; each of the cluster's tasks has one core."""
+    model = from_bytes(data)
+    return model.set_params(n_threads=1) if "n_threads" in model.get_params(deep=False) else model

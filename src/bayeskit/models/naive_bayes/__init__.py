@@ -1,1 +1,0 @@
-"""Naive Bayes of mixed tables, and what it says of each row without it."""
