@@ -86,7 +86,7 @@ def test_only_names_that_are_as_close_as_the_closest_are_offered():
 
 def test_a_name_that_tools_ask_for_costs_no_search(model, monkeypatch):
     """``hasattr`` is asked all the time, of names that no person wrote."""
-    monkeypatch.setattr("bayeskit.models.base.available.did_you_mean", lambda *_: pytest.fail("searched"))
+    monkeypatch.setattr("bayeskit.models.base.estimator.did_you_mean", lambda *_: pytest.fail("searched"))
     assert not hasattr(model, "predct")
     assert not hasattr(model, "_repr_latex_")
 

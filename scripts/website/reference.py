@@ -17,14 +17,14 @@ TITLES = {
     "network": "Networks and distributions",
     "evaluate": "Scores",
     "explain": "Explanations",
-    "decide": "Decisions",
+    "decisions": "Decisions",
     "data": "Columns and sources",
     "tally": "Tallies",
     "charts": "Charts",
     "datasets": "Data sets",
     "errors": "Errors and warnings",
 }
-MODULES = ("charts", "datasets", "decide")  # whose own functions are public as well
+MODULES = ("charts", "datasets", "decisions")  # whose own functions are public as well
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 ENTRY = re.compile(r"^(\w[\w, *]*(?:,\n\w[\w, *]*)*): ", re.MULTILINE)  # names may go on in the next line

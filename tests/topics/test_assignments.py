@@ -30,7 +30,7 @@ def same(a, b):
 def test_forgetting_undoes_learning(more):
     model, before = held(), held()
     same(model.partial_fit(more).forget(more), before)
-    np.testing.assert_array_equal(model._kept_documents().topics, before._kept_documents().topics)
+    np.testing.assert_array_equal(model.kept_documents().topics, before.kept_documents().topics)
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_what_one_side_has_forgotten_is_gone():
 
 def test_counts_leave_with_their_document_and_nothing_else_changes():
     model = held()
-    topics = model._kept_documents()
+    topics = model.kept_documents()
     gone = np.zeros((5, 2), int)
     np.add.at(gone, (topics.corpus.words[:3], topics.topics[:3]), 1)  # of the first document
     before = model.components_.copy()

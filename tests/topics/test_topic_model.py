@@ -65,7 +65,7 @@ def test_one_seed_gives_one_result_for_any_number_of_threads(n_topics, seed):
         for n in (1, 2, 5)
     ]
     for other in models[1:]:
-        np.testing.assert_array_equal(models[0]._kept_documents().topics, other._kept_documents().topics)
+        np.testing.assert_array_equal(models[0].kept_documents().topics, other.kept_documents().topics)
         np.testing.assert_array_equal(models[0].alpha_, other.alpha_)
         np.testing.assert_array_equal(models[0].transform(counts[:50]), other.transform(counts[:50]))
 

@@ -14,7 +14,7 @@ def test_33_the_sampler_approaches_the_exact_posterior_of_six_words():
     n = 2_500
     for seed in range(n):
         model = TopicModel(2, n_sweeps=15, alpha=1.0, beta=1.0, random_state=seed, keep_assignments=True, n_threads=1)
-        topics = model.fit(DOCUMENTS).held_documents().topics  # of a a b, b c c
+        topics = model.fit(DOCUMENTS).kept_documents().topics  # of a a b, b c c
         together += topics[:, None] == topics
     together /= n
     found = together[0, 1], together[0, 2], together[2, 3], together[0, 4]

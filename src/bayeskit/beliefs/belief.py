@@ -95,7 +95,7 @@ def positive(who: str, **hyperparameters: Any) -> None:
             raise BayesError(f"{who}: {name} is {number!r}; it is a finite number above 0.")
 
 
-def listed(data: Any, who: str) -> list[Any]:
+def _listed(data: Any, who: str) -> list[Any]:
     """Outcomes in order; a lone one, or a mapping, which has no order, is no list of outcomes."""
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
         raise BayesError(f"{who}: {data!r} is no list of outcomes. For a single one write [{data!r}].")
@@ -105,7 +105,7 @@ def listed(data: Any, who: str) -> list[Any]:
 def sequence(belief: B, data: Iterable[Any]) -> Beliefs[B]:
     """Return the posteriors after each outcome in turn."""
     beliefs, before = [], belief
-    for outcome in listed(data, type(belief).__name__):
+    for outcome in _listed(data, type(belief).__name__):
         belief = belief.update([outcome])
         beliefs.append(belief)
     return Beliefs(before, beliefs)

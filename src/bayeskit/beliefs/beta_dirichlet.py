@@ -19,8 +19,8 @@ from bayeskit.beliefs.belief import (
     Beliefs,
     Interval,
     LikelihoodCurve,
+    _listed,
     believed,
-    listed,
     positive,
     ratio,
     same_prior,
@@ -419,7 +419,7 @@ def _counted(data: Any, values: Iterable[Any], who: str) -> dict[Any, float]:
                 raise BayesError(f"{who}: the count of {value!r} is {n!r}; it is a finite number of at least 0.")
             counts[_known(value, counts, who)] += n
     else:
-        for row, outcome in enumerate(listed(data, who)):
+        for row, outcome in enumerate(_listed(data, who)):
             counts[_known(outcome, counts, who, f" at position {row}")] += 1
     return counts
 

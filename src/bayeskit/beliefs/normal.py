@@ -16,8 +16,8 @@ from bayeskit.beliefs.belief import (
     Beliefs,
     Interval,
     LikelihoodCurve,
+    _listed,
     believed,
-    listed,
     positive,
     same_prior,
     sequence,
@@ -297,7 +297,7 @@ class NormalInverseGamma(Readable, Drawable):
 
 
 def _moments(data: Any) -> Moments:
-    x: Floats = np.array(listed(data, "NormalInverseGamma"), dtype=np.float64).reshape(-1, 1)
+    x: Floats = np.array(_listed(data, "NormalInverseGamma"), dtype=np.float64).reshape(-1, 1)
     for row in np.flatnonzero(~(np.abs(x) <= 1e150)):
         raise BayesError(
             f"NormalInverseGamma: {x[row, 0]!r} at position {row} is missing or beyond 1e150. Leave it out."

@@ -196,7 +196,7 @@ class TopicModel(Stored, Transforms):
             If a document is not kept. The model stays unchanged.
         """
         corpus = self._read_known(X)
-        left = self._kept_documents().without(corpus)
+        left = self.kept_documents().without(corpus)
         if not left.corpus.n_tokens:
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
         return self._become(self._fitted.with_assignments(left))
@@ -215,13 +215,13 @@ class TopicModel(Stored, Transforms):
         -------
         TopicModel
         """
-        held = self._kept_documents()
+        held = self.kept_documents()
         if type(other) is not TopicModel:
             raise BayesError(f"a TopicModel merges with another one, not with {with_article(type(other).__name__)}")
         check_is_fitted(other, "documents")
         if not other.keep_assignments:
             raise BayesError(f"the other model cannot be merged: {NO_ASSIGNMENTS}")
-        return clone(self)._restore(self._fitted.with_assignments(held.merge(other._kept_documents())))
+        return clone(self)._restore(self._fitted.with_assignments(held.merge(other.kept_documents())))
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TopicModel) else NotImplemented
@@ -580,7 +580,7 @@ class TopicModel(Stored, Transforms):
         known = {str(word): i for i, word in enumerate(fitted.word_names.tolist())}
         return seed_table(lists, self.seed_weight, known, len(fitted.alpha))
 
-    def _kept_documents(self) -> Assignments:
+    def kept_documents(self) -> Assignments:
         """Return the kept documents with the topics of their words."""
         self._check_is_fitted()
         if self._fitted.assignments is None:

@@ -141,7 +141,7 @@ def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float
             raise TooLarge(
                 f"the texts take more than memory_limit={memory_size(limit)}, and are held while weights are fitted:",
                 hint="give more memory_limit=, or "
-                f" {format_setting('recipe', 'multinomial')}, which reads them in parts",
+                f"{format_setting('recipe', 'multinomial')}, which reads them in parts",
             )
         texts.append(part)
         labels.append(codes)
