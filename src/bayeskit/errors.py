@@ -66,11 +66,11 @@ class Message(Exception):
 class BayesError(Message, ValueError):
     """Bad input. The call that raised it changed nothing.
 
-    >>> error = BayesError("column 'year' holds codes", hint="pass roles={'year': \"categorical\"}")
+    >>> error = BayesError("the file is empty", hint="give another")
     >>> print(error)
-    column 'year' holds codes: pass roles={'year': "categorical"}
+    the file is empty: give another
     >>> error.hint
-    'pass roles={\'year\': "categorical"}'
+    'give another'
     """
 
     def within(self, place: str) -> Self:

@@ -178,7 +178,7 @@ ELSEWHERE = {
 }  # fmt: skip
 FUNCTIONS = {
     "cross_validate", "learning_curve", "compare",
-    "vocabulary_curve", "generative_vs_discriminative", "held_out",
+    "vocabulary_curve", "generative_vs_discriminative", "evaluate_held_out", "evaluate_predictions",
     "open_source",
     "from_bytes", "write_whole",  # bytes, no table
     "labelled_table", "posterior_over",  # what cross_validate is made of
@@ -194,9 +194,12 @@ INSIDE = (
     "network",
     "explain",
     "charts",
-    "container",
     "export",
-    "model_file",
+    "storage",
+    "tables",
+    "beliefs",
+    "decisions",
+    "compat",
     "sequence",
     "topics",
 )

@@ -161,7 +161,7 @@ def test_forms_of_sequences_give_the_same_chain():
     [
         ({"order": 0}, WORDS, "order=0"),
         ({"order": True}, WORDS, "order=True"),
-        ({"smoothing": -1}, WORDS, "alpha"),
+        ({"smoothing": -1}, WORDS, "finite number from 0"),
         ({"unseen": "guess"}, WORDS, "unseen='guess'"),
         ({"symbols": []}, WORDS, "at least one value"),
         ({}, [], "nothing to believe"),

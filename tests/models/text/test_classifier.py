@@ -339,7 +339,7 @@ def test_odd_characters_are_read_and_no_error():
 def test_settings_that_mean_nothing_are_refused():
     for settings, message in [
         ({"recipe": "magic"}, "recipe"),
-        ({"smoothing": -1, "recipe": "multinomial"}, "alpha"),
+        ({"smoothing": -1, "recipe": "multinomial"}, "finite number from 0"),
         ({"smoothing": {"a": -1}, "recipe": "multinomial"}, "pseudo-count"),
         ({"smoothing": bk.MEstimate(2, "marginal"), "recipe": "multinomial"}, "rule for words"),
         ({"smoothing": 0, "recipe": "auto"}, "over 0"),
