@@ -51,7 +51,7 @@ $(PEERS): $(STAMP)
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
 	$(BIN)/python -m bayeskit.demo
 
-test: $(STAMP) ## the tests, in five minutes: all behaviour on fixed examples, docstrings and the short pages
+test: $(STAMP) ## the tests, in five minutes: all behavior on fixed examples, docstrings and the short pages
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 test-all: $(STAMP) ## every test: more examples, all pages, services where they are installed

@@ -61,8 +61,8 @@ def inside_training(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         for method in METHODS:
             p = np.zeros(scores.scores.shape)
             for part in (half, ~half):
-                learnt = HonestScores(scores.scores[part], scores.labels[part], None, "")
-                curve = bk.Calibrated(method=method)._learn(naive, learnt)
+                learned = HonestScores(scores.scores[part], scores.labels[part], None, "")
+                curve = bk.Calibrated(method=method)._learn(naive, learned)
                 p[~part] = curve.calibrated(scores.scores[~part])
             found.setdefault(method, []).append(figures(p, scores.labels))
     return {label: np.array(rows) for label, rows in found.items()}

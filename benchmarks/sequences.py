@@ -18,7 +18,7 @@ NOTE = (
     "columns; one sequence of 1,000,000 steps (150,000 of 50 states), or as many steps in sequences of 50 to 149. "
     "Likelihoods agree to 1e-9, and the paths are the same. `fit`: 20 rounds from Python, 200,000 steps of 5 states, "
     "20,000 of 50, in sequences of 50 to 149. `GaussianHMM` is the drop-in: it begins with a k-means of ten starts, as "
-    "hmmlearn does with scikit-learn's, and from the same centres; with means given, both begin at once. `online()`: "
+    "hmmlearn does with scikit-learn's, and from the same centers; with means given, both begin at once. `online()`: "
     "one observation at a time, against the 5 µs that are promised for each."
 )
 PRIVATE = ("_fit_scaling", "_accumulate_sufficient_statistics", "_initialize_sufficient_statistics")

@@ -60,7 +60,7 @@ def accuracy(parts: Parts, **settings: object) -> float:
 
 
 def documents(table: pd.DataFrame) -> None:
-    """Accuracy by number of documents learnt."""
+    """Accuracy by number of documents learned."""
     print("documents", DOCUMENTS)
     for recipe, repeats in (("set_of_words", 3), ("multinomial", 3), ("complement", 3), ("fast", 3), ("auto", 1)):
         curve = learning_curve(bk.TextClassifier(recipe), *by_date(table), DOCUMENTS, repeats)
@@ -75,7 +75,7 @@ def words(table: pd.DataFrame) -> None:
 
 
 def figures(table: pd.DataFrame) -> None:
-    """One classifier, one corpus, six figures: what is decided before anything is learnt."""
+    """One classifier, one corpus, six figures: what is decided before anything is learned."""
     dated, stripped = by_date(table), by_date(table.assign(text=[body(text) for text in table.text]))
     shuffled = [at_random(table, seed) for seed in range(3)]
     rows = {

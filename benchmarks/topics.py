@@ -159,7 +159,7 @@ def quality(sweeps: int = 100, seeds: int = 10) -> None:
     )
     matrix = train.matrix()
     shards = shards_of(train.n_tokens)
-    print(f"AP, {len(train):,} documents learnt, {len(held_out):,} held out, {sweeps} sweeps, {seeds} seeds")
+    print(f"AP, {len(train):,} documents learned, {len(held_out):,} held out, {sweeps} sweeps, {seeds} seeds")
     print("| K | sampler | perplexity | NPMI |\n|---|---|---|---|")
     for k in (20, 100):
         found: dict[str, list[tuple[float, float]]] = {}

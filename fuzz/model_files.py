@@ -232,7 +232,7 @@ def _alter_arrays(parts: Parts, random: Random) -> None:
             for _ in range(random.choice((1, 1, 2))):
                 array.flat[random.randrange(array.size)] = _cell(array.dtype, random)
         case 4 if array.size:
-            array[...] = _cell(array.dtype, random)
+            arrays[which] = np.full_like(array, _cell(array.dtype, random))
         case 5:
             arrays[which] = array.astype("<" + random.choice(DTYPES)) if _safe(array) else array
         case 6:

@@ -131,7 +131,7 @@ def tokenizer(data: bytes) -> None:
     cells = Documents.of(texts)
     cut = cut_of(settings, cells)
     ours = kernels.token_rows(cells.data, cells.offsets, cut, None, True, 2)
-    theirs = count_tokens(cells.data, cells.offsets, settings.analyser(), None)
+    theirs = count_tokens(cells.data, cells.offsets, settings.analyzer(), None)
     for a, b in zip(ours, theirs, strict=True):
         assert np.array_equal(a, b), (settings, texts)
     rows = count_documents(texts, settings)

@@ -13,7 +13,7 @@ constexpr size_t kTiles = 8;  // of rows that share a parent's tables while they
 class ParentScores {
 public:
     ParentScores(const std::vector<Codes>& columns, const ParentTables& in, size_t n_classes)
-        : columns_(columns), in_(in), n_classes_(n_classes), width_(n_classes <= 2 ? 2 : (n_classes + 3) / 4 * 4) {
+        : columns_(columns), in_(in), width_(n_classes <= 2 ? 2 : (n_classes + 3) / 4 * 4) {
         const size_t k = columns.size();
         total_ = 0;
         for (const size_t size : in.sizes) {
@@ -82,7 +82,7 @@ public:
 private:
     const std::vector<Codes>& columns_;
     const ParentTables& in_;
-    size_t n_classes_, width_, total_;
+    size_t width_, total_;
     std::vector<size_t> offsets_;
     std::vector<std::vector<double>> padded_;
     std::vector<double> base_;

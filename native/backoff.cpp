@@ -3,6 +3,7 @@
 
 #include "ensemble.hpp"
 #include "support/buffer.hpp"
+#include "support/log_products.hpp"
 #include "support/parallel.hpp"
 
 namespace bayeskit {
@@ -171,12 +172,12 @@ public:
         : rows_(rows), by_class_(by_class), C_(rows.n_classes), of_class_(rows.n_classes, 0.0), last_p_(rows.n),
           last_said_(rows.n) {}
 
-    // m: of each level, or null to choose. Multiplies what is said of the asked rows, each left out, into product.
-    Learnt run(const Family& family, const double* m, double* product) {
+    // m: of each level, or null to choose. Multiplies the factors of the asked rows, each left out, into product.
+    Learned run(const Family& family, const double* m, double* product) {
         says_ = !m || rows_.n_asked > 0;
         base_ = 1.0 / static_cast<double>(family.size);
         n_said_ = 0;
-        Learnt out;
+        Learned out;
         const DenseCodes child(family.child, family.size, rows_.n);
         root(child, out.contexts);
         for (size_t d = 0; d <= family.parents.size(); ++d) {
@@ -318,7 +319,7 @@ private:
     }
 
     // Rows of every value and class in every context, and what will be needed to say it of a new row.
-    void count(const DenseCodes& child, Learnt& out) {
+    void count(const DenseCodes& child, Learned& out) {
         entries_above_.swap(entries_);
         cells_above_.swap(cells_);
         items_above_.swap(items_);
@@ -375,7 +376,7 @@ private:
         }
     }
 
-    // f(item, its cell, what is taken away of it, its weight) of a context's items that it can do without.
+    // f(item, its cell, the weight that leaves it, the weight of its rows) of a context's items that it can do without.
     template <class F>
     void used_items(size_t k, F f) {
         if (!rows_.weights) {
@@ -385,8 +386,8 @@ private:
             return;
         }
         for (size_t i = starts_[k]; i < starts_[k + 1]; ++i) {
-            const double taken = rows_.taken(order_[i]);
-            if (totals_[k] - taken >= kLeast) f(items_[i], cells_[items_[i].cell], taken, rows_.weight(order_[i]));
+            const double weight = rows_.weight(order_[i]);
+            if (totals_[k] - weight >= kLeast) f(items_[i], cells_[items_[i].cell], weight, weight);
         }
     }
 
@@ -394,7 +395,7 @@ private:
         Choice choice;
         for (size_t k = 0; k < totals_.size(); ++k)
             used_items(k, [&](const Item& item, const Cell& cell, double taken, double weight) {
-                choice.add(cell.count - taken, cell.of_class - taken, item.p, weight);
+                choice.add(std::max(cell.count - taken, 0.0), std::max(cell.of_class - taken, 0.0), item.p, weight);
             });
         return choice.best();
     }
@@ -421,7 +422,7 @@ private:
                 entries_[e].said = static_cast<int64_t>(n_said_++);
             }
             used_items(k, [&](Item& item, const Cell& cell, double taken, double) {
-                item.p = (cell.count - taken + m * item.p) / (cell.of_class - taken + m);
+                item.p = (std::max(cell.count - taken, 0.0) + m * item.p) / (std::max(cell.of_class - taken, 0.0) + m);
                 item.said = entries_[cell.entry].said;
             });
         }
@@ -465,36 +466,25 @@ private:
     std::vector<int64_t> last_said_;
 };
 
-std::vector<uint32_t> in_order_of_classes(const Rows& rows) {
-    std::vector<uint32_t> starts(rows.n_classes + 1, 0), order(rows.n);
-    for (size_t r = 0; r < rows.n; ++r) ++starts[rows.labels[r] + 1];
-    for (size_t k = 0; k < rows.n_classes; ++k) starts[k + 1] += starts[k];
-    for (size_t r = 0; r < rows.n; ++r) order[starts[rows.labels[r]]++] = static_cast<uint32_t>(r);
-    return order;
-}
-
 constexpr size_t kBeforeLog = 4;  // members multiplied before their logarithm is taken
 
-// Member by member for some rows, so that what one has learnt stays near while it is walked.
+// Member by member for some rows, so that what one has learned stays near while it is walked.
 template <bool Watched, class Code>
 void score_column(const FamilyView* families, const Codes* children, const std::vector<Codes>* parents, size_t n,
                   size_t n_members, size_t C, double* log_factors, size_t n_columns) {
-    const size_t most = std::min<size_t>(n, std::clamp<size_t>(4096 / C, 64, 512)), most_cells = (most * C + 3) / 4 * 4;
-    std::vector<double> product(most_cells), sum(most_cells), logs(most_cells);
+    const size_t most = std::min<size_t>(n, std::clamp<size_t>(4096 / C, 64, 512)), most_cells = most * C;
+    std::vector<double> sum(most_cells);
+    LogProducts products(most_cells, kBeforeLog);
     std::vector<const Code*> above;
     Walk<Watched, Code> walk(most, C);
     for (size_t first = 0; first < n; first += most) {
-        const size_t rows = std::min(most, n - first), cells = rows * C, padded = (cells + 3) / 4 * 4;
-        std::fill(product.begin(), product.end(), 1.0);
+        const size_t rows = std::min(most, n - first), cells = rows * C;
         std::fill(sum.begin(), sum.end(), 0.0);
         for (size_t j = 0; j < n_members; ++j) {
             above.clear();
             for (const Codes& parent : parents[j]) above.push_back(static_cast<const Code*>(parent.data));
-            walk.multiply(families[j], static_cast<const Code*>(children[j].data), above, first, rows, product.data());
-            if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-            loops().logarithms(product.data(), padded, logs.data());
-            for (size_t at = 0; at < cells; ++at) sum[at] += logs[at];
-            std::fill(product.begin(), product.end(), 1.0);
+            walk.multiply(families[j], static_cast<const Code*>(children[j].data), above, first, rows, products.data());
+            products.next(j + 1 == n_members, cells, sum.data());
         }
         for (size_t at = 0; at < cells; ++at)
             log_factors[(first * C + at) * n_columns] = sum[at] / static_cast<double>(n_members);
@@ -504,21 +494,18 @@ void score_column(const FamilyView* families, const Codes* children, const std::
 }  // namespace
 
 void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
-                    size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads) {
+                    size_t n_levels, std::vector<Learned>& learned, double* log_factors, size_t n_threads) {
     const size_t n_columns = families.size() / n_members, C = rows.n_classes, cells = rows.n_asked * C;
-    const std::vector<uint32_t> by_class = in_order_of_classes(rows);
-    learnt.resize(families.size());
+    const std::vector<uint32_t> by_class = sort_rows(rows.labels, rows.n, C);
+    learned.resize(families.size());
     parallel_for(n_columns, threads_for(rows.n * families.size(), n_threads), [&](size_t i) {
-        const size_t padded = (cells + 3) / 4 * 4;
-        std::vector<double> product(padded, 1.0), sum(cells, 0.0), logs(padded);
+        std::vector<double> sum(cells, 0.0);
+        LogProducts products(cells, kBeforeLog);
         Learner learner(rows, by_class);
         for (size_t j = 0; j < n_members; ++j) {
             const size_t f = i * n_members + j;
-            learnt[f] = learner.run(families[f], m ? m + f * n_levels : nullptr, product.data());
-            if ((j + 1) % kBeforeLog && j + 1 < n_members) continue;
-            loops().logarithms(product.data(), padded, logs.data());
-            for (size_t at = 0; at < cells; ++at) sum[at] += logs[at];
-            std::fill(product.begin(), product.end(), 1.0);
+            learned[f] = learner.run(families[f], m ? m + f * n_levels : nullptr, products.data());
+            products.next(j + 1 == n_members, cells, sum.data());
         }
         for (size_t at = 0; at < cells; ++at)
             log_factors[at * n_columns + i] = sum[at] / static_cast<double>(n_members);

@@ -2,19 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "simd/loops.hpp"
+#include "support/constants.hpp"
 #include "support/parallel.hpp"
 #include "tree_descent.hpp"
-#include "trees.hpp"
 
 namespace bayeskit {
+namespace {
 
 // Leaves are split where the gradients of a few classes gain most.
 
@@ -59,14 +55,6 @@ struct Division {
     uint8_t cut = 0;
     Set left;
     GradientSums<Classes> sums{};  // of the rows that go to the left
-
-    bool goes_left(uint8_t code) const { return is_set ? left.has(code) : code <= cut; }
-};
-
-// The rows of a tree, sorted by leaf, and where its leaves are.
-struct LeafRows {
-    uint32_t node;
-    size_t first, last;
 };
 
 // One tree of a fold.
@@ -81,7 +69,7 @@ public:
     // `columns`: those that may divide; `chosen`: the classes whose gradients count; shares (rows, classes).
     void grow(std::vector<uint32_t>& rows, const std::vector<size_t>& columns,
               const std::array<size_t, Classes>& chosen, const double* shares, double scale, Random& random, Tree& tree,
-              std::vector<LeafRows>& leaves) {
+              std::vector<NodeRows>& leaves) {
         rows_ = &rows;
         ridge_ = kRidge * scale;
         least_gain_ = kLeastGain * scale;
@@ -235,11 +223,7 @@ private:
         const Open open = open_[at];
         const Division<Classes>& by = open.division;
         const uint8_t* codes = columns_of_.column(by.column);
-        const auto part_by = [&](const auto& goes_left) {
-            return part(rows_->data(), open.first, open.last, spare_rows_.data(), goes_left);
-        };
-        const size_t middle = by.is_set ? part_by([&](uint32_t r) { return by.left.has(codes[r]); })
-                                        : part_by([&, cut = by.cut](uint32_t r) { return codes[r] <= cut; });
+        const size_t middle = part_by(by, codes, rows_->data(), open.first, open.last, spare_rows_.data());
         const uint32_t child = tree.divide(open.node, by);
         Open left{child, open.first, middle, kNone, by.sums, {}},
             right{child + 1, middle, open.last, kNone, open.total, {}};
@@ -289,8 +273,6 @@ private:
     std::vector<Open> open_;
 };
 
-namespace {
-
 constexpr size_t kMostClasses = 3;  // that choose the splits of a tree
 constexpr double kRate = 0.1, kShare = 0.8;
 
@@ -306,13 +288,10 @@ double units(const Boosting& of) {
 // Call with the number of classes, as a compile-time constant where they are few.
 template <class Call>
 void with_classes(size_t C, const Call& call) {
-    if (C == 2) call(std::integral_constant<size_t, 2>());
-    else if (C == 3) call(std::integral_constant<size_t, 3>());
-    else if (C == 4) call(std::integral_constant<size_t, 4>());
-    else if (C == 5) call(std::integral_constant<size_t, 5>());
-    else if (C == 6) call(std::integral_constant<size_t, 6>());
-    else if (C == 7) call(std::integral_constant<size_t, 7>());
-    else call(C);
+    with_constant<2, 7>(C, [&](auto few) {
+        if constexpr (few() > 0) call(few);
+        else call(C);
+    });
 }
 
 // The model of the rows outside a fold.
@@ -324,7 +303,7 @@ public:
           shares_(scores_.size()), columns_(of.codes.n_columns) {
         std::iota(columns_.begin(), columns_.end(), size_t{0});
         for (size_t r = 0; r < of.codes.n; ++r)
-            (of.folds[r] == k ? judged_ : learnt_).push_back(static_cast<uint32_t>(r));
+            (of.folds[r] == k ? judged_ : learned_).push_back(static_cast<uint32_t>(r));
     }
 
     // The log loss of the fold's own rows; the shares of all.
@@ -334,7 +313,7 @@ public:
         auto judged = judged_.begin();
         for (size_t from = 0; from < n; from += kTile) {
             const size_t rows = std::min(kTile, n - from);
-            loops().normalise(scores_.data() + from * C, rows, C, shares_.data() + from * C, evidence);
+            loops().normalize(scores_.data() + from * C, rows, C, shares_.data() + from * C, evidence);
             for (; judged != judged_.end() && *judged < from + rows; ++judged) {
                 const size_t r = *judged;
                 loss += (of_.weights ? of_.weights[r] : 1.0) * (evidence[r - from] - scores_[r * C + of_.labels[r]]);
@@ -364,11 +343,11 @@ private:
     // Rows and columns of a tree.
     void draw() {
         constexpr auto kPart = static_cast<uint64_t>(kShare * 18446744073709551616.0);
-        rows_.resize(learnt_.size());
+        rows_.resize(learned_.size());
         others_ = judged_;
         others_.resize(of_.codes.n);
         size_t n_rows = 0, n_others = judged_.size();
-        for (const uint32_t r : learnt_) {
+        for (const uint32_t r : learned_) {
             const bool grows = random_.next() < kPart;
             rows_[n_rows] = r;
             others_[n_others] = r;
@@ -410,7 +389,7 @@ private:
         const size_t C = of_.n_classes, size = tree.nodes.size();
         sums_.assign(size * 2 * C, 0.0);
         with_classes(C, [&](const auto n_classes) {
-            for (const LeafRows& leaf : leaves_) {
+            for (const NodeRows& leaf : leaves_) {
                 double *g = sums_.data() + leaf.node * 2 * n_classes, *h = g + n_classes;
                 for (size_t i = leaf.first; i < leaf.last; ++i) {
                     const uint32_t r = rows_[i];
@@ -437,7 +416,7 @@ private:
     }
 
     void add(const Tree& tree) {
-        for (const LeafRows& leaf : leaves_) add(leaf.node, rows_.data() + leaf.first, leaf.last - leaf.first);
+        for (const NodeRows& leaf : leaves_) add(leaf.node, rows_.data() + leaf.first, leaf.last - leaf.first);
         walks_.descend(Descent(tree, columns_of_), others_,
                        [&](size_t node, const uint32_t* rows, size_t n) { add(node, rows, n); });
     }
@@ -459,8 +438,8 @@ private:
     TreeGrower<kMostClasses> three_;
     std::vector<double> scores_, shares_, sums_;
     std::vector<size_t> columns_, tried_;
-    std::vector<uint32_t> judged_, learnt_, rows_, others_;
-    std::vector<LeafRows> leaves_;
+    std::vector<uint32_t> judged_, learned_, rows_, others_;
+    std::vector<NodeRows> leaves_;
     RowsOfNodes walks_;
     const float* values_ = nullptr;
 };
@@ -470,9 +449,7 @@ private:
 Boosted boost_trees(const Boosting& of, size_t n_threads) {
     const size_t n = of.codes.n;
     const CodeColumns columns_of(of.codes, n, [](size_t i) { return i; });
-    std::vector<size_t> n_codes(of.codes.n_columns, 1);
-    for (size_t j = 0; n && j < n_codes.size(); ++j)
-        n_codes[j] = *std::max_element(columns_of.column(j), columns_of.column(j) + n) + size_t{1};
+    const std::vector<size_t> n_codes = columns_of.n_codes();
     std::vector<Fold> folds;
     folds.reserve(of.n_folds);
     for (size_t k = 0; k < of.n_folds; ++k) folds.emplace_back(of, columns_of, k, n_codes);

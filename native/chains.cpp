@@ -48,7 +48,7 @@ inline uint32_t value_of(const Column& column, size_t r, const double* cuts) {
     return group(code, column.size, cuts);
 }
 
-// The values of learnt rows.
+// The values of learned rows.
 void read_values(const Column& column, const double* cuts, const std::vector<uint32_t>& rows, uint32_t* values) {
     const size_t n = rows.size();
     if (!column.coded) {
@@ -124,8 +124,8 @@ private:
 
 }  // namespace
 
-void refuse_part() { throw std::invalid_argument("what was learnt points outside its own arrays"); }
-void refuse_classes() { throw std::invalid_argument("what was learnt has more classes than asked for"); }
+void refuse_part() { throw std::invalid_argument("what was learned points outside its own arrays"); }
+void refuse_classes() { throw std::invalid_argument("what was learned has more classes than asked for"); }
 
 namespace {
 
@@ -257,8 +257,8 @@ private:
         weigh_rows(first, last);
         for (size_t i = first; i < last; ++i) {
             const uint32_t r = groups_.rows[i];
-            const double taken = rows_.taken(r), p = p_[i], w = rows_.weight(r);
-            const double a = count_[cell(i)] - taken, b = total_[value_[i]] - taken;
+            const double p = p_[i], w = rows_.weight(r);
+            const double a = rows_.without(count_[cell(i)], r), b = rows_.without(total_[value_[i]], r);
             double factor[kM];
             for (size_t c = 0; c < kM; ++c) factor[c] = (a + kChoices[c] * p) / ((b + kChoices[c]) * p);
             if (w == 1.0) gains.multiply(factor);
@@ -302,16 +302,15 @@ private:
             if (weighed) weigh_rows(first, last);
             else count_rows(first, last);
             for (size_t i = first; i < last; ++i) {
-                const double taken = rows_.taken(groups_.rows[i]);
+                const uint32_t r = groups_.rows[i];
                 const double count = weighed ? count_[cell(i)] : tally_[cell(i)];
                 const double total = weighed ? total_[value_[i]] : tally_of_value_[value_[i]];
-                p_[i] = (count - taken + step.m * p_[i]) / (total - taken + step.m);
+                p_[i] = (rows_.without(count, r) + step.m * p_[i]) / (rows_.without(total, r) + step.m);
             }
             if (weighed) forget_rows(first, last);
             else clear_rows(first, last);
             divider_.divide(value_.data(), first, last, order_.data(), [&](uint32_t, size_t from, size_t to) {
-                // alone: nothing will change for it
-                if (to - from < 2 && rows_.weight(groups_.rows[order_[from]]) <= 1) return;
+                if (to - from < 2) return;  // alone: nothing will change for it
                 for (size_t at = from; at < to; ++at) {
                     next_.rows.push_back(groups_.rows[order_[at]]);
                     next_label_.push_back(label_[order_[at]]);
@@ -357,7 +356,6 @@ public:
     }
 
     void step(const Step& step) {
-        for (const uint32_t r : alone_) refine_alone(r, step.m);
         read_values(columns_[step.column], step.cuts, groups_.rows, value_.data());
         next_.clear();
         for (size_t g = 0; g < groups_.size(); ++g) {
@@ -377,9 +375,7 @@ public:
                     next_.start.push_back(next_.rows.size());
                     next_.node.push_back(own);
                 } else {
-                    const uint32_t r = groups_.rows[order_[from]];
-                    refine_alone(r, step.m);
-                    add_alone(own, r);
+                    add_alone(own, groups_.rows[order_[from]]);
                 }
                 close_node();
             };
@@ -398,7 +394,6 @@ private:
     void add_alone(int32_t node, uint32_t r) {
         out_.n_children[node] = kOneRow;
         out_.first_child[node] = static_cast<int32_t>(r);
-        if (rows_.weight(r) > 1 && place_[r] >= 0) alone_.push_back(r);  // left out, something of it stays
     }
 
     void refine(size_t first, size_t last, double m) {
@@ -408,18 +403,10 @@ private:
             const uint32_t r = groups_.rows[order_[i]];
             if (place_[r] < 0) continue;
             double* g = g_ + static_cast<size_t>(place_[r]) * C_;
-            const double taken = rows_.taken(r), scale = 1 / (total - taken + m);
-            g[rows_.labels[r]] -= taken / m;
+            const double scale = 1 / (rows_.without(total, r) + m), own = m * g[rows_.labels[r]];
             for (size_t k = 0; k < C_; ++k) g[k] = (count_[k] + m * g[k]) * scale;
+            g[rows_.labels[r]] = (rows_.without(count_[rows_.labels[r]], r) + own) * scale;
         }
-    }
-
-    void refine_alone(uint32_t r, double m) {
-        const double left = rows_.weight(r) - 1;
-        if (left <= 0 || place_[r] < 0) return;
-        double* g = g_ + static_cast<size_t>(place_[r]) * C_;
-        for (size_t k = 0; k < C_; ++k) g[k] *= m / (left + m);
-        g[rows_.labels[r]] += left / (left + m);
     }
 
     void close_node() {
@@ -438,7 +425,7 @@ private:
     Trie& out_;
     std::vector<double> count_;
     Divider divider_;
-    std::vector<uint32_t> alone_, value_, order_;
+    std::vector<uint32_t> value_, order_;
 };
 
 // P(class) without a row.
@@ -452,15 +439,14 @@ struct Beginning {
         for (double& p : by_class) p *= total + static_cast<double>(rows.n_classes);
     }
     double left_out(size_t r, size_t k) const {
-        const double taken = rows.taken(r);
-        return (by_class[k] - (rows.labels[r] == k ? taken : 0)) /
-               (total - taken + static_cast<double>(rows.n_classes));
+        const double own = rows.labels[r] == k ? rows.without(by_class[k], r) : by_class[k];
+        return own / (rows.without(total, r) + static_cast<double>(rows.n_classes));
     }
 };
 
 // P(class | context) of a row, refined step by step as long as its context is known.
 template <bool Watched>
-void walk_chain(const ChainView& chain, const std::vector<Column>& columns, const LearntColumns& learnt, size_t r,
+void walk_chain(const ChainView& chain, const std::vector<Column>& columns, const LearnedColumns& learned, size_t r,
                 size_t C, double* g) {
     const TrieView& contexts = chain.contexts;
     const CountsView& counts = contexts.counts;
@@ -469,8 +455,8 @@ void walk_chain(const ChainView& chain, const std::vector<Column>& columns, cons
         const uint32_t value = value_of(columns[step.column], r, step.cuts);
         if (contexts.n_children[node] == kOneRow) {
             const int32_t other = contexts.first_child[node];
-            check_part<Watched>(other, 1, learnt.n);
-            if (value_of(learnt.columns[step.column], static_cast<size_t>(other), step.cuts) != value) return;
+            check_part<Watched>(other, 1, learned.n);
+            if (value_of(learned.columns[step.column], static_cast<size_t>(other), step.cuts) != value) return;
         } else if ((node = contexts.child<Watched>(node, value)) < 0) {
             return;
         }
@@ -496,7 +482,7 @@ void walk_chain(const ChainView& chain, const std::vector<Column>& columns, cons
 // Process a block of rows chain by chain, so that the tree of a chain stays in the cache.
 template <bool Watched>
 void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
-                   const LearntColumns& learnt, size_t first, size_t last, double n_learnt, size_t C,
+                   const LearnedColumns& learned, size_t first, size_t last, double n_learned, size_t C,
                    const double* prior, double* log_sum, double* sum) {
     constexpr size_t kRows = 512;
     std::vector<double> g(C), product(std::min(kRows, last - first) * C);
@@ -508,9 +494,9 @@ void score_rows_of(const std::vector<ChainView>& chains, const std::vector<Colum
         for (size_t t = 0; t < chains.size(); ++t) {
             for (size_t r = 0; r < rows; ++r) {
                 std::copy(prior, prior + C, g.begin());
-                walk_chain<Watched>(chains[t], columns, learnt, from + r, C, g.data());
+                walk_chain<Watched>(chains[t], columns, learned, from + r, C, g.data());
                 for (size_t k = 0; k < C; ++k) {
-                    const double h = (n_learnt * g[k] + 1) / (n_learnt + static_cast<double>(C));
+                    const double h = (n_learned * g[k] + 1) / (n_learned + static_cast<double>(C));
                     sum[(from + r) * C + k] += h;
                     product[r * C + k] *= h;
                 }
@@ -559,14 +545,14 @@ Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const ui
     return chain;
 }
 
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, const LearntColumns& learnt,
-                  size_t n, double n_learnt, size_t C, const double* prior, double* log_sum, double* sum,
-                  size_t n_threads) {
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
+                  const LearnedColumns& learned, size_t n, double n_learned, size_t C, const double* prior,
+                  double* log_sum, double* sum, size_t n_threads) {
     const bool many = n >= kManyRows;
-    if (many) parallel_for(chains.size(), n_threads, [&](size_t b) { chains[b].contexts.check(C, learnt.n); });
+    if (many) parallel_for(chains.size(), n_threads, [&](size_t b) { chains[b].contexts.check(C, learned.n); });
     const auto score = many ? score_rows_of<false> : score_rows_of<true>;
     parallel_rows(n, 64, n_threads, [&](size_t first, size_t last) {
-        score(chains, columns, learnt, first, last, n_learnt, C, prior, log_sum, sum);
+        score(chains, columns, learned, first, last, n_learned, C, prior, log_sum, sum);
     });
 }
 

@@ -35,35 +35,19 @@ void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
 
 namespace {
 
-constexpr size_t kStretch = 2048;        // rows whose cells are computed before they are counted
-constexpr size_t kCopies = 4;            // sub-tables taken in turn: equal neighbours do not wait for each other
-constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache
-
-// Which cell of a table (classes, size) each row falls into.
-template <class Code, class Label, class Cell>
-void cells_of(const Code* codes, const Label* labels, size_t rows, Cell size, Cell* cells) {
-    for (size_t r = 0; r < rows; ++r) cells[r] = static_cast<Cell>(static_cast<Cell>(labels[r]) * size + codes[r]);
-}
-
 template <class Cell, class Code, class Label>
 void count_column(const Code* codes, const Label* labels, size_t first, size_t last, size_t size, size_t n_classes,
                   int64_t* out, std::mutex& guard) {
-    const size_t n_cells = size * n_classes, copies = n_cells <= kLargestCopied ? kCopies : 1;
+    const size_t n_cells = size * n_classes, copies = copies_of(n_cells);
+    const auto width = static_cast<Cell>(size);
     std::vector<uint32_t> counts(n_cells * copies);
     Cell cells[kStretch];
-    uint32_t *c0 = counts.data(), *c1 = c0 + (copies > 1) * n_cells, *c2 = c1 + (copies > 1) * n_cells,
-             *c3 = c2 + (copies > 1) * n_cells;
     for (size_t at = first; at < last; at += kStretch) {
         const size_t rows = std::min(kStretch, last - at);
-        cells_of(codes + at, labels + at, rows, static_cast<Cell>(size), cells);
-        size_t r = 0;
-        for (; r + kCopies <= rows; r += kCopies) {
-            ++c0[cells[r]];
-            ++c1[cells[r + 1]];
-            ++c2[cells[r + 2]];
-            ++c3[cells[r + 3]];
-        }
-        for (; r < rows; ++r) ++c0[cells[r]];
+        const Code* code = codes + at;
+        const Label* label = labels + at;
+        for (size_t r = 0; r < rows; ++r) cells[r] = static_cast<Cell>(static_cast<Cell>(label[r]) * width + code[r]);
+        count_cells(cells, rows, n_cells, counts.data());
     }
     const std::lock_guard<std::mutex> hold(guard);
     for (size_t i = 0; i < n_cells; ++i)

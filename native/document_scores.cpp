@@ -10,9 +10,8 @@
 namespace bayeskit {
 namespace {
 
-constexpr size_t kBatch = 256;   // tokens whose slots are asked for before the first is looked at
-constexpr size_t kAhead = 32;     // words whose rows are asked for
-constexpr size_t kCounts = 256;  // how often a word stands there, of which the logarithms are held
+constexpr size_t kAhead = 32;     // words whose rows are prefetched
+constexpr size_t kCounts = 256;  // counts of a word whose logarithms are stored
 
 struct CountedWord {
     uint32_t id, count;
@@ -90,7 +89,7 @@ double distinct_scale(size_t u, double g) {
 }
 
 // Single words and runs are summed by themselves, so that it does not matter how the two are mixed. Known: the number
-// of classes where it is known beforehand, so that loops over them are laid out; else 0.
+// of classes where it is known at compile time, so that loops over them are unrolled; else 0.
 template <size_t Known>
 class Weigher {
 public:
@@ -141,41 +140,17 @@ private:
     std::vector<double> sums_;
 };
 
-// Tokens wait until there are enough of them for memory to answer; then they are looked up and counted.
-struct Token {
-    Key key;
-    const uint8_t* bytes;
-    size_t length;
-};
-
-class ListedWords {  // any tokens, by their bytes
-public:
-    ListedWords(const WordTable& known, int hash_bits) : known_(known), hash_bits_(hash_bits) {}
-
-    void add(const uint8_t* p, size_t length) {
-        Token& token = tokens_[n_];
-        token = {key_of(p, length), p, length};
-        if (hash_bits_) token.key = bucket_key(token.key.hash, hash_bits_);
-        known_.prefetch_index(token.key.hash);
-        if (++n_ == kBatch) flush();
-    }
-    void flush() {
-        for (size_t i = 0; i < n_; ++i) known_.prefetch_entry(tokens_[i].key.hash);
-        for (size_t i = 0; i < n_; ++i) {
-            const uint32_t id = known_.find(tokens_[i].key, tokens_[i].bytes, tokens_[i].length);
-            if (id != WordTable::kNone) found.add(id);
-        }
-        n_ = 0;
-    }
-    void end() { flush(); }
-
+struct ListedWords {  // any tokens, by their bytes
+    const WordTable& words;
     DocumentWords found;
+    int64_t n_tokens = 0;
 
-private:
-    const WordTable& known_;
-    int hash_bits_;
-    size_t n_ = 0;
-    Token tokens_[kBatch];
+    void make_room() {}
+    void announce(uint64_t hash) const { words.prefetch_entry(hash); }
+    void count(const Token& token) {
+        const uint32_t id = words.find(token.key, token.bytes, token.length);
+        if (id != WordTable::kNone) found.add(id);
+    }
 };
 
 class WordsAndPairs {  // single words come in; runs of two are found by the numbers of their parts
@@ -227,16 +202,16 @@ private:
 };
 
 template <size_t Known, class Sink>
-void score_part(const Texts& texts, const Cut& cut, Sink& sink, const PooledWords& words, double* scores, size_t first,
-                size_t last) {
+void score_part(const Texts& texts, const Cut& cut, Sink& sink, DocumentWords& found, const PooledWords& words,
+                double* scores, size_t first, size_t last) {
     Tokenizer cutter(cut);
     Weigher<Known> weigher(words);
     for (size_t d = first; d < last; ++d) {
-        sink.found.begin();
+        found.begin();
         cutter.cut(texts.begin(d), texts.length(d), sink);
         sink.end();
-        const std::vector<CountedWord>& found = sink.found.words();
-        weigher.score(found.size(), [&](size_t k) { return found[k]; }, scores + d * words.n_classes);
+        const std::vector<CountedWord>& all = found.words();
+        weigher.score(all.size(), [&](size_t k) { return all[k]; }, scores + d * words.n_classes);
     }
 }
 
@@ -249,12 +224,8 @@ bool cuts_pairs(const Cut& cut) {
 
 void score_words(const int64_t* indptr, const int32_t* ids, const int32_t* counts, size_t n_cells,
                  const PooledWords& words, double* scores, size_t n_rows, size_t n_threads) {
-    for (size_t k = 0; k < n_cells; ++k) {
-        if (ids[k] < 0 || static_cast<size_t>(ids[k]) >= words.n_words)
-            throw std::invalid_argument("ids hold " + std::to_string(ids[k]) + ", beyond the table's " +
-                                        std::to_string(words.n_words) + " rows");
+    for (size_t k = 0; k < n_cells; ++k)
         if (counts[k] < 1) throw std::invalid_argument("counts hold " + std::to_string(counts[k]));
-    }
     parallel_rows(n_rows, 16, n_threads, [&](size_t first, size_t last) {
         const auto score = [&](auto weigher) {
             for (size_t d = first; d < last; ++d) {
@@ -276,17 +247,18 @@ void score_documents(const Texts& texts, const Cut& cut, const WordTable& known,
     Cut cutting = cut;
     if (pairs) cutting.shortest = cutting.longest = 1;
     parallel_rows(texts.n, 16, n_threads, [&](size_t first, size_t last) {
-        const auto score = [&](auto& sink) {
+        const auto score = [&](auto& sink, DocumentWords& found) {
             const auto part = words.n_classes == 2 ? score_part<2, std::decay_t<decltype(sink)>>
                                                    : score_part<0, std::decay_t<decltype(sink)>>;
-            part(texts, cutting, sink, words, scores, first, last);
+            part(texts, cutting, sink, found, words, scores, first, last);
         };
         if (pairs) {
             WordsAndPairs sink(*pairs, cut.shortest == 1);
-            score(sink);
+            score(sink, sink.found);
         } else {
-            ListedWords sink(known, cut.hash_bits);
-            score(sink);
+            ListedWords counter{known, {}};
+            Waiting<ListedWords> sink(counter, cut.hash_bits);
+            score(sink, counter.found);
         }
     });
 }

@@ -123,26 +123,27 @@ void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, in
     });
 }
 
-void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low, const std::vector<Table>& tables,
-                  const uint32_t* unseen, const std::vector<MutableCodes>& out, size_t n_threads) {
+void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low,
+                  const std::vector<std::span<const uint32_t>>& tables, const uint32_t* unseen,
+                  const std::vector<MutableCodes>& out, size_t n_threads) {
     const size_t k = columns.size();
     std::vector<std::vector<unsigned char>> ready(k);  // each table in the type of its result
     for (size_t j = 0; j < k; ++j) {
         with_type(out[j], [&](auto codes) {
             using Code = std::remove_pointer_t<decltype(codes)>;
             const bool narrow = columns[j].type == Type::i8 || columns[j].type == Type::u8;
-            const size_t size = narrow ? 256 : tables[j].size;
+            const size_t size = narrow ? 256 : tables[j].size();
             ready[j].resize(std::max<size_t>(size, 1) * sizeof(Code));
             auto* table = reinterpret_cast<Code*>(ready[j].data());
             if (!narrow) {
-                for (size_t i = 0; i < size; ++i) table[i] = static_cast<Code>(tables[j].data[i]);
+                for (size_t i = 0; i < size; ++i) table[i] = static_cast<Code>(tables[j][i]);
                 return;
             }
             for (int i = 0; i < 256; ++i) {
                 const int64_t x = columns[j].type == Type::i8 ? static_cast<int8_t>(i) : i;
                 const uint64_t index = static_cast<uint64_t>(x) - static_cast<uint64_t>(low[j]);
-                const bool inside = x >= low[j] && index < tables[j].size;
-                table[i] = static_cast<Code>(inside ? tables[j].data[index] : unseen[j]);
+                const bool inside = x >= low[j] && index < tables[j].size();
+                table[i] = static_cast<Code>(inside ? tables[j][index] : unseen[j]);
             }
         });
     }
@@ -156,7 +157,7 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
                         using Code = std::remove_pointer_t<decltype(codes)>;
                         const ptrdiff_t stride = columns[j].stride;
                         look_up(cells + static_cast<ptrdiff_t>(at) * stride, stride, rows, low[j],
-                                reinterpret_cast<const Code*>(ready[j].data()), tables[j].size,
+                                reinterpret_cast<const Code*>(ready[j].data()), tables[j].size(),
                                 static_cast<Code>(unseen[j]), codes + at);
                     });
                 });
@@ -182,20 +183,20 @@ size_t below(const double* cuts, size_t n, double x) {
 
 // Codes of a tile of numbers, side by side.
 template <class Code>
-void bin_tile(const double* x, size_t rows, Cuts cuts, Code* codes) {
-    if (cuts.size > kFew) {
+void bin_tile(const double* x, size_t rows, std::span<const double> cuts, Code* codes) {
+    if (cuts.size() > kFew) {
         for (size_t r = 0; r < rows; ++r)
-            codes[r] = x[r] != x[r] ? Code{0} : static_cast<Code>(1 + below(cuts.data, cuts.size, x[r]));
+            codes[r] = x[r] != x[r] ? Code{0} : static_cast<Code>(1 + below(cuts.data(), cuts.size(), x[r]));
         return;
     }
     int64_t number[kTile];
-    loops().bin(x, cuts.data, cuts.size, number);
+    loops().bin(x, cuts.data(), cuts.size(), number);
     for (size_t r = 0; r < rows; ++r) codes[r] = static_cast<Code>(number[r]);
 }
 
 }  // namespace
 
-void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<Cuts>& cuts,
+void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<std::span<const double>>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads) {
     const size_t k = columns.size();
     parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {

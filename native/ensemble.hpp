@@ -27,7 +27,7 @@ struct SparseCounts {
     void close() { start.push_back(static_cast<int32_t>(label.size())); }
 };
 
-constexpr int32_t kOneRow = -1;  // in place of the number of children: one learnt row, and first_child is its number
+constexpr int32_t kOneRow = -1;  // in place of the number of children: one learned row, and first_child is its number
 
 struct Trie {
     std::vector<int32_t> first_child, n_children;
@@ -127,10 +127,10 @@ struct TrieView {
     }
 };
 
-constexpr double kLeast = 5;  // rows a context must have to be used
+constexpr double kLeast = 5 - 1e-9;  // rows a context must have to be used, up to rounding of weights
 constexpr size_t kMostCuts = 3;
 
-struct Rows {  // learnt rows: labels and weights, and which of them are asked about
+struct Rows {  // learned rows: labels and weights, and which of them are asked about
     size_t n;
     const uint32_t* labels;
     size_t n_classes;
@@ -139,7 +139,8 @@ struct Rows {  // learnt rows: labels and weights, and which of them are asked a
     size_t n_asked;
 
     double weight(size_t r) const { return weights ? weights[r] : 1.0; }
-    double taken(size_t r) const { return weights ? std::min(weights[r], 1.0) : 1.0; }
+    // What is left of a sum without a row and its whole weight; rounding leaves no less than nothing.
+    double without(double sum, size_t r) const { return std::max(sum - weight(r), 0.0); }
 };
 
 struct Family {  // one column of one member: the child and its parents
@@ -171,7 +172,7 @@ struct FamilyView {
     }
 };
 
-struct Learnt {  // what a family has learnt
+struct Learned {  // what a family has learned
     std::vector<double> m;
     Trie contexts;
     std::vector<int32_t> first_entry, n_entries;
@@ -181,7 +182,7 @@ struct Learnt {  // what a family has learnt
 
 // ln P(x | class) of the asked rows, each left out (asked, classes, columns). m: of each level, or null to choose.
 void learn_families(const Rows& rows, const std::vector<Family>& families, size_t n_members, const double* m,
-                    size_t n_levels, std::vector<Learnt>& learnt, double* log_factors, size_t n_threads);
+                    size_t n_levels, std::vector<Learned>& learned, double* log_factors, size_t n_threads);
 void score_families(const std::vector<FamilyView>& families, const std::vector<Codes>& children,
                     const std::vector<std::vector<Codes>>& parents, size_t n, size_t n_members, size_t n_classes,
                     double* log_factors, size_t n_threads);
@@ -190,17 +191,17 @@ struct Column {  // of a table that chains walk over: codes, or numbers
     bool coded;
     Codes codes;
     Floats numbers;
-    size_t size;     // values of a coded column
-    size_t n_codes;  // those among the learnt rows, from 0 to the largest
+    size_t size;  // values of a coded column
+    size_t n_codes;  // those among the learned rows, from 0 to the largest
 };
 
-struct LearntColumns {
+struct LearnedColumns {
     const std::vector<Column>& columns;
     uint32_t n;
 };
 
 // (steps, together) columns and (steps, together, kMostCuts) cuts, NaN where there is none; of a coded column the codes
-// that are singled out, the first of them NaN where all are told apart.
+// that are singled out, the first of them NaN where every code is a value.
 struct Candidates {
     const int32_t* column;
     const double* cuts;
@@ -229,10 +230,10 @@ void count_chain(const Rows& rows, const std::vector<Column>& columns, const uin
 // part: which rows choose the chain.
 Chain learn_chain(const Rows& rows, const std::vector<Column>& columns, const uint8_t* part,
                   const Candidates& candidates, const double* prior, double* h);
-// learnt: the columns of the learnt rows, with which a row is compared in contexts of one of them.
-void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns, const LearntColumns& learnt,
-                  size_t n, double n_learnt, size_t n_classes, const double* prior, double* log_sum, double* sum,
-                  size_t n_threads);
+// learned: the columns of the learned rows, with which a row is compared in contexts of one of them.
+void score_chains(const std::vector<ChainView>& chains, const std::vector<Column>& columns,
+                  const LearnedColumns& learned, size_t n, double n_learned, size_t n_classes, const double* prior,
+                  double* log_sum, double* sum, size_t n_threads);
 
 // Log loss Σ w (ln Σ_k exp s_k − s_y) with s = factors · exponents, and its gradient; factors (n, classes, terms).
 double exponent_loss(const float* factors, size_t n, size_t n_classes, size_t n_terms, const uint32_t* labels,

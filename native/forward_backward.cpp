@@ -109,7 +109,7 @@ void count_states(const Observed& rows, const HiddenChain& chain, const StateCou
     }
 }
 
-void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* centre, const double* shares,
+void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* center, const double* shares,
                    size_t n_states, double* weight, double* first, double* second, size_t n_threads) {
     const size_t d = columns.size(), width = padded(1 + 2 * d), gap_width = padded(d);
     constexpr size_t kMost = 32, kLeast = size_t{1} << 12;
@@ -128,7 +128,7 @@ void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* c
             for (size_t j = 0; j < d; ++j) {
                 gather_column(columns[j], at, m, cells.data());
                 for (size_t t = 0; t < m; ++t) {
-                    const double away = cells[t] - centre[j];
+                    const double away = cells[t] - center[j];
                     const bool gone = std::isnan(away);
                     missing |= gone;
                     absent[t * gap_width + j] = gone ? 1.0 : 0.0;

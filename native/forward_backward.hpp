@@ -7,7 +7,6 @@
 
 #include "hidden_markov.hpp"
 #include "simd/hidden_markov_loops.hpp"
-#include "support/aligned.hpp"
 #include "support/buffer.hpp"
 
 namespace bayeskit {
@@ -340,7 +339,7 @@ public:
         stretch_rows_.keep(span.begin, span.end);
         double log = 0;
         for (size_t s = 0; s < n; ++s) {
-            if (s) std::copy_n(last_row(span.length(s - 1)), width_, forward_.data());
+            if (s) std::copy_n(row(span.length(s - 1) - 1), width_, forward_.data());
             else begin(span);
             std::copy_n(forward_.data(), width_, &checkpoints_[s * width_]);
             const Passed passed = again(span, s);
@@ -381,7 +380,7 @@ public:
         posteriors_.resize(stretch_ * width_);
         targets_.resize(stretch_);
         Aligned<double> beta(width_, 0.0);
-        const double* last = last_row(span.length(span.n_stretches() - 1));
+        const double* last = row(span.length(span.n_stretches() - 1) - 1);
         double total = 0, ignored = 0;
         const double top = span.after ? *std::max_element(span.after, span.after + k_) : 0.0;
         for (size_t i = 0; i < k_; ++i) {
@@ -430,7 +429,7 @@ public:
         checkpoints_.resize(n * width_);
         double log = 0;
         for (size_t s = 0; s < n; ++s) {
-            if (s) std::copy_n(last_log_row(span.length(s - 1)), width_, logs_.data());
+            if (s) std::copy_n(log_row(span.length(s - 1) - 1), width_, logs_.data());
             else if (span.before) {
                 std::fill(logs_.begin(), logs_.begin() + width_, kNever);
                 std::copy_n(span.before, k_, logs_.data());
@@ -442,7 +441,7 @@ public:
             see(s);  // the rows before an impossible one are believed, too
             if (impossible >= 0) return {kNever, impossible};
         }
-        return {log + log_sum(last_log_row(span.length(n - 1)), k_), -1};
+        return {log + log_sum(log_row(span.length(n - 1) - 1), k_), -1};
     }
 
     int64_t log_again(const Span& span, size_t s, double& log) {
@@ -507,8 +506,6 @@ public:
         else log_again(span, s, log);
     }
 
-    const double* last_row(size_t n) const { return &forward_[n * width_]; }
-    const double* last_log_row(size_t n) const { return &logs_[n * width_]; }
     const double* row(size_t t) const { return &forward_[(t + 1) * width_]; }
     const double* log_row(size_t t) const { return &logs_[(t + 1) * width_]; }
 
@@ -517,7 +514,7 @@ private:
     void add_numbers(size_t first, size_t n, Sums& sums) {
         const size_t d = rows_.normals->columns.size();
         room_.resize((2 * d + width_) * kTile);
-        state_loops().add_numbers(stretch_rows_.numbers(first), n, d, rows_.normals->centre, posteriors_.data(), width_,
+        state_loops().add_numbers(stretch_rows_.numbers(first), n, d, rows_.normals->center, posteriors_.data(), width_,
                                   k_, room_.data(), sums.numbers.data(), sums.gaps.data());
     }
 

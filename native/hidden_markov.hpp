@@ -10,7 +10,7 @@ namespace bayeskit {
 struct NormalColumns {  // numbers that are normal in each state: tables are (states, columns)
     std::vector<Floats> columns;
     const double *mean, *precision, *constant;
-    const double* centre;  // (columns), from which their sums are measured
+    const double* center;  // (columns), from which their sums are measured
 };
 
 struct Observed {        // rows of sequences one after the other, and ln P(row | state) up to a number of the row
@@ -36,7 +36,7 @@ struct StateCounts {
     double *starts, *transitions;  // (states), (states, states): expected numbers
     double* symbols;               // (symbols, states), or null
     double* posteriors;            // (rows, states), or null
-    double* numbers;  // (3, states, columns), or null: Σ s, Σ s (x - centre), Σ s (x - centre)² of normal columns
+    double* numbers;  // (3, states, columns), or null: Σ s, Σ s (x - center), Σ s (x - center)² of normal columns
     double* follows;  // (states): ln of what the first row begins, given the state before it; only where one is
 };
 
@@ -46,8 +46,8 @@ void filter_states(const Observed& rows, const HiddenChain& chain, bool every, d
 void count_states(const Observed& rows, const HiddenChain& chain, const StateCounts& out, double* log_likelihoods,
                   int64_t* impossible, size_t n_threads);
 
-// Σ s, Σ s (x - centre) and Σ s (x - centre)² over the rows that have a number, by share and column (states, columns).
-void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* centre, const double* shares,
+// Σ s, Σ s (x - center) and Σ s (x - center)² over the rows that have a number, by share and column (states, columns).
+void weigh_numbers(const std::vector<Floats>& columns, size_t n, const double* center, const double* shares,
                    size_t n_states, double* weight, double* first, double* second, size_t n_threads);
 
 // One row of numbers at a time: e^(log - top) and log, each (states); top is given back.

@@ -1,35 +1,23 @@
 // Joint counts of pairs of columns, codes of distinct rows, and codes of parent contexts.
-#include <numeric>
-
 #include "kernels.hpp"
 #include "support/parallel.hpp"
+#include "support/word_table.hpp"
 
 namespace bayeskit {
 namespace {
 
-constexpr size_t kStretch = 2048;       // rows whose cells are computed before they are counted
-constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache
-constexpr size_t kChunk = 1 << 16;      // rows whose first half of a cell is kept
+constexpr size_t kChunk = 1 << 16;  // rows whose first half of a cell is kept
 
 // Count rows of one pair into (classes, size a, size b); `base` holds label * size a + code a.
 template <class Cell, class Code>
 void count_pair(const Cell* base, const Code* codes, size_t rows, size_t size, size_t n_cells, uint32_t* counts) {
-    const size_t apart = n_cells <= kLargestCopied ? n_cells : 0;
-    uint32_t *c0 = counts, *c1 = c0 + apart, *c2 = c1 + apart, *c3 = c2 + apart;
     Cell cells[kStretch];
     for (size_t at = 0; at < rows; at += kStretch) {
         const size_t some = std::min(kStretch, rows - at);
         const Cell* first = base + at;
         const Code* second = codes + at;
         for (size_t r = 0; r < some; ++r) cells[r] = static_cast<Cell>(first[r] * static_cast<Cell>(size) + second[r]);
-        size_t r = 0;
-        for (; r + 4 <= some; r += 4) {
-            ++c0[cells[r]];
-            ++c1[cells[r + 1]];
-            ++c2[cells[r + 2]];
-            ++c3[cells[r + 3]];
-        }
-        for (; r < some; ++r) ++c0[cells[r]];
+        count_cells(cells, some, n_cells, counts);
     }
 }
 
@@ -71,7 +59,7 @@ void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const
         base_cells(columns[a], labels, first, rows, sizes[a], base.data());
         for (size_t b = a + 1; b < k; ++b) {
             const size_t block = sizes[a] * sizes[b], n_cells = n_classes * block;
-            const size_t copies = n_cells <= kLargestCopied ? 4 : 1;
+            const size_t copies = copies_of(n_cells);
             counts.assign(n_cells * copies, 0);
             with_type(columns[b], [&](auto codes) {
                 count_pair(base.data(), codes + first, rows, sizes[b], n_cells, counts.data());
@@ -85,8 +73,6 @@ void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const
         }
     }
 }
-
-constexpr uint64_t kMixer = 0x9E3779B97F4A7C15ull;
 
 // Indices of distinct keys in the order they are first met: an open table, or a direct one where keys are few.
 class KeyIndex {
@@ -107,9 +93,7 @@ public:
             return slots_[key];
         }
         const size_t mask = slots_.size() - 1;
-        uint64_t mixed = key * kMixer;
-        mixed ^= mixed >> 29;
-        size_t at = (mixed * kMixer) >> 20 & mask;
+        size_t at = fold(key ^ kSecret1, kSecret0) & mask;
         while (slots_[at] != kEmpty && keys_[at] != key) at = (at + 1) & mask;
         if (slots_[at] == kEmpty) {
             slots_[at] = count_++;
@@ -186,12 +170,7 @@ size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vect
     return count;
 }
 
-void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t child_size, size_t n,
-                   const std::vector<Steps>& steps, uint32_t* out, size_t n_threads) {
-    std::vector<size_t> sizes;
-    for (const Steps& step : steps) sizes.push_back(step.size);
-    check_codes(parents, n, sizes, n_threads);
-    check_codes({child}, n, {child_size}, n_threads);
+void check_steps(const std::vector<Steps>& steps) {
     size_t nodes = 1;
     for (size_t d = 0; d < steps.size(); ++d) {
         if (steps[d].nodes != (d ? nodes : 1))
@@ -201,6 +180,15 @@ void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t
             if (steps[d].next[i] >= static_cast<int64_t>(nodes))
                 throw std::invalid_argument("step " + std::to_string(d) + " leads beyond its nodes");
     }
+}
+
+void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t child_size, size_t n,
+                   const std::vector<Steps>& steps, uint32_t* out, size_t n_threads) {
+    std::vector<size_t> sizes;
+    for (const Steps& step : steps) sizes.push_back(step.size);
+    check_codes(parents, n, sizes, n_threads);
+    check_codes({child}, n, {child_size}, n_threads);
+    check_steps(steps);
     const uint32_t size = static_cast<uint32_t>(child_size);
     std::vector<uint32_t> first(steps.empty() ? 0 : steps[0].size);  // where the contexts of the first parent stand
     for (size_t i = 0; i < first.size(); ++i)

@@ -1,18 +1,12 @@
 // The kernels: functions on arrays, without state. Each is described, with an example, in bayeskit.kernels.
 #pragma once
 
+#include <span>
+
 #include "support/columns.hpp"
 
 namespace bayeskit {
 
-struct Table {
-    const uint32_t* data;
-    size_t size;
-};
-struct Cuts {
-    const double* data;
-    size_t size;
-};
 struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
@@ -21,15 +15,26 @@ struct Steps {  // (nodes, size): which node of the next level a parent's code l
     const int32_t* next;
     size_t nodes, size, leads_to;
 };
+struct ColumnFamily {  // a column and its parents, which stand before it
+    size_t size;       // slots of the column: missing, its values, unseen
+    std::vector<uint32_t> parents;
+    std::vector<Steps> steps;
+    std::vector<const double*> tables;  // (nodes * size, classes) each: see score_missing
+};
 struct ParentTables {  // of each column as the parent (own size * all sizes, classes); base is (all sizes, classes)
     std::vector<const double*> tables;
     const double* base;
     std::vector<size_t> sizes;
 };
-struct Documents {  // word counts: document i has the cells start[i] to start[i + 1]
-    size_t n, n_cells;
+struct Documents {  // word counts and masses: document i has the cells start[i] to start[i + 1]
+    size_t n;
     const int64_t* start;
     const uint32_t *words, *counts;
+    const double* mass;
+    const uint32_t* labels;
+    size_t n_words, n_classes;
+    const double* class_mass;  // (words, classes)
+    const uint8_t* bands;      // of words, below 8
 };
 struct RidgeDocuments {  // document i has values[k] of words[k], k from start[i] to start[i + 1]
     size_t n, n_words;
@@ -98,17 +103,23 @@ struct TopicWords {  // (words, width) in floats, the topics filled up with zero
 struct LeftOutGaussian {  // each (classes, columns)
     const double *mean, *precision, *constant, *rate, *own_precision, *own_constant;
 };
-struct MomentSums {  // each (classes, columns)
+struct MomentWeights {  // by which rows are summed: a label, a label and a weight, or a weight for every class
+    const Codes* labels;
+    const double *weights, *responsibilities;
+};
+struct MomentSums {  // each (classes, columns); count, of the cells present, only where rows have no weights
     double *sum_hi, *sum_lo, *square_hi, *square_lo, *weight, *weight_lo;
+    int64_t* count;
 };
 
 void check_labels(const Codes& labels, size_t n, size_t n_classes);
 void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, size_t n_threads);
 
 void int_ranges(const std::vector<Integers>& columns, size_t n, int64_t* low, int64_t* high, size_t n_threads);
-void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low, const std::vector<Table>& tables,
-                  const uint32_t* unseen, const std::vector<MutableCodes>& out, size_t n_threads);
-void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<Cuts>& cuts,
+void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t* low,
+                  const std::vector<std::span<const uint32_t>>& tables, const uint32_t* unseen,
+                  const std::vector<MutableCodes>& out, size_t n_threads);
+void bin_codes(const std::vector<Floats>& columns, size_t n, const std::vector<std::span<const double>>& cuts,
                const std::vector<MutableCodes>& out, size_t n_threads);
 
 // Cut points of each column by minimum description length; rows without weight or value are left out, those
@@ -136,29 +147,31 @@ void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
                  size_t n_classes, const double* weights, double* out, size_t n_threads);
 size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, uint32_t* indices,
                     std::vector<int64_t>& first);
+void check_steps(const std::vector<Steps>& steps);
 void context_codes(const std::vector<Codes>& parents, const Codes& child, size_t child_size, size_t n,
                    const std::vector<Steps>& steps, uint32_t* out, size_t n_threads);
 
-// These return whether the sums can be used: no magnitude over 1e150.
-bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
+// Returns whether the sums can be used: no magnitude over 1e150.
+bool moments(const std::vector<Floats>& columns, size_t n, const MomentWeights& by, size_t n_classes,
              const MomentSums& out, size_t n_threads);
-bool weighted_moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes,
-                      const double* weights, const MomentSums& out, size_t n_threads);
-bool moments_responsibilities(const std::vector<Floats>& columns, size_t n, const double* responsibilities,
-                              size_t n_classes, const MomentSums& out, size_t n_threads);
 
-void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
-                 double* scores, size_t n_threads);
+// With labels, each row is scored without itself: every table is then one for each label (labels, size, classes).
+void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
+                 const Codes* labels, size_t n_classes, double* scores, size_t n_threads);
+// Rows with missing cells, which are summed out. A family has one table, or 2k + 3 for k parents: where the column is
+// missing; where it is known, by the number of parents before the first missing one; and where its value, a code of
+// `gone`, is no longer possible, by the same number. Tables of more than `most_cells` cells throw std::bad_alloc.
+void score_missing(const std::vector<Codes>& columns, size_t n, const std::vector<ColumnFamily>& families,
+                   const std::vector<Codes>& gone, size_t n_classes, size_t most_cells, double* scores,
+                   size_t n_threads);
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
                     const double* constant, size_t n_classes, double* scores, size_t n_threads);
 void score_parents(const std::vector<Codes>& columns, size_t n, const ParentTables& in, size_t n_classes, double* out,
                    size_t n_threads);
 void score_aode(const std::vector<Codes>& columns, size_t n, const ParentTables& in, const double* log_weights,
                 size_t n_classes, double* out, size_t n_threads);
-// As score_codes and score_gaussian, each row without itself in the estimates of its own class. The second marks
-// rows that it leaves as they were: too little of their class's spread is without them.
-void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
-                          const Codes& labels, size_t n_classes, double* scores, size_t n_threads);
+// As score_gaussian, each row without itself in the estimates of its own class. Rows that it leaves as they were are
+// marked: too little of their class's spread is without them.
 void score_gaussian_left_out(const std::vector<Floats>& columns, size_t n, const Codes& labels,
                              const LeftOutGaussian& parameters, size_t n_classes, double least, double* scores,
                              bool* left, size_t n_threads);
@@ -169,16 +182,11 @@ struct Judged {  // (rows, classes), (rows,), (rows,), (rows,), (rows,)
 void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels, double tolerance, const Judged& out,
            size_t n_threads);
 void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads);
-void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+void normalize(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
                size_t n_threads);
 
-void check_documents(const Documents& documents, size_t n_words);
-void left_out_evidence(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
-                       const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
-                       bool both, double* out, size_t n_threads);
-void left_out_scores(const Documents& documents, const double* mass, const uint32_t* labels, const double* class_mass,
-                     size_t n_words, const uint8_t* bands, size_t n_classes, const double* weights, double a,
-                     double* out, size_t n_threads);
+void left_out_evidence(const Documents& documents, double a, bool both, double* out, size_t n_threads);
+void left_out_scores(const Documents& documents, const double* weights, double a, double* out, size_t n_threads);
 double softmax_loss(const double* features, size_t n, size_t n_features, size_t n_classes, const double* scale,
                     const double* importance, const double* weights, const double* bias, const uint32_t* labels,
                     double* weight_slopes, double* bias_slopes, size_t n_threads);

@@ -1,10 +1,7 @@
-// A linear model of one-hot codes and numbers: scores, log loss and its gradient.
-#include "linear.hpp"
-
-#include <algorithm>
-
-#include "simd/loops.hpp"
+// Linear scores, of one-hot codes and numbers or of log factors: their log loss and its gradient.
+#include "ensemble.hpp"
 #include "support/parallel.hpp"
+#include "trees.hpp"
 
 namespace bayeskit {
 namespace {
@@ -34,7 +31,7 @@ void find_places(const LineRows& rows, size_t first, size_t some, uint32_t* plac
     }
 }
 
-// A tile of rows: its features, and what is said of it.
+// A tile of rows: its features and scores.
 struct Lines {
     const LineRows& rows;
     const size_t C, width;
@@ -59,6 +56,18 @@ struct Lines {
     }
 };
 
+// Add the log loss of some rows; their shares of the classes become its gradient by the scores.
+void add_loss(const double* scores, const double* evidence, size_t rows, size_t C, const uint32_t* labels,
+              const double* weights, double* shares, double& loss) {
+    for (size_t r = 0; r < rows; ++r) {
+        const double w = weights ? weights[r] : 1.0;
+        const size_t own = r * C + labels[r];
+        loss += w * (evidence[r] - scores[own]);
+        shares[own] -= 1.0;
+        for (size_t k = r * C; weights && k < (r + 1) * C; ++k) shares[k] *= w;
+    }
+}
+
 // The loss of rows `from` to `to`; its gradient is added to `sums`, padded like the coefficients.
 double add_rows(const LineRows& rows, size_t from, size_t to, const uint32_t* labels, const double* weights,
                 const double* coefficients, size_t C, double* sums) {
@@ -68,14 +77,9 @@ double add_rows(const LineRows& rows, size_t from, size_t to, const uint32_t* la
     for (size_t at = from; at < to; at += kLines) {
         const size_t some = std::min(kLines, to - at);
         lines.score(at, some, coefficients);
-        loops().normalise(lines.scores.data(), some, C, shares.data(), evidence);
-        for (size_t r = 0; r < some; ++r) {
-            const double w = weights ? weights[at + r] : 1.0;
-            double* share = shares.data() + r * C;
-            loss += w * (evidence[r] - lines.scores[r * C + labels[at + r]]);
-            share[labels[at + r]] -= 1.0;
-            for (size_t k = 0; weights && k < C; ++k) share[k] *= w;
-        }
+        loops().normalize(lines.scores.data(), some, C, shares.data(), evidence);
+        add_loss(lines.scores.data(), evidence, some, C, labels + at, weights ? weights + at : nullptr, shares.data(),
+                 loss);
         lines.add(at, some, shares.data(), sums);
     }
     return loss;
@@ -111,6 +115,38 @@ double line_loss(const LineRows& rows, const uint32_t* labels, const double* wei
         for (size_t j = 0; j < n_features; ++j)
             for (size_t k = 0; k < C; ++k) gradient[j * C + k] += parts[b * size + j * width + k];
         loss += losses[b];
+    }
+    return loss;
+}
+
+double exponent_loss(const float* factors, size_t n, size_t C, size_t T, const uint32_t* labels, const double* weights,
+                     const double* exponents, double* gradient, size_t n_threads) {
+    constexpr size_t kBlock = 512;    // summed by blocks in their order, whatever the threads
+    constexpr size_t kCells = 16384;  // of factors in a tile: read twice, the second time from a near cache
+    const size_t tile = std::clamp<size_t>(kCells / std::max<size_t>(C * T, 1), 4, kTile);
+    const size_t n_blocks = (n + kBlock - 1) / kBlock;
+    std::vector<double> parts(n_blocks * (T + 1), 0.0);
+    const Loops& loop = loops();
+    parallel_for(n_blocks, n_threads, [&](size_t b) {
+        double* part = parts.data() + b * (T + 1);
+        std::vector<double> scores(tile * C), shares(tile * C);
+        double evidence[kTile];
+        const size_t last = std::min(n, (b + 1) * kBlock);
+        for (size_t at = b * kBlock; at < last; at += tile) {
+            const size_t rows = std::min(tile, last - at);
+            const float* lines = factors + at * C * T;
+            loop.multiply_lines(lines, rows * C, T, exponents, scores.data());
+            loop.normalize(scores.data(), rows, C, shares.data(), evidence);
+            add_loss(scores.data(), evidence, rows, C, labels + at, weights ? weights + at : nullptr, shares.data(),
+                     part[T]);
+            loop.add_lines(lines, rows * C, T, shares.data(), part);
+        }
+    });
+    double loss = 0;
+    std::fill(gradient, gradient + T, 0.0);
+    for (size_t b = 0; b < n_blocks; ++b) {
+        for (size_t i = 0; i < T; ++i) gradient[i] += parts[b * (T + 1) + i];
+        loss += parts[b * (T + 1) + T];
     }
     return loss;
 }

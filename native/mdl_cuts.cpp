@@ -23,22 +23,6 @@ struct Side {  // of a cut
     double bits() const { return rows > 0 ? classes * entropy / rows : 0.0; }
 };
 
-template <class Count>
-struct Cut {
-    const Count* counts;  // by class, of all rows before it
-    Side left, right;
-    double log_ratio;  // of the rows on the left to those on the right
-    size_t logs;       // where that of the right to the left stands for each class
-    double entropy() const { return left.entropy + right.entropy; }
-};
-
-template <class Count>
-struct Range {
-    double bound;  // no cut from the first to the last has less entropy
-    size_t from, to;  // borders of buckets
-    Cut<Count> first, last;
-};
-
 struct Cell {
     double x;
     uint32_t label, row;
@@ -48,8 +32,18 @@ struct Cell {
 // Counts of rows are whole, sums of weights are not.
 template <class Count>
 class Column {
-    using Cut = bayeskit::Cut<Count>;
-    using Range = bayeskit::Range<Count>;
+    struct Cut {
+        const Count* counts;  // by class, of all rows before it
+        Side left, right;
+        double log_ratio;  // of the rows on the left to those on the right
+        size_t logs;       // where that of the right to the left stands for each class
+        double entropy() const { return left.entropy + right.entropy; }
+    };
+    struct Range {
+        double bound;     // no cut from the first to the last has less entropy
+        size_t from, to;  // borders of buckets
+        Cut first, last;
+    };
     static constexpr bool kWeighted = std::is_same_v<Count, double>;
 
 public:

@@ -15,12 +15,6 @@ constexpr size_t kBlock = 1024;       // rows
 constexpr size_t kPart = 16 * kBlock;  // rows, at least
 constexpr size_t kParts = 64;         // at most
 
-struct Rows {  // what the rows are counted by: a label each, a label and a weight, or a weight for every class
-    const Codes* labels;
-    const double* weights;
-    const double* responsibilities;
-};
-
 // Columns that lie side by side in memory, cell after cell.
 bool are_adjacent(const Floats* columns, size_t n_columns) {
     for (size_t j = 1; j < n_columns; ++j)
@@ -63,8 +57,8 @@ void move_sums(double* into, double* from, size_t n) {
 }
 
 // Sums (classes, width / 4, kSums, 4) of a group of columns over rows first..last; returns what was seen.
-int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& by, size_t n_classes, size_t first,
-             size_t last, double* part) {
+int sum_part(const Floats* columns, size_t n_columns, size_t width, const MomentWeights& by, size_t n_classes,
+             size_t first, size_t last, double* part) {
     const Loops& loop = loops();
     const size_t stride = width * kSums, block_rows = std::max(kBlock, n_classes * 4 / kTile * kTile);
     std::vector<double> sums(n_classes * stride), room(kTile * width);
@@ -103,8 +97,11 @@ int sum_part(const Floats* columns, size_t n_columns, size_t width, const Rows& 
     return seen;
 }
 
-bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_t n_classes, const MomentSums& out,
-             size_t n_threads) {
+}  // namespace
+
+bool moments(const std::vector<Floats>& columns, size_t n, const MomentWeights& by, size_t n_classes,
+             const MomentSums& out, size_t n_threads) {
+    if (by.labels) check_labels(*by.labels, n, n_classes);
     const size_t k = columns.size(), n_groups = (k + kGroup - 1) / kGroup;
     const size_t group_size = n_classes * std::min(kGroup, (k + 3) / 4 * 4) * kSums;
     const size_t affordable = std::max<size_t>(1, (size_t{1} << 25) / std::max<size_t>(1, group_size * n_groups));
@@ -132,36 +129,17 @@ bool sum_all(const std::vector<Floats>& columns, size_t n, const Rows& by, size_
     }
     int all = kPlain;
     for (const int one : seen) all |= one;
+    if (out.count) {
+        std::vector<int64_t> rows(n_classes);
+        with_type(*by.labels, [n, to = rows.data()](auto classes) {
+            for (size_t r = 0; r < n; ++r) ++to[classes[r]];
+        });
+        for (size_t i = 0; i < n_classes * k; ++i)
+            out.count[i] =
+                rows[i / k] - static_cast<int64_t>(out.weight[i]);  // unweighted, it counts the missing cells
+        std::fill_n(out.weight_lo, n_classes * k, 0.0);
+    }
     return !(all & kHuge);
-}
-
-}  // namespace
-
-bool moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes, int64_t* count,
-             const MomentSums& out, size_t n_threads) {
-    check_labels(labels, n, n_classes);
-    if (columns.empty()) return true;
-    const bool usable = sum_all(columns, n, {&labels, nullptr, nullptr}, n_classes, out, n_threads);
-    std::vector<int64_t> rows(n_classes);
-    with_type(labels, [n, to = rows.data()](auto classes) {
-        for (size_t r = 0; r < n; ++r) ++to[classes[r]];
-    });
-    for (size_t c = 0; c < n_classes; ++c)
-        for (size_t i = c * columns.size(); i < (c + 1) * columns.size(); ++i)
-            count[i] = rows[c] - static_cast<int64_t>(out.weight[i]);  // unweighted, it counts the missing cells
-    std::fill_n(out.weight_lo, n_classes * columns.size(), 0.0);
-    return usable;
-}
-
-bool weighted_moments(const std::vector<Floats>& columns, size_t n, const Codes& labels, size_t n_classes,
-                      const double* weights, const MomentSums& out, size_t n_threads) {
-    check_labels(labels, n, n_classes);
-    return sum_all(columns, n, {&labels, weights, nullptr}, n_classes, out, n_threads);
-}
-
-bool moments_responsibilities(const std::vector<Floats>& columns, size_t n, const double* responsibilities,
-                              size_t n_classes, const MomentSums& out, size_t n_threads) {
-    return sum_all(columns, n, {nullptr, nullptr, responsibilities}, n_classes, out, n_threads);
 }
 
 }  // namespace bayeskit

@@ -13,13 +13,30 @@ void copy_rows(const double* from, size_t from_width, double* to, size_t to_widt
         for (size_t c = 0; c < n_classes; ++c) to[r * to_width + c] = from[r * from_width + c];
 }
 
+// A table (classes, columns) by column, times a factor.
+std::vector<double> by_column(const double* from, size_t n_classes, size_t k, double factor) {
+    std::vector<double> to(n_classes * k);
+    for (size_t c = 0; c < n_classes; ++c)
+        for (size_t j = 0; j < k; ++j) to[j * n_classes + c] = factor * from[c * k + j];
+    return to;
+}
+
+// The first class within the tolerance of the best score.
+inline int64_t best_class(const double* score, size_t n_classes, double tolerance) {
+    double top = score[0];
+    for (size_t c = 1; c < n_classes; ++c) top = score[c] > top ? score[c] : top;
+    const double size = top < 0 ? -top : top;
+    const double within = top - tolerance * (size > 1.0 ? size : 1.0);
+    size_t c = 0;
+    while (c + 1 < n_classes && score[c] < within) ++c;
+    return static_cast<int64_t>(c);
+}
+
 }  // namespace
 
-namespace {
-
-// With labels, every table is one for each label: (labels, size, classes).
-void add_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, const Codes* labels,
-               size_t n_classes, double* scores, size_t n_threads) {
+void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
+                 const Codes* labels, size_t n_classes, double* scores, size_t n_threads) {
+    if (labels) check_labels(*labels, n, n_classes);
     const size_t k = columns.size(), width = n_classes <= 2 ? 2 : (n_classes + 3) / 4 * 4;
     const size_t n_tables = labels ? n_classes : 1;
     std::vector<size_t> sizes(k);
@@ -72,31 +89,11 @@ void add_codes(const std::vector<Codes>& columns, size_t n, const std::vector<Sc
     });
 }
 
-}  // namespace
-
-void score_codes(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables, size_t n_classes,
-                 double* scores, size_t n_threads) {
-    add_codes(columns, n, tables, nullptr, n_classes, scores, n_threads);
-}
-
-void score_codes_left_out(const std::vector<Codes>& columns, size_t n, const std::vector<ScoreTable>& tables,
-                          const Codes& labels, size_t n_classes, double* scores, size_t n_threads) {
-    check_labels(labels, n, n_classes);
-    add_codes(columns, n, tables, &labels, n_classes, scores, n_threads);
-}
-
 void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* mean, const double* precision,
                     const double* constant, size_t n_classes, double* scores, size_t n_threads) {
     const size_t k = columns.size();
-    std::vector<double> own(3 * k * n_classes);  // parameters of a column, side by side
-    double *means = own.data(), *halves = means + k * n_classes, *constants = halves + k * n_classes;
-    for (size_t j = 0; j < k; ++j) {
-        for (size_t c = 0; c < n_classes; ++c) {
-            means[j * n_classes + c] = mean[c * k + j];
-            halves[j * n_classes + c] = 0.5 * precision[c * k + j];
-            constants[j * n_classes + c] = constant[c * k + j];
-        }
-    }
+    const auto means = by_column(mean, n_classes, k, 1.0), halves = by_column(precision, n_classes, k, 0.5),
+               constants = by_column(constant, n_classes, k, 1.0);
     const Loops& loop = loops();
     parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
         std::vector<double> tile(n_classes * kTile);  // (classes, rows)
@@ -106,9 +103,9 @@ void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* 
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[(at + r) * n_classes + c];
             for (size_t j = 0; j < k; ++j) {
+                const size_t column = j * n_classes;
                 gather_column(columns[j], at, rows, x);
-                loop.add_gaussian(tile.data(), x, n_classes, means + j * n_classes, halves + j * n_classes,
-                                  constants + j * n_classes);
+                loop.add_gaussian(tile.data(), x, n_classes, &means[column], &halves[column], &constants[column]);
             }
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < n_classes; ++c) scores[(at + r) * n_classes + c] = tile[c * kTile + r];
@@ -116,20 +113,59 @@ void score_gaussian(const std::vector<Floats>& columns, size_t n, const double* 
     });
 }
 
-namespace {
-
-// The first class within the tolerance of the best score.
-inline int64_t best_class(const double* score, size_t n_classes, double tolerance) {
-    double top = score[0];
-    for (size_t c = 1; c < n_classes; ++c) top = score[c] > top ? score[c] : top;
-    const double size = top < 0 ? -top : top;
-    const double within = top - tolerance * (size > 1.0 ? size : 1.0);
-    size_t c = 0;
-    while (c + 1 < n_classes && score[c] < within) ++c;
-    return static_cast<int64_t>(c);
+void score_gaussian_left_out(const std::vector<Floats>& columns, size_t n, const Codes& labels,
+                             const LeftOutGaussian& p, size_t n_classes, double least, double* scores, bool* left,
+                             size_t n_threads) {
+    constexpr size_t kFactors = 64;  // factors of at least `least` multiplied before their logarithm is taken
+    check_labels(labels, n, n_classes);
+    const size_t k = columns.size();
+    const auto mean = by_column(p.mean, n_classes, k, 1.0), half = by_column(p.precision, n_classes, k, 0.5),
+               constant = by_column(p.constant, n_classes, k, 1.0), rate = by_column(p.rate, n_classes, k, 1.0),
+               own_half = by_column(p.own_precision, n_classes, k, 0.5),
+               own_constant = by_column(p.own_constant, n_classes, k, 1.0);
+    const Loops& loop = loops();
+    parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
+        std::vector<double> tile(n_classes * kTile);  // (classes, rows)
+        double x[kTile] = {}, own[kTile], product[kTile], rest[kTile];
+        uint32_t label[kTile] = {};
+        OwnGaussian of;
+        for (size_t at = first; at < last; at += kTile) {
+            const size_t rows = std::min(kTile, last - at);
+            widen(labels, at, rows, 1, label);
+            std::fill_n(own, kTile, 0.0);
+            std::fill_n(product, kTile, 1.0);
+            std::fill_n(rest, kTile, 1.0);
+            for (size_t r = 0; r < rows; ++r)
+                for (size_t c = 0; c < n_classes; ++c) tile[c * kTile + r] = scores[(at + r) * n_classes + c];
+            for (size_t j = 0; j < k; ++j) {
+                const size_t column = j * n_classes;
+                gather_column(columns[j], at, rows, x);
+                loop.add_gaussian(tile.data(), x, n_classes, &mean[column], &half[column], &constant[column]);
+                for (size_t r = 0; r < kTile; ++r) {
+                    const size_t cell = column + label[r];
+                    of.mean[r] = mean[cell];
+                    of.rate[r] = rate[cell];
+                    of.half[r] = own_half[cell];
+                    of.constant[r] = own_constant[cell];
+                }
+                loop.add_gaussian_of_own(own, product, rest, x, of);
+                if ((j + 1) % kFactors == 0 || j + 1 == k) {
+                    for (size_t r = 0; r < rows; ++r) {
+                        own[r] -= 0.5 * std::log(product[r]);
+                        product[r] = 1.0;
+                    }
+                }
+            }
+            for (size_t r = 0; r < rows; ++r) {
+                left[at + r] = !(rest[r] >= least);
+                if (left[at + r]) continue;
+                double* score = scores + (at + r) * n_classes;
+                tile[label[r] * kTile + r] = score[label[r]] + own[r];
+                for (size_t c = 0; c < n_classes; ++c) score[c] = tile[c * kTile + r];
+            }
+        }
+    });
 }
-
-}  // namespace
 
 void best_classes(const double* scores, size_t n, size_t n_classes, double tolerance, int64_t* best, size_t n_threads) {
     parallel_rows(n, kTile, n_threads, [=](size_t first, size_t last) {
@@ -146,7 +182,7 @@ void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels
         for (size_t at = first; at < last; at += kTile) {
             const size_t rows = std::min(kTile, last - at);
             widen(labels, at, rows, 1, label);
-            loop.normalise(scores + at * n_classes, rows, n_classes, out.probabilities + at * n_classes,
+            loop.normalize(scores + at * n_classes, rows, n_classes, out.probabilities + at * n_classes,
                            out.evidence + at);
             for (size_t i = 0; i < rows; ++i) {
                 const size_t r = at + i;
@@ -166,12 +202,12 @@ void judge(const double* scores, size_t n, size_t n_classes, const Codes& labels
     });
 }
 
-void normalise(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
+void normalize(const double* scores, size_t n, size_t n_classes, double* probabilities, double* evidence,
                size_t n_threads) {
     const Loops& loop = loops();
     parallel_rows(n, kTile, n_threads, [&](size_t first, size_t last) {
         for (size_t at = first; at < last; at += kTile)
-            loop.normalise(scores + at * n_classes, std::min(kTile, last - at), n_classes,
+            loop.normalize(scores + at * n_classes, std::min(kTile, last - at), n_classes,
                            probabilities + at * n_classes, evidence + at);
     });
 }

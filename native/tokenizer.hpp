@@ -308,12 +308,7 @@ private:
         joined_.clear();
         spans_.clear();
         find(joined);
-        joined_.resize(joined_.size() + kPad);
-        for (size_t n = cut_.shortest; n <= std::min(cut_.longest, spans_.size()); ++n)
-            for (size_t i = 0; i + n <= spans_.size(); ++i) {
-                const Span &first = spans_[i], &last = spans_[i + n - 1];
-                sink.add(joined_.data() + first.start, last.start + last.length - first.start);
-            }
+        span_runs(sink);
         if (cut_.longest_inside) {
             for (const Span& word : spans_) runs_inside(joined_.data() + word.start, word.length, sink);
             sink.flush();
@@ -321,7 +316,8 @@ private:
         }
     }
 
-    // Runs of characters of a word whose beginning and end are one each: "un-", "-ing", "-at-". The whole word is none.
+    // Runs of characters of a word; its beginning and its end count as one character each: "un-", "-ing", "-at-". The
+    // whole word is not a run.
     template <class Sink>
     void runs_inside(const uint8_t* word, size_t length, Sink& sink) {
         ends_.assign(1, 0);
@@ -385,7 +381,7 @@ private:
             add_character(bytes + i, next - i, wide);
             i = next;
         }
-        character_runs(sink, cut_.shortest, std::min(cut_.longest, spans_.size()));
+        span_runs(sink);
     }
 
     void add_character(const uint8_t* p, size_t length, bool as_space) {
@@ -394,10 +390,11 @@ private:
         else joined_.insert(joined_.end(), p, p + length);
     }
 
+    // Runs of neighboring spans, from the shortest to the longest.
     template <class Sink>
-    void character_runs(Sink& sink, size_t shortest, size_t longest) {
+    void span_runs(Sink& sink) {
         joined_.resize(joined_.size() + kPad);
-        for (size_t n = shortest; n <= longest; ++n)
+        for (size_t n = cut_.shortest; n <= std::min(cut_.longest, spans_.size()); ++n)
             for (size_t i = 0; i + n <= spans_.size(); ++i) {
                 const Span &first = spans_[i], &last = spans_[i + n - 1];
                 sink.add(joined_.data() + first.start, last.start + last.length - first.start);
@@ -424,12 +421,11 @@ private:
                 add_character(bytes + i, next - i, false);
             }
             add_character(&space, 1, true);
-            const size_t size = spans_.size();
-            if (size <= cut_.shortest) {
+            if (spans_.size() <= cut_.shortest) {
                 joined_.resize(joined_.size() + kPad);
                 sink.add(joined_.data(), joined_.size() - kPad);
             } else {
-                character_runs(sink, cut_.shortest, std::min(cut_.longest, size));
+                span_runs(sink);
             }
             sink.flush();
         }
@@ -441,6 +437,43 @@ private:
     std::vector<Span> spans_;
     std::vector<size_t> ends_;  // of the characters of a word
     size_t used_ = 0;           // bytes of marked_
+};
+
+constexpr size_t kBatch = 256;  // tokens whose slots are prefetched before the first is looked up
+
+struct Token {
+    Key key;
+    const uint8_t* bytes;
+    size_t length;
+};
+
+// Tokens wait until there are enough of them for memory to answer.
+template <class Counter>
+class Waiting {
+public:
+    Waiting(Counter& counter, int hash_bits) : counter_(counter), hash_bits_(hash_bits) {}
+
+    void add(const uint8_t* p, size_t length) {
+        Token& token = tokens_[n_];
+        token = {key_of(p, length), p, length};
+        if (hash_bits_) token.key = bucket_key(token.key.hash, hash_bits_);
+        counter_.words.prefetch_index(token.key.hash);
+        if (++n_ == kBatch) flush();
+    }
+    void flush() {
+        counter_.make_room();
+        counter_.n_tokens += static_cast<int64_t>(n_);
+        for (size_t i = 0; i < n_; ++i) counter_.announce(tokens_[i].key.hash);
+        for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
+        n_ = 0;
+    }
+    void end() { flush(); }  // of a document
+
+private:
+    Counter& counter_;
+    int hash_bits_;
+    size_t n_ = 0;
+    Token tokens_[kBatch];
 };
 
 }  // namespace bayeskit

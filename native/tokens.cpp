@@ -10,42 +10,6 @@
 namespace bayeskit {
 namespace {
 
-constexpr size_t kBatch = 256;  // tokens whose slots are asked for before the first is looked at
-
-struct Token {
-    Key key;
-    const uint8_t* bytes;
-    size_t length;
-};
-
-// Tokens wait until there are enough of them for memory to answer.
-template <class Counter>
-class Waiting {
-public:
-    Waiting(Counter& counter, int hash_bits) : counter_(counter), hash_bits_(hash_bits) {}
-
-    void add(const uint8_t* p, size_t length) {
-        Token& token = tokens_[n_];
-        token = {key_of(p, length), p, length};
-        if (hash_bits_) token.key = bucket_key(token.key.hash, hash_bits_);
-        counter_.words.prefetch_index(token.key.hash);
-        if (++n_ == kBatch) flush();
-    }
-    void flush() {
-        counter_.make_room();
-        counter_.n_tokens += static_cast<int64_t>(n_);
-        for (size_t i = 0; i < n_; ++i) counter_.announce(tokens_[i].key.hash);
-        for (size_t i = 0; i < n_; ++i) counter_.count(tokens_[i]);
-        n_ = 0;
-    }
-
-private:
-    Counter& counter_;
-    int hash_bits_;
-    size_t n_ = 0;
-    Token tokens_[kBatch];
-};
-
 // The words of one document after another, each once with its count.
 struct RowCounts {
     Buffer<int32_t> ids, counts;
@@ -63,7 +27,7 @@ struct RowCounts {
         ids.resize(2 * n + 4 * kBatch);
         counts.resize(2 * n + 4 * kBatch);
     }
-    // One more of a word that stood last in this document at this place; without a branch, which nobody can foretell.
+    // Count a word that stood last in document `last` at this place; without a branch, which would be mispredicted.
     void add(uint32_t id, uint32_t& last, uint32_t& place) {
         const bool is_new = last != document;
         const uint32_t at = is_new ? static_cast<uint32_t>(n - start) : place;
@@ -135,7 +99,7 @@ struct ClassWords {
             settle(id);
             entry.a = entry.b = 0;
         }
-        entry.b += entry.stamp != document;  // without a branch: nobody can foretell it
+        entry.b += entry.stamp != document;  // without a branch, which would be mispredicted
         entry.stamp = document;
         ++entry.a;
     }
@@ -180,7 +144,7 @@ std::pair<WordList, std::vector<std::vector<uint32_t>>> ranked(std::vector<Part>
     return {std::move(words), std::move(numbers)};
 }
 
-// The words of a row by rising number; long rows by radix, for a comparison that nobody can foretell is dear.
+// Sort the words of a row by number; long rows by radix, since comparisons would be mispredicted.
 class RowSorter {
 public:
     explicit RowSorter(size_t n_words) : most_(n_words) {}
@@ -326,10 +290,7 @@ ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes,
         std::iota(order.begin(), order.end(), 0u);
         std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return label[a] < label[b]; });
     } else {
-        std::vector<size_t> next(n_classes + 1);
-        for (const uint32_t c : label) ++next[c + 1];
-        for (size_t c = 0; c < n_classes; ++c) next[c + 1] += next[c];
-        for (size_t d = 0; d < texts.n; ++d) order[next[label[d]]++] = static_cast<uint32_t>(d);
+        order = sort_rows(label.data(), texts.n, n_classes);
     }
 
     const auto starts = parts_of(texts, &order, n_threads);

@@ -75,7 +75,7 @@ WordTable index_words(const Texts& words);
 std::vector<int64_t> find_words(const WordTable& known, const Texts& words);
 Union union_words(const Texts& a, const Texts& b);
 void score_rows(const int64_t* indptr, const int32_t* ids, const double* values, size_t n_cells, const double* table,
-                size_t n_words, size_t n_classes, double* scores, size_t n_rows, size_t n_threads);
+                size_t n_classes, double* scores, size_t n_rows, size_t n_threads);
 
 // Words in the order of their bytes, which is that of their code points: (the list, the place of each id in it).
 std::pair<WordList, std::vector<uint32_t>> sorted_words(const WordTable& table);

@@ -66,12 +66,6 @@ struct Plan {
                 for (size_t k = 0; k < prior.n_topics; ++k) out[k] += base(w)[k];
         return out;
     }
-
-    template <class Word>
-    void for_each_word(size_t n_threads, const Word& word) const {
-        parallel_for((n_rows + kWordsAtATime - 1) / kWordsAtATime, n_threads,
-                     [&](size_t part) { word(part * kWordsAtATime, std::min(n_rows, (part + 1) * kWordsAtATime)); });
-    }
 };
 
 // Working memory of one thread.
@@ -108,21 +102,31 @@ struct Scratch {
     }
 };
 
-// Shards of one sweep, shared out over threads that each keep what they need from one shard to the next.
-template <class State, class Take>
-void take_shards(std::vector<State>& states, size_t n_shards, const Take& take) {
-    std::atomic<size_t> next{0};
-    parallel_for(states.size(), states.size(), [&](size_t t) {
-        for (size_t s; (s = next.fetch_add(1)) < n_shards;) take(states[t], s);
-    });
-}
-
-// The totals of topics when all shards have made their changes; sums of whole numbers have no order.
-void add_changes(std::vector<int32_t>& totals, const std::vector<std::vector<int32_t>>& after) {
-    std::vector<int32_t> sum = totals;
-    for (const auto& one : after)
-        for (size_t k = 0; k < totals.size(); ++k) sum[k] += one[k] - totals[k];
-    totals = sum;
+// Each sweep makes the counts of words (first to last), copies them to each thread's state, and samples the shards:
+// states keep what they need from one shard to the next.
+template <class State, class Count, class Begin, class Sample>
+void sweep(const Plan& plan, const TopicRun& run, uint16_t* topics, std::vector<State>& states, size_t n_threads,
+           const Count& count, const Begin& begin, const Sample& sample) {
+    const size_t n_shards = plan.shards.size() - 1, n_words = plan.n_rows;
+    std::vector<int32_t> totals = plan.totals(topics);
+    std::vector<std::vector<int32_t>> after(n_shards);
+    for (size_t i = 0; i < run.n_sweeps; ++i) {
+        parallel_for((n_words + kWordsAtATime - 1) / kWordsAtATime, n_threads,
+                     [&](size_t part) { count(part * kWordsAtATime, std::min(n_words, (part + 1) * kWordsAtATime)); });
+        parallel_for(states.size(), n_threads, [&](size_t t) { begin(states[t]); });
+        std::atomic<size_t> next{0};
+        parallel_for(states.size(), states.size(), [&](size_t t) {
+            for (size_t s; (s = next.fetch_add(1)) < n_shards;) {
+                const uint64_t stream = stream_of(run.seed, run.first_sweep + i, s);
+                sample(states[t], s, states[t].scratch.shard(plan, topics, totals, s, stream));
+                after[s] = states[t].scratch.totals;
+            }
+        });
+        // Totals when all shards have made their changes; sums of whole numbers have no order.
+        const std::vector<int32_t> before = totals;
+        for (const auto& one : after)
+            for (size_t k = 0; k < totals.size(); ++k) totals[k] += one[k] - before[k];
+    }
 }
 
 // --- rows: a count for each word and topic ---------------------------------------------------------------------
@@ -150,41 +154,33 @@ struct RowState {
 };
 
 void sample_with_rows(const Plan& plan, const TopicRun& run, uint16_t* topics, size_t n_threads) {
-    const size_t n_shards = plan.shards.size() - 1;
     Buffer<int32_t> table;
     table.resize(plan.n_rows * plan.width);
     std::vector<RowState> states;
-    for (size_t t = 0; t < std::min(n_threads, n_shards); ++t) {
+    for (size_t t = 0; t < std::min(n_threads, plan.shards.size() - 1); ++t) {
         states.emplace_back(plan.width);
         if (t) states[t].own.resize(table.size());
         states[t].table = t ? states[t].own.data() : table.data();
     }
-    std::vector<int32_t> totals = plan.totals(topics);
-    std::vector<std::vector<int32_t>> after(n_shards);
-    for (size_t sweep = 0; sweep < run.n_sweeps; ++sweep) {
-        plan.for_each_word(n_threads, [&](size_t first, size_t last) {
-            for (size_t w = first; w < last; ++w) {
-                int32_t* row = table.data() + w * plan.width;
-                std::fill(row, row + plan.width, 0);
-                if (const int32_t* base = plan.base(w)) std::copy(base, base + plan.prior.n_topics, row);
-                for (auto i = plan.word_start[w]; i < plan.word_start[w + 1]; ++i) ++row[topics[plan.places.data()[i]]];
-            }
-        });
-        parallel_for(states.size(), n_threads, [&](size_t t) {
-            states[t].begin = states[t].end = 0;
-            if (t) std::copy(table.data(), table.data() + table.size(), states[t].table);
-        });
-        take_shards(states, n_shards, [&](RowState& state, size_t s) {
-            state.undo(plan, topics);
-            state.begin = static_cast<size_t>(plan.tokens.start[plan.shards[s]]);
-            state.end = static_cast<size_t>(plan.tokens.start[plan.shards[s + 1]]);
-            state.before.assign(topics + state.begin, topics + state.end);
-            const uint64_t stream = stream_of(run.seed, run.first_sweep + sweep, s);
-            topic_loops().sample_rows(state.scratch.shard(plan, topics, totals, s, stream), state.table, run.exact);
-            after[s] = state.scratch.totals;
-        });
-        add_changes(totals, after);
-    }
+    const auto count = [&](size_t first, size_t last) {
+        for (size_t w = first; w < last; ++w) {
+            int32_t* row = table.data() + w * plan.width;
+            std::fill(row, row + plan.width, 0);
+            if (const int32_t* base = plan.base(w)) std::copy(base, base + plan.prior.n_topics, row);
+            for (auto i = plan.word_start[w]; i < plan.word_start[w + 1]; ++i) ++row[topics[plan.places.data()[i]]];
+        }
+    };
+    const auto begin = [&](RowState& state) {
+        state.begin = state.end = 0;
+        if (state.table != table.data()) std::copy(table.data(), table.data() + table.size(), state.table);
+    };
+    sweep(plan, run, topics, states, n_threads, count, begin, [&](RowState& state, size_t s, const TopicShard& shard) {
+        state.undo(plan, topics);
+        state.begin = static_cast<size_t>(plan.tokens.start[plan.shards[s]]);
+        state.end = static_cast<size_t>(plan.tokens.start[plan.shards[s + 1]]);
+        state.before.assign(topics + state.begin, topics + state.end);
+        topic_loops().sample_rows(shard, state.table, run.exact);
+    });
 }
 
 // --- lists: the topics that a word has -------------------------------------------------------------------------
@@ -277,60 +273,56 @@ private:
 };
 
 void sample_with_lists(const Plan& plan, const TopicRun& run, uint16_t* topics, size_t n_threads) {
-    const size_t n_shards = plan.shards.size() - 1;
     const WordLists lists(plan);
     Buffer<int32_t> cells;
     cells.resize(static_cast<size_t>(lists.offset.back()));
     std::vector<int32_t> length(plan.n_rows);
     std::vector<ListState> states;
-    for (size_t t = 0; t < std::min(n_threads, n_shards); ++t) states.emplace_back(plan, lists);
-    std::vector<int32_t> totals = plan.totals(topics);
-    std::vector<std::vector<int32_t>> after(n_shards);
-    for (size_t sweep = 0; sweep < run.n_sweeps; ++sweep) {
-        plan.for_each_word(n_threads, [&](size_t first, size_t last) {
-            ListMaker maker(plan);
-            for (size_t w = first; w < last; ++w)
-                maker.make(w, topics, lists, cells.data() + lists.offset[w], length[w]);
-        });
-        parallel_for(states.size(), n_threads, [&](size_t t) {
-            std::copy(cells.data(), cells.data() + cells.size(), states[t].cells.data());
-            states[t].length = length;
-            for (size_t i = 0; i < states[t].n_touched; ++i) states[t].is_touched[states[t].touched[i]] = 0;
-            states[t].n_touched = 0;
-        });
-        take_shards(states, n_shards, [&](ListState& state, size_t s) {
-            for (size_t i = 0; i < state.n_touched; ++i) state.put_back(state.touched[i], lists, cells.data(), length);
-            TopicLists own{lists.offset.data(),
-                           lists.capacity.data(),
-                           state.length.data(),
-                           state.cells.data(),
-                           state.is_touched.data(),
-                           state.touched.data(),
-                           0};
-            const uint64_t stream = stream_of(run.seed, run.first_sweep + sweep, s);
-            topic_loops().sample_lists(state.scratch.shard(plan, topics, totals, s, stream), own);
-            state.n_touched = own.n_touched;
-            after[s] = state.scratch.totals;
-        });
-        add_changes(totals, after);
-    }
+    for (size_t t = 0; t < std::min(n_threads, plan.shards.size() - 1); ++t) states.emplace_back(plan, lists);
+    const auto count = [&](size_t first, size_t last) {
+        ListMaker maker(plan);
+        for (size_t w = first; w < last; ++w) maker.make(w, topics, lists, cells.data() + lists.offset[w], length[w]);
+    };
+    const auto begin = [&](ListState& state) {
+        std::copy(cells.data(), cells.data() + cells.size(), state.cells.data());
+        state.length = length;
+        for (size_t i = 0; i < state.n_touched; ++i) state.is_touched[state.touched[i]] = 0;
+        state.n_touched = 0;
+    };
+    sweep(plan, run, topics, states, n_threads, count, begin, [&](ListState& state, size_t, const TopicShard& shard) {
+        for (size_t i = 0; i < state.n_touched; ++i) state.put_back(state.touched[i], lists, cells.data(), length);
+        TopicLists own{lists.offset.data(),
+                       lists.capacity.data(),
+                       state.length.data(),
+                       state.cells.data(),
+                       state.is_touched.data(),
+                       state.touched.data(),
+                       0};
+        topic_loops().sample_lists(shard, own);
+        state.n_touched = own.n_touched;
+    });
 }
 
 // --- documents by themselves -----------------------------------------------------------------------------------
 
 // Memory for a document, kept from one to the next.
 struct DocumentScratch {
-    std::vector<uint16_t> topics;
+    const TopicTokens& tokens;
+    const TopicWords& by;
+    std::vector<float> alpha, weights, sums;
     std::vector<int32_t> counts;
-    std::vector<float> weights, sums;
+    std::vector<uint16_t> topics;
+    double alpha_sum = 0;
 
-    TopicDocument document(const TopicTokens& tokens, size_t d, const TopicWords& by, const std::vector<float>& alpha,
-                           uint64_t stream) {
+    DocumentScratch(const TopicTokens& t, const TopicWords& w)
+        : tokens(t), by(w), alpha(padded_floats(w.alpha, w.n_topics)), weights(w.width), sums(w.width),
+          counts(w.width) {
+        for (size_t k = 0; k < w.n_topics; ++k) alpha_sum += w.alpha[k];
+    }
+
+    TopicDocument document(size_t d, uint64_t stream) {
         const auto first = static_cast<size_t>(tokens.start[d]), n = static_cast<size_t>(tokens.start[d + 1]) - first;
         topics.resize(std::max(topics.size(), n));
-        counts.resize(by.width);
-        weights.resize(by.width);
-        sums.resize(by.width);
         return {tokens.words + first,
                 n,
                 by.likelihood,
@@ -389,18 +381,15 @@ void topic_histograms(const int64_t* start, size_t n_parts, const uint16_t* topi
 
 void fold_in_topics(const TopicTokens& tokens, const TopicWords& words, uint64_t seed, size_t n_sweeps, size_t burn_in,
                     double* shares, size_t n_threads) {
-    const auto alpha = padded_floats(words.alpha, words.n_topics);
-    double alpha_sum = 0;
-    for (size_t k = 0; k < words.n_topics; ++k) alpha_sum += words.alpha[k];
     parallel_rows(tokens.n_documents, 1, n_threads, [&](size_t first, size_t last) {
-        DocumentScratch scratch;
+        DocumentScratch scratch(tokens, words);
         std::vector<int64_t> added(words.n_topics);
         for (size_t d = first; d < last; ++d) {
             std::fill(added.begin(), added.end(), 0);
-            auto document = scratch.document(tokens, d, words, alpha, content_stream(seed, tokens, d));
+            auto document = scratch.document(d, content_stream(seed, tokens, d));
             topic_loops().fold_in(document, n_sweeps, burn_in, added.data());
             const auto kept = static_cast<double>(n_sweeps - burn_in);
-            const double whole = static_cast<double>(document.n) + alpha_sum;
+            const double whole = static_cast<double>(document.n) + scratch.alpha_sum;
             for (size_t k = 0; k < words.n_topics; ++k)
                 shares[d * words.n_topics + k] = (static_cast<double>(added[k]) / kept + words.alpha[k]) / whole;
         }
@@ -409,18 +398,15 @@ void fold_in_topics(const TopicTokens& tokens, const TopicWords& words, uint64_t
 
 void left_to_right(const TopicTokens& tokens, const TopicWords& words, uint64_t seed, size_t n_particles,
                    double* log_likelihoods, size_t n_threads) {
-    const auto alpha = padded_floats(words.alpha, words.n_topics);
-    double alpha_sum = 0;
-    for (size_t k = 0; k < words.n_topics; ++k) alpha_sum += words.alpha[k];
     parallel_rows(tokens.n_documents, 1, n_threads, [&](size_t first, size_t last) {
-        DocumentScratch scratch;
+        DocumentScratch scratch(tokens, words);
         std::vector<double> gains;
         for (size_t d = first; d < last; ++d) {
             const uint64_t content = content_stream(seed, tokens, d);
             gains.assign(static_cast<size_t>(tokens.start[d + 1] - tokens.start[d]), 0.0);
             for (size_t particle = 0; particle < n_particles; ++particle) {
-                auto document = scratch.document(tokens, d, words, alpha, mixed(content + particle));
-                topic_loops().left_to_right(document, alpha_sum, gains.data());
+                auto document = scratch.document(d, mixed(content + particle));
+                topic_loops().left_to_right(document, scratch.alpha_sum, gains.data());
             }
             double sum = 0;
             for (const double gain : gains) sum += std::log(gain / static_cast<double>(n_particles));

@@ -3,10 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "simd/loops.hpp"
+#include "support/log_products.hpp"
 #include "support/parallel.hpp"
 #include "tree_descent.hpp"
-#include "trees.hpp"
 
 namespace bayeskit {
 namespace {
@@ -25,31 +24,6 @@ void check_children(const TreesView& trees) {
                 refuse_tree();
     }
 }
-
-// Products of some rows' factors (rows, classes), so that a logarithm is taken of several trees at once.
-class Products {
-public:
-    Products(size_t most_rows, size_t C) : C_(C), product_((most_rows * C + 3) / 4 * 4), log_(product_.size()) {}
-
-    void start() {
-        std::fill(product_.begin(), product_.end(), 1.0);
-        n_factors_ = 0;
-    }
-    double* of(size_t r) { return product_.data() + r * C_; }
-    // A tree is done: ln of what there is goes to log_sum where it is the last, or more would be too small.
-    void next(bool is_last, size_t n_rows, double* log_sum) {
-        if (++n_factors_ < kFactors && !is_last) return;
-        const size_t n = n_rows * C_;
-        loops().logarithms(product_.data(), (n + 3) / 4 * 4, log_.data());
-        for (size_t i = 0; i < n; ++i) log_sum[i] += log_[i];
-        start();
-    }
-
-private:
-    const size_t C_;
-    std::vector<double> product_, log_;
-    size_t n_factors_ = 0;
-};
 
 }  // namespace
 
@@ -111,7 +85,7 @@ public:
         : C_(C), by_(by), scale_(1 / (by.n + static_cast<double>(C))), order_(grouped(labels, taken, first, last)),
           columns_(codes, order_.size(), [this](size_t i) { return order_[i]; }), group_end_(order_.size()),
           label_(order_.size()), taken_(order_.size()), prior_(prior), spare_(order_.size()), g_(order_.size() * C),
-          h_(C), products_(order_.size(), C), sums_(order_.size() * C, 0.0), logs_(order_.size() * C, 0.0) {
+          h_(C), products_(order_.size() * C, kFactors), sums_(order_.size() * C, 0.0), logs_(order_.size() * C, 0.0) {
         const size_t n = order_.size();
         for (size_t i = n; i-- > 0;) {
             label_[i] = labels[order_[i]];
@@ -120,7 +94,6 @@ public:
                                  std::equal(prior_of(i), prior_of(i) + C, prior_of(i + 1));
             group_end_[i] = goes_on ? group_end_[i + 1] : static_cast<uint32_t>(i + 1);
         }
-        products_.start();
     }
 
     // part: which rows have grown the tree, or null.
@@ -141,7 +114,7 @@ public:
             else if (tree.is_leaf(at)) finish(first, last);
             else divide(tree, at, first, last);
         }
-        products_.next(t + 1 == trees.n_trees, order_.size(), logs_.data());
+        products_.next(t + 1 == trees.n_trees, logs_.size(), logs_.data());
     }
 
     void give(double* log_sum, double* sum) const {
@@ -152,11 +125,6 @@ public:
     }
 
 private:
-    struct Open {
-        uint32_t node;
-        size_t first, last;
-    };
-
     static std::vector<uint32_t> grouped(const uint32_t* labels, const double* taken, size_t first, size_t last) {
         std::vector<uint32_t> order(last - first);
         std::iota(order.begin(), order.end(), static_cast<uint32_t>(first));
@@ -210,7 +178,7 @@ private:
             begin(nullptr, first, left);
             finish(first, left);
         }
-        for (const Open& child : {Open{tree.left(at) + 1, right, last}, Open{tree.left(at), left, right}}) {
+        for (const NodeRows& child : {NodeRows{tree.left(at) + 1, right, last}, NodeRows{tree.left(at), left, right}}) {
             if (child.first == child.last) continue;
             begin(totals_ + child.node * C_, child.first, child.last);
             open_.push_back(child);
@@ -234,7 +202,7 @@ private:
             const double* g = g_of(run);
             for (size_t k = 0; k < C_; ++k) h_[k] = (by_.n * std::max(g[k], 0.0) + 1) * scale_;
             for (size_t i = run; i < end; ++i) {
-                double *factor = products_.of(rows_[i]), *all = sums_.data() + rows_[i] * C_;
+                double *factor = products_.data() + rows_[i] * C_, *all = sums_.data() + rows_[i] * C_;
                 for (size_t k = 0; k < C_; ++k) {
                     factor[k] *= h_[k];
                     all[k] += h_[k];
@@ -246,7 +214,7 @@ private:
     const size_t C_;
     const Smoothing by_;
     const double scale_;
-    const std::vector<uint32_t> order_;  // rows are told by their place in it
+    const std::vector<uint32_t> order_;  // a row is identified by its place in it
     const CodeColumns columns_;
     std::vector<uint32_t> group_end_, label_;
     std::vector<double> taken_;
@@ -254,9 +222,9 @@ private:
     const double* totals_ = nullptr;
     std::vector<uint32_t> rows_, spare_, above_end_;
     std::vector<double> g_, above_, h_;
-    Products products_;
+    LogProducts products_;
     std::vector<double> sums_, logs_;
-    std::vector<Open> open_;
+    std::vector<NodeRows> open_;
 };
 
 }  // namespace
@@ -303,15 +271,15 @@ void ask_trees(const TreesView& trees, const CodeTable& codes, const float* valu
 void score_leaves(const TreesView& trees, const CodeTable& codes, const float* values, size_t C, double* log_sum,
                   double* sum, size_t n_threads) {
     parallel_rows(codes.n, 64, n_threads, [&](size_t first, size_t last) {
-        Products products(std::min(rows_together(C), last - first), C);
+        LogProducts products(std::min(rows_together(C), last - first) * C, kFactors);
         ask_trees(trees, codes, values, C, first, last, [&] { products.start(); },
                   [&](size_t from, size_t r, const float* h) {
-            double *all = sum + (from + r) * C, *factor = products.of(r);
+            double *all = sum + (from + r) * C, *factor = products.data() + r * C;
             for (size_t k = 0; k < C; ++k) {
                 all[k] += h[k];
                 factor[k] *= h[k];
             }
-        }, [&](size_t t, size_t from, size_t n) { products.next(t + 1 == trees.n_trees, n, log_sum + from * C); });
+        }, [&](size_t t, size_t from, size_t n) { products.next(t + 1 == trees.n_trees, n * C, log_sum + from * C); });
     });
 }
 

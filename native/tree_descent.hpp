@@ -30,6 +30,19 @@ size_t part(uint32_t* rows, size_t first, size_t last, uint32_t* spare, const Go
     return middle;
 }
 
+// The same by a split: whether the code is in a set, or at most a cut.
+template <class Split>
+size_t part_by(const Split& split, const uint8_t* codes, uint32_t* rows, size_t first, size_t last, uint32_t* spare) {
+    if (split.is_set) return part(rows, first, last, spare, [&](uint32_t r) { return split.left.has(codes[r]); });
+    return part(rows, first, last, spare, [codes, cut = split.cut](uint32_t r) { return codes[r] <= cut; });
+}
+
+// The rows of a node: a stretch of those that are sorted by node.
+struct NodeRows {
+    uint32_t node;
+    size_t first, last;
+};
+
 // Some rows of a table by column: a node reads one column of many rows.
 class CodeColumns {
 public:
@@ -54,6 +67,11 @@ public:
     size_t n_columns() const { return n_columns_; }
     const uint8_t* column(size_t j) const { return cells_.data() + j * n_; }
     bool has_unknown(size_t j) const { return has_unknown_[j]; }
+    std::vector<size_t> n_codes() const {  // of each column, from 0 to the largest
+        std::vector<size_t> out(n_columns_, 1);
+        for (size_t j = 0; n_ && j < n_columns_; ++j) out[j] = *std::max_element(column(j), column(j) + n_) + size_t{1};
+        return out;
+    }
 
 private:
     size_t n_, n_columns_;
@@ -69,7 +87,7 @@ public:
 
     Descent(const Tree& tree, const CodeColumns& codes)
         : nodes_(tree.nodes.data()), subset_(tree.subset.data()), sets_(tree.sets.data()), size_(tree.nodes.size()),
-          n_sets_(tree.sets.size() / kSetWords), codes_(codes) {}
+          n_sets_(tree.sets.size()), codes_(codes) {}
 
     bool is_leaf(uint32_t at) const { return nodes_[at].left == 0; }
     uint32_t left(uint32_t at) const { return nodes_[at].left; }
@@ -80,7 +98,7 @@ public:
         const Question asked = question(at);
         const uint8_t code = asked.column[row];
         if (code == kUnknownCode) return at;
-        return nodes_[at].left + !(asked.words ? asked.has(code) : code <= asked.cut);
+        return nodes_[at].left + !(asked.set ? asked.set->has(code) : code <= asked.cut);
     }
 
     struct Sides {
@@ -93,35 +111,34 @@ public:
         if (asked.has_unknown)
             first = part(rows, first, last, spare, [&](uint32_t r) { return asked.column[r] == kUnknownCode; });
         const size_t middle =
-            asked.words ? part(rows, first, last, spare, [&](uint32_t r) { return asked.has(asked.column[r]); })
-                        : part(rows, first, last, spare, [&](uint32_t r) { return asked.column[r] <= asked.cut; });
+            asked.set ? part(rows, first, last, spare, [&](uint32_t r) { return asked.set->has(asked.column[r]); })
+                      : part(rows, first, last, spare, [&](uint32_t r) { return asked.column[r] <= asked.cut; });
         return {first, middle};
     }
 
 private:
     struct Question {
         const uint8_t* column;
-        const uint64_t* words;  // of a set, or null: a cut
+        const Set* set;  // or null: a cut
         uint8_t cut;
         bool has_unknown;
-        bool has(uint8_t code) const { return words[code >> 6] >> (code & 63) & 1; }
     };
     Question question(uint32_t at) const {
         const Node node = nodes_[at];
         const size_t column = (node.split & ~kIsSet) >> 8;
         if (node.left <= at || node.left >= size_ - 1 || column >= codes_.n_columns()) refuse_tree();
-        const uint64_t* words = nullptr;
+        const Set* set = nullptr;
         if (node.split & kIsSet) {
             const auto which = static_cast<size_t>(static_cast<uint32_t>(subset_[at]));
             if (which >= n_sets_) refuse_tree();
-            words = sets_ + which * kSetWords;
+            set = sets_ + which;
         }
-        return {codes_.column(column), words, static_cast<uint8_t>(node.split), codes_.has_unknown(column)};
+        return {codes_.column(column), set, static_cast<uint8_t>(node.split), codes_.has_unknown(column)};
     }
 
     const Node* nodes_;
     const int32_t* subset_;
-    const uint64_t* sets_;
+    const Set* sets_;
     size_t size_, n_sets_;
     const CodeColumns& codes_;
 };
@@ -166,12 +183,8 @@ private:
         }
     }
 
-    struct Open {
-        uint32_t node;
-        size_t first, last;
-    };
     std::vector<uint32_t> rows_, spare_;
-    std::vector<Open> open_;
+    std::vector<NodeRows> open_;
 };
 
 }  // namespace bayeskit

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <type_traits>
 
+#include "support/columns.hpp"
 #include "support/parallel.hpp"
 #include "tree_descent.hpp"
-#include "trees.hpp"
 
 namespace bayeskit {
 namespace {
@@ -62,15 +62,11 @@ public:
     }
 
     Tree grow() {
-        struct Open {
-            uint32_t node;
-            size_t first, last;
-        };
         Tree tree;
         tree.add_node();
-        std::vector<Open> open{{0, 0, rows_.size()}};
+        std::vector<NodeRows> open{{0, 0, rows_.size()}};
         while (!open.empty()) {
-            const Open here = open.back();
+            const NodeRows here = open.back();
             open.pop_back();
             node_ = rows_.data() + here.first;
             n_ = here.last - here.first;
@@ -78,7 +74,8 @@ public:
             count();
             const Split split = choose();
             if (split.purity == -HUGE_VAL) continue;
-            const size_t middle = here.first + divide(split);
+            const size_t middle =
+                part_by(split, codes_.column(split.column), rows_.data(), here.first, here.last, spare_.data());
             const uint32_t left = tree.divide(here.node, split);
             open.push_back({left + 1, middle, here.last});
             open.push_back({left, here.first, middle});
@@ -368,13 +365,6 @@ private:
         for (size_t w = 0; w < kSetWords; ++w) split.left.words[w] |= random_.next() & ~present.words[w];
     }
 
-    size_t divide(const Split& split) {
-        const uint8_t* codes = codes_.column(split.column);
-        const auto part_by = [&](const auto& goes_left) { return part(node_, 0, n_, spare_.data(), goes_left); };
-        return split.is_set ? part_by([&](uint32_t r) { return split.left.has(codes[r]); })
-                            : part_by([&, cut = split.cut](uint32_t r) { return codes[r] <= cut; });
-    }
-
     const Growth& g_;
     const CodeColumns& codes_;
     const std::vector<size_t>& n_codes_;
@@ -405,15 +395,10 @@ std::vector<Tree> grow_trees(const Growth& growth, const uint8_t* parts, const u
                              size_t n_threads) {
     const size_t n = growth.codes.n;
     const CodeColumns codes(growth.codes, n, [](size_t i) { return i; });
-    std::vector<size_t> n_codes(codes.n_columns(), 1);
-    for (size_t j = 0; n && j < n_codes.size(); ++j)
-        n_codes[j] = *std::max_element(codes.column(j), codes.column(j) + n) + size_t{1};
+    const std::vector<size_t> n_codes = codes.n_codes();
     std::vector<double> x_log_x(growth.weights ? 0 : n + 1, 0.0);
     for (size_t i = 1; i < x_log_x.size(); ++i) x_log_x[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-    std::vector<uint32_t> by_class(n);
-    std::iota(by_class.begin(), by_class.end(), uint32_t{0});
-    std::stable_sort(by_class.begin(), by_class.end(),
-                     [&](uint32_t a, uint32_t b) { return growth.labels[a] < growth.labels[b]; });
+    const std::vector<uint32_t> by_class = sort_rows(growth.labels, n, growth.n_classes);
     std::vector<Tree> trees(n_trees);
     parallel_for(n_trees, n_threads, [&](size_t t) {
         const uint8_t* part = parts + t * n;

@@ -35,7 +35,7 @@ struct CodeTable {  // (rows, columns), row after row
 struct Tree {
     std::vector<Node> nodes;
     std::vector<int32_t> subset;  // of a node that asks for a set: which
-    std::vector<uint64_t> sets;
+    std::vector<Set> sets;
 
     void add_node() {
         nodes.push_back({0, 0});
@@ -49,8 +49,8 @@ struct Tree {
         nodes[node] = {child, static_cast<uint32_t>(by.column << 8)};
         if (by.is_set) {
             nodes[node].split |= kIsSet;
-            subset[node] = static_cast<int32_t>(sets.size() / kSetWords);
-            sets.insert(sets.end(), by.left.words, by.left.words + kSetWords);
+            subset[node] = static_cast<int32_t>(sets.size());
+            sets.push_back(by.left);
         } else {
             nodes[node].split |= by.cut;
         }
@@ -80,7 +80,7 @@ struct TreesView {
     size_t n_trees;
     const Node* nodes;
     const int32_t* subset;
-    const uint64_t* sets;
+    const Set* sets;
     size_t n_sets;
 
     size_t size() const { return static_cast<size_t>(start[n_trees]); }
@@ -136,5 +136,22 @@ struct Boosted {
 };
 
 Boosted boost_trees(const Boosting& boosting, size_t n_threads);
+
+// A linear model of one-hot codes and numbers.
+// Coefficients (numbers and values of all columns, classes): those of numbers first; those of column j's values from
+// place[j] on; a code beyond them has none.
+struct LineRows {
+    CodeTable codes;
+    const int64_t* place;  // of each column, and the end
+    const double* numbers;
+    size_t n_numbers;
+
+    size_t n_coefficients() const { return static_cast<size_t>(place[codes.n_columns]); }
+};
+
+void score_line(const LineRows& rows, const double* coefficients, size_t n_classes, double* scores, size_t n_threads);
+// Log loss Σ w (ln Σ_k exp s_k − s_y) and its gradient, like the coefficients.
+double line_loss(const LineRows& rows, const uint32_t* labels, const double* weights, const double* coefficients,
+                 size_t n_classes, double* gradient, size_t n_threads);
 
 }  // namespace bayeskit

@@ -106,11 +106,7 @@ Union union_words(const Texts& a, const Texts& b) {
 }
 
 void score_rows(const int64_t* indptr, const int32_t* ids, const double* values, size_t n_cells, const double* table,
-                size_t n_words, size_t n_classes, double* scores, size_t n_rows, size_t n_threads) {
-    for (size_t k = 0; k < n_cells; ++k)
-        if (ids[k] < 0 || static_cast<size_t>(ids[k]) >= n_words)
-            throw std::invalid_argument("ids hold " + std::to_string(ids[k]) + ", beyond the table's " +
-                                        std::to_string(n_words) + " rows");
+                size_t n_classes, double* scores, size_t n_rows, size_t n_threads) {
     parallel_rows(n_rows, 16, n_threads, [=](size_t first, size_t last) {
         for (size_t d = first; d < last; ++d) {
             double* row = scores + d * n_classes;

@@ -1,10 +1,12 @@
-// Weights of evidence of words: leave-one-out features of documents, and the loss of weights on them.
+// Evidence of words: leave-one-out features and scores of documents, the loss of weights on them, and logistic
+// regression.
 #include <cmath>
 #include <cstring>
 
 #include "kernels.hpp"
 #include "simd/word_loops.hpp"
 #include "support/parallel.hpp"
+#include "support/random.hpp"
 
 namespace bayeskit {
 namespace {
@@ -42,24 +44,44 @@ struct Word {
     uint32_t key, at;  // band and count; where it stands
 };
 
-}  // namespace
+// Masses of all documents, by word and by class.
+struct Totals {
+    std::vector<double> by_word, by_class;
+    double all = 0;
 
-void check_documents(const Documents& d, size_t n_words) {
-    for (size_t i = 0; i < d.n; ++i)
-        if (d.start[i] < 0 || d.start[i] > d.start[i + 1] || static_cast<size_t>(d.start[i + 1]) > d.n_cells)
-            throw std::invalid_argument("the words of document " + std::to_string(i) + " start behind their end");
-    for (size_t at = 0; at < d.n_cells; ++at)
-        if (d.words[at] >= n_words || d.counts[at] == 0)
-            throw std::invalid_argument("word " + std::to_string(d.words[at]) + " is none of " +
-                                        std::to_string(n_words) + ", or counted 0 times");
+    explicit Totals(const Documents& d) : by_word(d.n_words), by_class(d.n_classes) {
+        for (size_t w = 0; w < d.n_words; ++w)
+            for (size_t c = 0; c < d.n_classes; ++c) {
+                by_word[w] += d.class_mass[w * d.n_classes + c];
+                by_class[c] += d.class_mass[w * d.n_classes + c];
+            }
+        for (const double mass : by_class) all += mass;
+    }
+
+    // 1 / s_c and 1 / (1 - s_c) of the shares of the classes without a document of this class and length.
+    template <class T>
+    void invert_shares(size_t own, double length, T* share, T* rest) const {
+        const double left = std::max(all - length, 0.0);
+        for (size_t c = 0; c < by_class.size(); ++c) {
+            const double of_class = left > 0.0 ? (by_class[c] - (c == own ? length : 0.0)) / left : 0.0;
+            share[c] = static_cast<T>(1.0 / std::max(of_class, kLeast));
+            rest[c] = static_cast<T>(1.0 / std::max(1.0 - of_class, kLeast));
+        }
+    }
+};
+
+// Every order is as likely as any other (Fisher and Yates); at most 2^32 documents.
+void shuffle(std::vector<int64_t>& order, Random& random) {
+    for (size_t left = order.size(); left > 1; --left)
+        std::swap(order[left - 1], order[((random.next() >> 32) * left) >> 32]);
 }
 
-void left_out_evidence(const Documents& d, const double* mass, const uint32_t* labels, const double* class_mass,
-                       const double* word_mass, const double* totals, const uint8_t* bands, size_t n_classes, double a,
-                       bool both, double* out, size_t n_threads) {
-    const size_t k = n_classes, kinds = both ? 2 : 1, size = kinds * kFeatures * k;
-    double all = 0.0;
-    for (size_t c = 0; c < k; ++c) all += totals[c];
+}  // namespace
+
+void left_out_evidence(const Documents& d, double a, bool both, double* out, size_t n_threads) {
+    const size_t k = d.n_classes, kinds = both ? 2 : 1, size = kinds * kFeatures * k;
+    const Totals totals(d);
+    const double *mass = d.mass, *class_mass = d.class_mass, *word_mass = totals.by_word.data();
     parallel_for((d.n + kDocuments - 1) / kDocuments, n_threads, [&](size_t task) {
         std::vector<Word> words;
         std::vector<double> share(k), rest(k);
@@ -67,24 +89,19 @@ void left_out_evidence(const Documents& d, const double* mass, const uint32_t* l
         for (size_t i = task * kDocuments; i < std::min(d.n, (task + 1) * kDocuments); ++i) {
             double* features = out + i * size;
             std::fill(features, features + size, 0.0);
-            const size_t own = labels[i], first = static_cast<size_t>(d.start[i]),
+            const size_t own = d.labels[i], first = static_cast<size_t>(d.start[i]),
                          last = static_cast<size_t>(d.start[i + 1]);
             double length = 0.0;
             words.clear();
             for (size_t at = first; at < last; ++at) {
                 length += mass[at];
-                const uint32_t count = std::min<uint32_t>(d.counts[at], 0xFFFFFF), band = bands[d.words[at]];
+                const uint32_t count = std::min<uint32_t>(d.counts[at], 0xFFFFFF), band = d.bands[d.words[at]];
                 words.push_back({band << 24 | count, static_cast<uint32_t>(at - first)});
             }
             // Words of a band and a count together: they weigh the same, so the product of their odds will do.
             std::sort(words.begin(), words.end(),
                       [](const Word& x, const Word& y) { return x.key != y.key ? x.key < y.key : x.at < y.at; });
-            const double left = std::max(all - length, 0.0);
-            for (size_t c = 0; c < k; ++c) {
-                const double of_class = left > 0.0 ? (totals[c] - (c == own ? length : 0.0)) / left : 0.0;
-                share[c] = 1.0 / std::max(of_class, kLeast);
-                rest[c] = 1.0 / std::max(1.0 - of_class, kLeast);
-            }
+            totals.invert_shares(own, length, share.data(), rest.data());
             for (size_t w = 0; w < words.size();) {
                 const uint32_t key = words[w].key;
                 with.start();
@@ -115,23 +132,16 @@ void left_out_evidence(const Documents& d, const double* mass, const uint32_t* l
                 with.mantissa[own] = own_with;
                 without.mantissa[own] = own_without;
                 const double log_count = std::log(static_cast<double>(key & 0xFFFFFF));
-                double* band = features + (key >> 24) * k;
-                double* repeated = features + kBands * k;
-                for (size_t c = 0; c < k; ++c) {
-                    const double odds = with.log(c);
-                    band[c] += (1.0 + log_count) * odds;
-                    repeated[c] += log_count * odds;
-                }
-                if (!both) continue;
-                band += kFeatures * k;
-                repeated += kFeatures * k;
-                for (size_t c = 0; c < k; ++c) {
-                    const double odds = -without.log(c);
-                    band[c] += (1.0 + log_count) * odds;
-                    repeated[c] += log_count * odds;
+                for (size_t kind = 0; kind < kinds; ++kind) {
+                    double *of_kind = features + kind * kFeatures * k, *band = of_kind + (key >> 24) * k;
+                    for (size_t c = 0; c < k; ++c) {
+                        const double odds = kind ? -without.log(c) : with.log(c);
+                        band[c] += (1.0 + log_count) * odds;
+                        of_kind[kBands * k + c] += log_count * odds;
+                    }
                 }
             }
-            for (size_t f = 0; f < kinds * kFeatures; ++f) {  // what is the same for all classes says nothing
+            for (size_t f = 0; f < kinds * kFeatures; ++f) {  // only differences between classes count
                 double* feature = features + f * k;
                 double mean = 0.0;
                 for (size_t c = 0; c < k; ++c) mean += feature[c];
@@ -142,52 +152,35 @@ void left_out_evidence(const Documents& d, const double* mass, const uint32_t* l
     });
 }
 
-void left_out_scores(const Documents& d, const double* mass, const uint32_t* labels, const double* class_mass,
-                     size_t n_words, const uint8_t* bands, size_t n_classes, const double* weights, double a,
-                     double* out, size_t n_threads) {
-    const bool both = n_classes > 2;
-    const size_t k = n_classes, stride = k == 2 ? 2 : width_of(k);
-    std::vector<float> of_class(n_words * stride), of_word(n_words);
-    std::vector<double> totals(k);
-    for (size_t w = 0; w < n_words; ++w) {
-        double sum = 0.0;
-        for (size_t c = 0; c < k; ++c) {
-            const double cell = class_mass[w * k + c];
-            of_class[w * stride + c] = static_cast<float>(cell);
-            totals[c] += cell;
-            sum += cell;
-        }
-        of_word[w] = static_cast<float>(sum);
-    }
-    double all = 0.0;
-    for (size_t c = 0; c < k; ++c) all += totals[c];
+void left_out_scores(const Documents& d, const double* weights, double a, double* out, size_t n_threads) {
+    const size_t k = d.n_classes, stride = k == 2 ? 2 : width_of(k);
+    const bool both = k > 2;
+    const Totals totals(d);
+    std::vector<float> of_class(d.n_words * stride), of_word(totals.by_word.begin(), totals.by_word.end());
+    for (size_t w = 0; w < d.n_words; ++w)
+        for (size_t c = 0; c < k; ++c) of_class[w * stride + c] = static_cast<float>(d.class_mass[w * k + c]);
     const WordLoops& loop = word_loops();
     parallel_for((d.n + kDocuments - 1) / kDocuments, n_threads, [&](size_t task) {
         std::vector<float> taken, with, without, share(stride), rest(stride), room(std::max<size_t>(stride, 64)),
             scores(stride);
         for (size_t i = task * kDocuments; i < std::min(d.n, (task + 1) * kDocuments); ++i) {
             const size_t first = static_cast<size_t>(d.start[i]), n = static_cast<size_t>(d.start[i + 1]) - first,
-                         own = labels[i];
+                         own = d.labels[i];
             taken.resize(n), with.resize(n), without.resize(n);
             double length = 0.0;
             for (size_t at = 0; at < n; ++at) {
-                length += mass[first + at];
+                length += d.mass[first + at];
                 const uint32_t count = std::min<uint32_t>(d.counts[first + at], 0xFFFFFF);
                 const double log_count = count == 1 ? 0.0 : std::log(static_cast<double>(count));
-                const size_t band = bands[d.words[first + at]];
+                const size_t band = d.bands[d.words[first + at]];
                 const auto weight = [&](const double* of) {
                     return static_cast<float>((1.0 + log_count) * of[band] + log_count * of[kBands]);
                 };
-                taken[at] = static_cast<float>(mass[first + at]);
+                taken[at] = static_cast<float>(d.mass[first + at]);
                 with[at] = weight(weights);
                 without[at] = both ? weight(weights + kFeatures) : 0.0f;
             }
-            const double left = std::max(all - length, 0.0);
-            for (size_t c = 0; c < k; ++c) {
-                const double of_own = left > 0.0 ? (totals[c] - (c == own ? length : 0.0)) / left : 0.0;
-                share[c] = static_cast<float>(1.0 / std::max(of_own, kLeast));
-                rest[c] = static_cast<float>(1.0 / std::max(1.0 - of_own, kLeast));
-            }
+            totals.invert_shares(own, length, share.data(), rest.data());
             loop.left_out_scores(
                 {d.words + first, taken.data(), with.data(), without.data(), n, own},
                 {of_class.data(), of_word.data(), share.data(), rest.data(), k, stride, static_cast<float>(a), both},
@@ -231,7 +224,7 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
                 for (size_t i = 0; i < wide; ++i) scores[r * k + c + i] = sum[i] * scale[first + r] + bias[c + i];
             }
         }
-        loop.normalise(scores.data(), rows, k, away.data(), evidence.data());
+        loop.normalize(scores.data(), rows, k, away.data(), evidence.data());
         for (size_t r = 0; r < rows; ++r) {
             const uint32_t own = labels[first + r];
             const double counts = importance[first + r];
@@ -264,6 +257,32 @@ double softmax_loss(const double* features, size_t n, size_t n_features, size_t 
         for (size_t c = 0; c < k; ++c) bias_slopes[c] += own[n_features + c];
     }
     return loss;
+}
+
+// Logistic regression with a ridge penalty, over scores that are given: dual coordinate descent.
+size_t fit_ridge_logistic(const RidgeDocuments& d, size_t n_classes, std::vector<int64_t> order, uint64_t seed,
+                          double stop, size_t most_rounds, float* table, float* beta) {
+    const size_t width = width_of(n_classes);
+    std::vector<float> room(4 * width);
+    const RidgeTask task{table, d.n_words, n_classes, width, room.data()};
+    const auto cells = [&](size_t at) {
+        if (at >= order.size()) return WordCells{nullptr, nullptr, 0};
+        const size_t i = static_cast<size_t>(order[at]), first = static_cast<size_t>(d.start[i]);
+        return WordCells{d.words + first, d.values + first, static_cast<size_t>(d.start[i + 1]) - first};
+    };
+    const WordLoops& loop = word_loops();
+    Random random(seed);
+    for (size_t round = 1; round <= most_rounds; ++round) {
+        shuffle(order, random);
+        double change = 0.0, size = 0.0;
+        for (size_t at = 0; at < order.size(); ++at) {
+            const size_t i = static_cast<size_t>(order[at]);
+            loop.ridge_visit(cells(at), cells(at + 1), d.offsets + i * width, d.labels[i], d.costs[i], task,
+                             beta + i * width, &change, &size);
+        }
+        if (!(change > stop * size)) return round;
+    }
+    return most_rounds;
 }
 
 }  // namespace bayeskit

@@ -32,7 +32,7 @@ def pixels(data: bytes) -> npt.NDArray[np.int64]:
     if depth != 8 or kind not in KINDS or set(lines[:, 0].tolist()) - {0, 1}:
         raise ValueError(f"a PNG of {depth} bits, kind {kind}, is not read here")
     cells = lines[:, 1:].reshape(height, width, KINDS[kind])
-    summed = np.cumsum(cells, axis=1, dtype=np.uint64).astype(np.uint8)  # each is the difference to its left neighbour
+    summed = np.cumsum(cells, axis=1, dtype=np.uint64).astype(np.uint8)  # each is the difference to its left neighbor
     dots = np.where((lines[:, 0] == 1)[:, None, None], summed, cells)
     return dots[:, :, :3].astype(np.int64)
 

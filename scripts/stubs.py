@@ -25,7 +25,7 @@ def compiled() -> str:
 
 
 def signatures(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]:
-    """Yield functions and methods without types: ``normalise(scores, n_threads, out=None)``."""
+    """Yield functions and methods without types: ``normalize(scores, n_threads, out=None)``."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             bare = ast.arguments(**{**vars(node.args), "args": [ast.arg(one.arg) for one in node.args.args]})

@@ -91,7 +91,7 @@ def page():
             methods.setdefault(call, getattr(model, call))
         parts = {
             "settings": [n for n in names if n in settings],
-            "learnt": [n for n in names if n not in settings and n not in calls and n.endswith("_")],
+            "learned": [n for n in names if n not in settings and n not in calls and n.endswith("_")],
             "methods": calls,
         }
         lines += [f"\n### `{name}`\n\n"]

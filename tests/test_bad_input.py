@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.errors import BayesWarning, NotLearnt, NotScalar, SchemaMismatch, UnknownValue
+from bayeskit.errors import BayesWarning, NotLearned, NotScalar, SchemaMismatch, UnknownValue
 
 X = pd.DataFrame({"sky": ["sun", "rain", "sun", None], "size": [1.0, 2.0, np.nan, 4.0]})
 Y = ["a", "b", "a", "b"]
@@ -29,7 +29,7 @@ def model():
     return bk.NaiveBayes().fit(X, Y)
 
 
-# What is learnt, and what the refusal says: culprit, place, remedy.
+# What is learned, and what the refusal says: culprit, place, remedy.
 LEARNING = {
     "no rows": (X[:0], [], r"no rows"),
     "no columns": (X[[]], Y, r"column"),
@@ -61,7 +61,7 @@ LEARNING = {
     "a missing label": (
         X,
         ["a", None, "a", "b"],
-        r"row 1 has no label: label or drop such rows, or pass unlabelled=\"drop\"",
+        r"row 1 has no label: label or drop such rows, or pass unlabeled=\"drop\"",
     ),
     "a NaN label": (X, [0.0, 1.0, NAN, 1.0], r"row 2 has no label"),
     "a masked label": (X, np.ma.array([0, 1, 0, 1], mask=[0, 0, 0, 1]), r"row 3 has no label"),
@@ -77,7 +77,7 @@ LEARNING = {
 
 
 @pytest.mark.parametrize("bad", LEARNING)
-def test_what_cannot_be_learnt_is_refused_and_changes_nothing(bad, model):
+def test_what_cannot_be_learned_is_refused_and_changes_nothing(bad, model):
     table, labels, message = LEARNING[bad]
     before, said = model.tally_.to_bytes(), model.predict_joint_log_proba(X)
     for learn in (model.partial_fit, model.forget, bk.NaiveBayes(roles=None, schema=model.schema_).fit):
@@ -88,7 +88,7 @@ def test_what_cannot_be_learnt_is_refused_and_changes_nothing(bad, model):
     assert model.tally_.to_bytes() == before
     assert np.array_equal(model.predict_joint_log_proba(X), said)
     fresh = bk.NaiveBayes()
-    if bad not in ("a missing column", "a word for a number"):  # these contradict what was learnt before
+    if bad not in ("a missing column", "a word for a number"):  # these contradict what was learned before
         with pytest.raises(bk.BayesError):
             fresh.fit(table, labels)
         assert not hasattr(fresh, "tally_")
@@ -102,8 +102,8 @@ def test_a_cell_that_is_no_scalar_is_a_type_error_too(bad, model):
     assert isinstance(problem.value, NotScalar)
 
 
-LEARNT_ALONE = ("label", "target", "a missing column")  # of rows that are scored, what is absent is missing
-SAYING = [name for name in LEARNING if not any(word in name for word in LEARNT_ALONE)]
+LEARNED_ALONE = ("label", "target", "a missing column")  # of rows that are scored, what is absent is missing
+SAYING = [name for name in LEARNING if not any(word in name for word in LEARNED_ALONE)]
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_a_value_outside_a_declared_domain_is_refused():
         numbers.fit(np.array([[1], [7]]), [0, 1])
 
 
-def test_forgetting_more_than_was_learnt_is_refused(model):
+def test_forgetting_more_than_was_learned_is_refused(model):
     before = model.tally_.to_bytes()
     refused = [
         (sky("sun", "sun", "sun"), ["a"] * 3, r"class 'a'"),
@@ -179,7 +179,7 @@ def test_forgetting_more_than_was_learnt_is_refused(model):
         (X[:1], ["z"], r"class 'z'"),
     ]
     for table, labels, message in refused:
-        with pytest.raises(NotLearnt, match=message + r".*nothing was changed"):
+        with pytest.raises(NotLearned, match=message + r".*nothing was changed"):
             model.forget(table, labels)
     with pytest.raises(bk.BayesError, match="nothing"):
         model.forget(X, Y)
@@ -211,7 +211,7 @@ def test_models_of_different_schemas_do_not_merge(model):
     assert model.tally_.to_bytes() == before
 
 
-def test_classes_of_another_kind_are_not_learnt_later():
+def test_classes_of_another_kind_are_not_learned_later():
     model = bk.NaiveBayes().fit(X, [0, 1, 0, 1])
     before = model.tally_.to_bytes()
     with pytest.raises(bk.BayesError, match=r"all strings or all numbers, not both: 1 and 'b'|0 and 'b'|and 'b'"):
@@ -306,7 +306,7 @@ def test_asking_for_what_is_not_there_names_what_is(model):
         bk.NaiveBayes(roles={"size": "ignore"}).fit(X, Y).table("size")
 
 
-def test_a_model_is_learnt_from_a_tally_and_from_nothing_else():
+def test_a_model_is_learned_from_a_tally_and_from_nothing_else():
     for thing in ("tally", None, {"sky": 1}):
         with pytest.raises(bk.BayesError, match=r"[Tt]ally"):
             bk.NaiveBayes().fit_tally(thing)

@@ -1,4 +1,4 @@
-"""A misspelt name is told with the one that may be meant, wherever a person writes one."""
+"""A misspelled name is told with the one that may be meant, wherever a person writes one."""
 
 import pandas as pd
 import pytest
@@ -66,7 +66,7 @@ def fit(**settings):
         ("red", lambda _: bk.DirichletCategorical({"red": 1, "blue": 1}).update(["rde"])),
     ],
 )
-def test_a_misspelt_name_is_told_with_the_one_that_may_be_meant(model, meant, call):
+def test_a_misspelled_name_is_told_with_the_one_that_may_be_meant(model, meant, call):
     with pytest.raises((bk.BayesError, AttributeError, TypeError), match=rf"did you mean {meant}\?"):
         call(model)
 

@@ -59,9 +59,9 @@ def test_rooms_that_a_person_uses_are_there_without_an_import():
     told = run(
         "import bayeskit as bk\n"
         "print(bk.datasets.load_penguins().num_rows, bk.decisions.decide([[0.2, 0.8]]).labels.tolist())\n"
-        "print(bk.charts.evidence_chart.__name__, bk.charts.offline.__name__, bk.errors.NotLearnt.__name__)"
+        "print(bk.charts.evidence_chart.__name__, bk.charts.offline.__name__, bk.errors.NotLearned.__name__)"
     )
-    assert told.split("\n") == ["344 [1]", "evidence_chart offline NotLearnt"]
+    assert told.split("\n") == ["344 [1]", "evidence_chart offline NotLearned"]
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

@@ -117,11 +117,23 @@ size_t count_classes(const Block<T, 2>& block, const char* name) {
     return block.shape(1);
 }
 
-// Numbers that split `size` cells into parts: from 0, rising, to the size.
-inline void check_parts(const Int64s& starts, const char* name, size_t size) {
-    bool fits = starts.size() > 0 && starts[0] == 0 && starts[starts.size() - 1] == static_cast<int64_t>(size);
-    for (size_t i = 1; fits && i < starts.size(); ++i) fits = starts[i - 1] <= starts[i];
-    if (!fits) refuse(std::string(name) + " does not fit the " + std::to_string(size) + " cells");
+// Offsets rise within the `size` cells; those of parts from the first cell to the last.
+inline void check_offsets(const Int64s& offsets, const std::string& name, size_t size, bool are_parts = false) {
+    const size_t n = offsets.size();
+    const auto end = static_cast<int64_t>(size);
+    bool fits = n > 0 && offsets[0] >= 0 && offsets[n - 1] <= end;
+    if (fits && are_parts) fits = offsets[0] == 0 && offsets[n - 1] == end;
+    for (size_t i = 1; fits && i < n; ++i) fits = offsets[i - 1] <= offsets[i];
+    if (!fits) refuse(name + " do not fit the " + std::to_string(size) + " cells");
+}
+
+// Indices are from 0 to `bound` - 1; a negative one is a large one without its sign.
+template <class T, size_t Axes>
+void check_indices(const Block<T, Axes>& indices, const char* name, size_t bound) {
+    for (size_t i = 0; i < indices.size(); ++i)
+        if (static_cast<uint64_t>(indices[i]) >= bound)
+            refuse(std::string(name) + " hold " + std::to_string(indices[i]) + ", not from 0 to below " +
+                   std::to_string(bound));
 }
 
 inline size_t check_between(int64_t number, const char* name, int64_t least, int64_t most) {
@@ -134,7 +146,9 @@ inline size_t check_between(int64_t number, const char* name, int64_t least, int
 inline size_t threads(int64_t n_threads) {
     return check_between(n_threads, "n_threads", 1, static_cast<int64_t>(kMostThreads));
 }
-inline size_t classes(int64_t n_classes) { return check_between(n_classes, "n_classes", 1, UINT32_MAX); }
+inline size_t classes(int64_t n_classes, int64_t most = UINT32_MAX) {
+    return check_between(n_classes, "n_classes", 1, most);
+}
 
 // Multiply numbers of cells; a product beyond what an array can have would wrap around and is refused.
 inline size_t times(size_t a, size_t b, const char* name) {

@@ -1,8 +1,6 @@
 // Python functions that encode, count and sum columns.
 #include "arrays.hpp"
 
-void bind_counting(nb::module_& m);
-
 namespace {
 
 nb::tuple py_int_ranges(const Arrays& columns, int64_t n_threads) {
@@ -21,12 +19,12 @@ nb::list py_lookup_codes(const Arrays& columns, const Int64s& lo, const std::vec
     check_number("lo", lo.size(), k);
     check_number("tables", tables.size(), k);
     check_number("unseen", unseen.size(), k);
-    std::vector<Table> known;
+    std::vector<std::span<const uint32_t>> known;
     std::vector<int> widths;
     for (size_t j = 0; j < k; ++j) {
         known.push_back({tables[j].data(), tables[j].size()});
         uint32_t top = unseen[j];
-        for (size_t i = 0; i < known[j].size; ++i) top = std::max(top, known[j].data[i]);
+        for (const uint32_t code : known[j]) top = std::max(top, code);
         widths.push_back(code_width(top));
     }
     nb::list arrays;
@@ -39,7 +37,7 @@ nb::list py_bin_codes(const Arrays& columns, const std::vector<Vector>& cuts, in
     const size_t n = length(columns), k = columns.size(), t = threads(n_threads);
     const auto in = all<Floats>(columns, n, floats);
     check_number("cuts", cuts.size(), k);
-    std::vector<Cuts> at;
+    std::vector<std::span<const double>> at;
     std::vector<int> widths;
     for (size_t j = 0; j < k; ++j) {
         const auto& own = cuts[j];
@@ -84,43 +82,31 @@ nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int6
     return arrays;
 }
 
-struct MadeSums {
-    MadeSums(size_t n_classes, size_t n_columns) {
-        for (auto& one : arrays) one = zeros<double>(n_classes, n_columns);
-    }
-    MomentSums data() const {
-        return {arrays[0].data, arrays[1].data, arrays[2].data, arrays[3].data, arrays[4].data, arrays[5].data};
-    }
-    nb::tuple with(const nb::object& n, bool usable) const {
-        return nb::make_tuple(n, arrays[0].array, arrays[1].array, arrays[2].array, arrays[3].array, arrays[5].array,
-                              usable);
-    }
-    Made<double> arrays[6];
-};
+nb::tuple sum_moments(const std::vector<Floats>& columns, size_t n, const MomentWeights& by, size_t n_classes,
+                      size_t n_threads) {
+    Made<double> sums[6];
+    for (auto& one : sums) one = zeros<double>(n_classes, columns.size());
+    Made<int64_t> count{sums[4].array, nullptr};
+    if (by.labels && !by.weights) count = zeros<int64_t>(n_classes, columns.size());
+    const MomentSums out{sums[0].data, sums[1].data, sums[2].data, sums[3].data,
+                         sums[4].data, sums[5].data, count.data};
+    const bool usable = without_lock([&] { return moments(columns, n, by, n_classes, out, n_threads); });
+    return nb::make_tuple(count.array, sums[0].array, sums[1].array, sums[2].array, sums[3].array, sums[5].array,
+                          usable);
+}
 
 nb::tuple py_moments(const Arrays& columns, const Array& labels, int64_t n_classes, const OptionalVector& weights,
                      int64_t n_threads) {
     const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
     const auto in = all<Floats>(columns, n, floats);
-    const MadeSums sums(c, in.size());
-    if (const auto* by = shaped(weights, "weights", n)) {
-        const bool usable = without_lock([&] { return weighted_moments(in, n, own, c, by, sums.data(), t); });
-        return sums.with(sums.arrays[4].array, usable);
-    }
-    const auto count = zeros<int64_t>(c, in.size());
-    const bool usable = without_lock([&] { return moments(in, n, own, c, count.data, sums.data(), t); });
-    return sums.with(count.array, usable);
+    return sum_moments(in, n, {&own, shaped(weights, "weights", n), nullptr}, c, t);
 }
 
 nb::tuple py_moments_responsibilities(const Arrays& columns, const Matrix& responsibilities, int64_t n_threads) {
     const size_t n = responsibilities.shape(0), c = count_classes(responsibilities, "responsibilities"),
                  t = threads(n_threads);
-    const auto in = all<Floats>(columns, n, floats);
-    const MadeSums sums(c, in.size());
-    const bool usable =
-        without_lock([&] { return moments_responsibilities(in, n, responsibilities.data(), c, sums.data(), t); });
-    return sums.with(sums.arrays[4].array, usable);
+    return sum_moments(all<Floats>(columns, n, floats), n, {nullptr, nullptr, responsibilities.data()}, c, t);
 }
 
 nb::object py_count_pairs(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,

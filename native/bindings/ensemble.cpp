@@ -6,8 +6,6 @@
 
 #include "arrays.hpp"
 
-void bind_ensemble(nb::module_& m);
-
 namespace {
 
 // Asked before a message is put together: once an array, not once a cell.
@@ -51,9 +49,8 @@ struct Families {
         });
         for (size_t i = 0; i < T * A; ++i)
             if (!fits[i]) refuse(column_name(i % A) + " has a code beyond its size");
-        for (size_t c = 0; c < columns.size(); ++c) {
-            if (columns[c] < 0 || columns[c] >= static_cast<int64_t>(A))
-                refuse("columns names no column " + std::to_string(columns[c]));
+        check_indices(columns, "columns", A);
+        for (size_t c = 0; c < columns.size(); ++c)
             for (size_t j = 0; j < T; ++j) {
                 const size_t own = j * A + static_cast<size_t>(columns[c]);
                 Family family{column_codes(codes, own * n), static_cast<size_t>(sizes[own]), {}, {}};
@@ -67,20 +64,16 @@ struct Families {
                 }
                 all.push_back(std::move(family));
             }
-        }
     }
 };
-
-size_t number_of_classes(int64_t n_classes) { return check_between(n_classes, "n_classes", 1, UINT16_MAX); }
 
 Rows rows_of(const Uint32s& labels, int64_t n_classes, const OptionalVector& weights, const Int64s& asked) {
     const size_t n = labels.size();
     const Rows rows{
-        n, labels.data(), number_of_classes(n_classes), shaped(weights, "weights", n), asked.data(), asked.size()};
+        n, labels.data(), classes(n_classes, UINT16_MAX), shaped(weights, "weights", n), asked.data(), asked.size()};
     need(n <= INT32_MAX && asked.size() <= INT32_MAX, "labels has more rows than can be counted at once");
     check_labels({labels.data(), 4}, n, rows.n_classes);
-    for (size_t i = 0; i < asked.size(); ++i)
-        if (asked[i] < 0 || asked[i] >= static_cast<int64_t>(n)) refuse("asked names a row that is not there");
+    check_indices(asked, "asked", n);
     return rows;
 }
 
@@ -89,36 +82,44 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
     to.insert(to.end(), from.begin(), from.end());
 }
 
-// Trees and their counts one after the other.
+// Counts, and trees with theirs, one after the other.
+struct FlatCounts {
+    std::vector<int64_t> pairs{0};
+    SparseCounts all{{}, {}, {}};
+
+    void add(const SparseCounts& counts) {
+        append(all.start, counts.start);
+        append(all.label, counts.label);
+        append(all.count, counts.count);
+        pairs.push_back(static_cast<int64_t>(all.label.size()));
+    }
+};
+
 struct Flat {
-    std::vector<int64_t> nodes{0}, pairs{0};
-    std::vector<int32_t> first_child, n_children, start;
+    std::vector<int64_t> nodes{0};
+    std::vector<int32_t> first_child, n_children;
     std::vector<uint32_t> value;
-    std::vector<uint16_t> label;
-    std::vector<float> count;
+    FlatCounts counts;
 
     void add(const Trie& trie) {
         append(first_child, trie.first_child);
         append(n_children, trie.n_children);
         append(value, trie.value);
-        append(start, trie.counts.start);
-        append(label, trie.counts.label);
-        append(count, trie.counts.count);
+        counts.add(trie.counts);
         nodes.push_back(static_cast<int64_t>(value.size()));
-        pairs.push_back(static_cast<int64_t>(label.size()));
     }
     nb::tuple arrays() const {
-        return nb::make_tuple(copy_to_array(nodes), copy_to_array(pairs), copy_to_array(first_child),
-                              copy_to_array(n_children), copy_to_array(value), copy_to_array(start),
-                              copy_to_array(label), copy_to_array(count));
+        return nb::make_tuple(copy_to_array(nodes), copy_to_array(counts.pairs), copy_to_array(first_child),
+                              copy_to_array(n_children), copy_to_array(value), copy_to_array(counts.all.start),
+                              copy_to_array(counts.all.label), copy_to_array(counts.all.count));
     }
 };
 
 // The same arrays, as they come back.
 using FlatTrees = std::tuple<Int64s, Int64s, Int32s, Int32s, Uint32s, Int32s, Cells<uint16_t, 1>, Cells<float, 1>>;
-using LearntFamilies =
+using LearnedFamilies =
     std::tuple<Matrix, FlatTrees, Int64s, Int64s, Int32s, Int32s, Uint32s, Int32s, Cells<uint16_t, 1>, Cells<float, 1>>;
-using LearntChains = std::tuple<Int64s, Int32s, Vector, Matrix, FlatTrees>;
+using LearnedChains = std::tuple<Int64s, Int32s, Vector, Matrix, FlatTrees>;
 
 // Where the places of each of n trees begin, and the end of the last.
 void check_starts(const Int64s& starts, size_t n, size_t end, const char* otherwise) {
@@ -168,43 +169,41 @@ nb::tuple py_learn_backoff(const CodeBlock& codes, const Cells<int64_t, 2>& size
     const auto factors = zeros<double>(rows.n_asked, rows.n_classes, families.n_columns);
     Flat trees;
     const auto m = zeros<double>(n_families, levels);
-    std::vector<int64_t> entries{0}, pairs{0};
-    std::vector<int32_t> first_entry, n_entries, start;
+    FlatCounts counts;
+    std::vector<int64_t> entries{0};
+    std::vector<int32_t> first_entry, n_entries;
     std::vector<uint32_t> entry;
-    std::vector<uint16_t> label;
-    std::vector<float> count;
     without_lock([&] {
-        std::vector<Learnt> learnt;
-        learn_families(rows, families.all, families.n_members, held, levels, learnt, factors.data, t);
-        for (size_t f = 0; f < learnt.size(); ++f) {
-            std::copy(learnt[f].m.begin(), learnt[f].m.end(), m.data + f * levels);
-            trees.add(learnt[f].contexts);
-            append(first_entry, learnt[f].first_entry);
-            append(n_entries, learnt[f].n_entries);
-            append(entry, learnt[f].entry);
-            append(start, learnt[f].counts.start);
-            append(label, learnt[f].counts.label);
-            append(count, learnt[f].counts.count);
+        std::vector<Learned> learned;
+        learn_families(rows, families.all, families.n_members, held, levels, learned, factors.data, t);
+        for (size_t f = 0; f < learned.size(); ++f) {
+            std::copy(learned[f].m.begin(), learned[f].m.end(), m.data + f * levels);
+            trees.add(learned[f].contexts);
+            append(first_entry, learned[f].first_entry);
+            append(n_entries, learned[f].n_entries);
+            append(entry, learned[f].entry);
+            counts.add(learned[f].counts);
             entries.push_back(static_cast<int64_t>(entry.size()));
-            pairs.push_back(static_cast<int64_t>(label.size()));
-            learnt[f] = {};
+            learned[f] = {};
         }
     });
     return nb::make_tuple(factors.array,
-                          nb::make_tuple(m.array, trees.arrays(), copy_to_array(entries), copy_to_array(pairs),
+                          nb::make_tuple(m.array, trees.arrays(), copy_to_array(entries), copy_to_array(counts.pairs),
                                          copy_to_array(first_entry), copy_to_array(n_entries), copy_to_array(entry),
-                                         copy_to_array(start), copy_to_array(label), copy_to_array(count)));
+                                         copy_to_array(counts.all.start), copy_to_array(counts.all.label),
+                                         copy_to_array(counts.all.count)));
 }
 
 nb::object py_score_backoff(const CodeBlock& codes, const Cells<int64_t, 2>& sizes, const Cells<int32_t, 3>& parents,
-                            const Int64s& columns, int64_t n_classes, const LearntFamilies& learnt, int64_t n_threads) {
-    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
+                            const Int64s& columns, int64_t n_classes, const LearnedFamilies& learned,
+                            int64_t n_threads) {
+    const size_t t = threads(n_threads), C = classes(n_classes, UINT16_MAX);
     const Families families(codes, sizes, parents, columns, false, t);
     const size_t n = families.all.size();
-    const auto& [m, flat_trees, entries, pairs, first, number, entry, start, label, count] = learnt;
+    const auto& [m, flat_trees, entries, pairs, first, number, entry, start, label, count] = learned;
     const auto& nodes = std::get<0>(flat_trees);
     const auto trees = views_of(flat_trees, n);
-    const char* otherwise = "the arrays of what was learnt do not fit together";
+    const char* otherwise = "the arrays of what was learned do not fit together";
     check_starts(entries, n, entry.size(), otherwise);
     check_starts(pairs, n, label.size(), otherwise);
     need(m.shape(0) == n && m.shape(1) == families.n_levels && first.size() == number.size() &&
@@ -251,8 +250,9 @@ std::vector<Column> columns_of(const Arrays& arrays, const Int64s& sizes, size_t
     return columns;
 }
 
-// The columns of learnt rows: their codes are within their sizes, and what is counted by value has room for all values.
-std::vector<Column> learnt_columns_of(const Arrays& arrays, const Int64s& sizes, size_t n) {
+// The columns of learned rows: their codes are within their sizes, and what is counted by value has room for all
+// values.
+std::vector<Column> learned_columns_of(const Arrays& arrays, const Int64s& sizes, size_t n) {
     std::vector<Column> columns = columns_of(arrays, sizes, n);
     for (size_t i = 0; i < columns.size(); ++i) {
         Column& column = columns[i];
@@ -264,8 +264,8 @@ std::vector<Column> learnt_columns_of(const Arrays& arrays, const Int64s& sizes,
 }
 
 // Sums of ln h and h over the chains, in their order whatever the threads, and the chains as flat arrays.
-nb::tuple said_and_learnt(const std::vector<Chain>& chains, const std::vector<std::vector<double>>& h, size_t n_asked,
-                          size_t C) {
+nb::tuple said_and_learned(const std::vector<Chain>& chains, const std::vector<std::vector<double>>& h, size_t n_asked,
+                           size_t C) {
     const auto log_sum = zeros<double>(n_asked, C), sum = zeros<double>(n_asked, C);
     Flat trees;
     std::vector<int64_t> step_start{0};
@@ -297,25 +297,22 @@ nb::tuple py_learn_chains(const Arrays& arrays, const Int64s& sizes, const Uint3
                           int64_t n_threads) {
     const size_t t = threads(n_threads);
     const Rows rows = rows_of(labels, n_classes, weights, asked);
-    const auto columns = learnt_columns_of(arrays, sizes, rows.n);
+    const auto columns = learned_columns_of(arrays, sizes, rows.n);
     const size_t B = candidates.shape(0), D = candidates.shape(1), q = candidates.shape(2), C = rows.n_classes;
     shaped(prior, "prior", C);
     shaped(parts, "parts", B, rows.n);
     shaped(cuts, "cuts", B, D, q, kMostCuts);
-    for (size_t i = 0; i < candidates.size(); ++i)
-        if (candidates[i] < 0 || candidates[i] >= static_cast<int64_t>(columns.size()))
-            refuse("candidates names a column that is not there");
+    check_indices(candidates, "candidates", columns.size());
     std::vector<Chain> chains(B);
-    std::vector<std::vector<double>> h(B);
+    std::vector<std::vector<double>> h(B, std::vector<double>(rows.n_asked * C));
     without_lock([&] {
         parallel_for(B, t, [&](size_t b) {
-            h[b].resize(rows.n_asked * C);
             chains[b] = learn_chain(rows, columns, parts.data() + b * rows.n,
                                     {candidates.data() + b * D * q, cuts.data() + b * D * q * kMostCuts, D, q},
                                     prior.data(), h[b].data());
         });
     });
-    return said_and_learnt(chains, h, rows.n_asked, C);
+    return said_and_learned(chains, h, rows.n_asked, C);
 }
 
 // The steps of chains: where those of each start, and of each its column, m and cuts.
@@ -326,11 +323,10 @@ std::vector<std::vector<Step>> steps_of(const Int64s& start, const Int32s& colum
          "the arrays of the chains do not fit together");
     const size_t n = start.size() - 1;
     check_starts(start, n, size, "the arrays of the chains do not fit together");
+    check_indices(column, "the columns of steps", n_columns);
     std::vector<std::vector<Step>> steps(n);
     for (size_t b = 0; b < n; ++b) {
         for (auto s = static_cast<size_t>(start[b]); s < static_cast<size_t>(start[b + 1]); ++s) {
-            need(column[s] >= 0 && column[s] < static_cast<int64_t>(n_columns),
-                 "a step names a column that is not there");
             need(m[s] > 0 && std::isfinite(m[s]), "a step has an m that is no finite number above zero");
             Step step{column[s], m[s], {}};
             std::copy_n(cuts.data() + s * kMostCuts, kMostCuts, step.cuts);
@@ -345,37 +341,36 @@ nb::tuple py_count_chains(const Arrays& arrays, const Int64s& sizes, const Uint3
                           const Vector& m, const Matrix& cuts, const Vector& given_prior, int64_t n_threads) {
     const size_t t = threads(n_threads);
     const Rows rows = rows_of(labels, n_classes, weights, asked);
-    const auto columns = learnt_columns_of(arrays, sizes, rows.n);
+    const auto columns = learned_columns_of(arrays, sizes, rows.n);
     const double* prior = shaped(given_prior, "prior", rows.n_classes);
     const auto steps = steps_of(start, column, m, cuts, columns.size());
     std::vector<Chain> chains(steps.size());
-    std::vector<std::vector<double>> h(steps.size());
+    std::vector<std::vector<double>> h(steps.size(), std::vector<double>(rows.n_asked * rows.n_classes));
     without_lock([&] {
         parallel_for(steps.size(), t, [&](size_t b) {
-            h[b].resize(rows.n_asked * rows.n_classes);
             chains[b].steps = steps[b];
             count_chain(rows, columns, nullptr, prior, chains[b], h[b].data());
         });
     });
-    return said_and_learnt(chains, h, rows.n_asked, rows.n_classes);
+    return said_and_learned(chains, h, rows.n_asked, rows.n_classes);
 }
 
-nb::tuple py_score_chains(const Arrays& arrays, const Int64s& sizes, const Arrays& learnt_arrays, double n_learnt,
-                          const Vector& prior, const LearntChains& learnt, int64_t n_threads) {
-    const size_t t = threads(n_threads), C = prior.size(), n = length(arrays), n_before = length(learnt_arrays);
+nb::tuple py_score_chains(const Arrays& arrays, const Int64s& sizes, const Arrays& learned_arrays, double n_learned,
+                          const Vector& prior, const LearnedChains& learned, int64_t n_threads) {
+    const size_t t = threads(n_threads), C = prior.size(), n = length(arrays), n_before = length(learned_arrays);
     need(C > 0, "prior has no classes");
-    need(n_before <= INT32_MAX, "learnt_columns has more rows than can be counted at once");
-    const auto columns = columns_of(arrays, sizes, n), before = columns_of(learnt_arrays, sizes, n_before);
+    need(n_before <= INT32_MAX, "learned_columns has more rows than can be counted at once");
+    const auto columns = columns_of(arrays, sizes, n), before = columns_of(learned_arrays, sizes, n_before);
     for (size_t i = 0; i < columns.size(); ++i)
-        if (columns[i].coded != before[i].coded) refuse(column_name(i) + " was learnt as another kind");
-    const auto& [start, column, m, cuts, flat_trees] = learnt;
+        if (columns[i].coded != before[i].coded) refuse(column_name(i) + " was learned as another kind");
+    const auto& [start, column, m, cuts, flat_trees] = learned;
     auto steps = steps_of(start, column, m, cuts, columns.size());
     const auto trees = views_of(flat_trees, steps.size());
     std::vector<ChainView> chains;
     for (size_t b = 0; b < steps.size(); ++b) chains.push_back({std::move(steps[b]), trees[b]});
     const auto log_sum = zeros<double>(n, C), sum = zeros<double>(n, C);
     without_lock([&] {
-        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learnt, C, prior.data(),
+        score_chains(chains, columns, {before, static_cast<uint32_t>(n_before)}, n, n_learned, C, prior.data(),
                      log_sum.data, sum.data, t);
     });
     return nb::make_tuple(log_sum.array, sum.array);
@@ -400,14 +395,14 @@ nb::tuple py_exponent_loss(const Cells<float, 3>& factors, const Uint32s& labels
 void bind_ensemble(nb::module_& m) {
     m.def("learn_backoff", &py_learn_backoff, "codes"_a, "sizes"_a, "parents"_a, "columns"_a, "labels"_a, "n_classes"_a,
           "weights"_a.none(), "asked"_a, "n_threads"_a, "m"_a.none() = nb::none());
-    m.def("score_backoff", &py_score_backoff, "codes"_a, "sizes"_a, "parents"_a, "columns"_a, "n_classes"_a, "learnt"_a,
-          "n_threads"_a);
+    m.def("score_backoff", &py_score_backoff, "codes"_a, "sizes"_a, "parents"_a, "columns"_a, "n_classes"_a,
+          "learned"_a, "n_threads"_a);
     m.def("learn_chains", &py_learn_chains, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "asked"_a, "parts"_a, "candidates"_a, "cuts"_a, "prior"_a, "n_threads"_a);
     m.def("count_chains", &py_count_chains, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
           "asked"_a, "start"_a, "column"_a, "m"_a, "cuts"_a, "prior"_a, "n_threads"_a);
-    m.def("score_chains", &py_score_chains, "columns"_a, "sizes"_a, "learnt_columns"_a, "n_learnt"_a, "prior"_a,
-          "learnt"_a, "n_threads"_a);
+    m.def("score_chains", &py_score_chains, "columns"_a, "sizes"_a, "learned_columns"_a, "n_learned"_a, "prior"_a,
+          "learned"_a, "n_threads"_a);
     m.def("exponent_loss", &py_exponent_loss, "factors"_a, "labels"_a, "weights"_a.none(), "exponents"_a,
           "n_threads"_a);
 }

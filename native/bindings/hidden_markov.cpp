@@ -3,8 +3,6 @@
 
 #include "arrays.hpp"
 
-void bind_hidden_markov(nb::module_& m);
-
 namespace {
 
 using GivenCodes = std::optional<Array>;
@@ -16,7 +14,7 @@ class Arguments {
 public:
     Arguments(const Matrix& table, const GivenCodes& codes_, const GivenCodes& labels_, const Allowed& allowed,
               const std::optional<Normals>& numbers, const Int64s& begins, const Vector& log_start,
-              const Matrix& log_transition, const OptionalVector& before, const OptionalVector& after) {
+              const Matrix& log_transition) {
         k = table.shape(1);
         if (k < 1 || k > 65536) refuse("logs have " + std::to_string(k) + " states, not from 1 to 65536");
         n = codes_ ? length(*codes_) : table.shape(0);
@@ -29,25 +27,28 @@ public:
             allowed_ = shaped(*allowed, "allowed", allowed->shape(0), k);
         }
         if (codes_) check_codes(*codes_of_, table.shape(0), "codes");
-        check_parts(begins, "starts", n);
+        check_offsets(begins, "starts", n, true);
         n_sequences = begins.size() - 1;
         rows = {
             n,        table.data(), table.shape(0), codes_ ? &*codes_of_ : nullptr, labels_ ? &*labels_of_ : nullptr,
             allowed_, n_sequences,  begins.data(),  numbers ? &normals_ : nullptr};
-        chain = {k, shaped(log_start, "log_start", k), shaped(log_transition, "log_transition", k, k),
-                 shaped(before, "before", k), shaped(after, "after", k)};
+        chain = {k, shaped(log_start, "log_start", k), shaped(log_transition, "log_transition", k, k), nullptr,
+                 nullptr};
     }
     Arguments(const Arguments&) = delete;
+
+    // What is known of the states before the first row and after the last.
+    void set_ends(const OptionalVector& before, const OptionalVector& after = std::nullopt) {
+        chain.before = shaped(before, "before", k);
+        chain.after = shaped(after, "after", k);
+    }
 
     int path_width() const { return k <= 256 ? 1 : 2; }
     Made<void> make_path(size_t n_paths) const {
         const char* type = path_width() == 1 ? "uint8" : "uint16";
         return n_paths ? make<void>("zeros", type, n_paths, n) : make<void>("zeros", type, n);
     }
-    int64_t check_last(int64_t last) const {
-        if (last < -1 || last >= static_cast<int64_t>(k)) refuse("last is no state");
-        return last;
-    }
+    void check_last(int64_t last) const { check_between(last, "last", -1, static_cast<int64_t>(k) - 1); }
 
     size_t n, k, n_sequences;
     Observed rows;
@@ -55,13 +56,13 @@ public:
 
 private:
     void read_numbers(const Normals& given, size_t n_logs, bool coded) {
-        const auto& [columns, mean, precision, constant, centre] = given;
+        const auto& [columns, mean, precision, constant, center] = given;
         const size_t d = columns.size();
         if (coded || n_logs) refuse("rows of numbers have no symbols and no logs beside them");
         if (columns.empty()) refuse("there is no column of numbers");
         n = length(columns);
         normals_ = {all<Floats>(columns, n, floats), shaped(mean, "mean", k, d), shaped(precision, "precision", k, d),
-                    shaped(constant, "constant", k, d), shaped(centre, "centre", d)};
+                    shaped(constant, "constant", k, d), shaped(center, "center", d)};
     }
     void check_codes(const Codes& column, size_t size, const char* name) const {
         const bool fits = with_type(column, [&](const auto* cells) {
@@ -74,12 +75,9 @@ private:
     NormalColumns normals_;
 };
 
-nb::tuple py_filter_states(const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels,
-                           const Allowed& allowed, const std::optional<Normals>& normals, const Int64s& starts,
-                           const Vector& log_start, const Matrix& log_transition, const OptionalVector& before,
-                           bool every, int64_t n_threads) {
+nb::tuple py_filter_states(Arguments& in, const OptionalVector& before, bool every, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
+    in.set_ends(before);
     const auto log_likelihoods = zeros<double>(in.n_sequences);
     const auto impossible = zeros<int64_t>(in.n_sequences);
     const auto filtered = zeros<double>(every ? in.n : in.n_sequences, in.k);
@@ -88,14 +86,12 @@ nb::tuple py_filter_states(const Matrix& logs, const GivenCodes& codes, const Gi
     return nb::make_tuple(log_likelihoods.array, impossible.array, filtered.array);
 }
 
-nb::tuple py_count_states(const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels, const Allowed& allowed,
-                          const std::optional<Normals>& normals, const Int64s& starts, const Vector& log_start,
-                          const Matrix& log_transition, const OptionalVector& before, const OptionalVector& after,
-                          bool by_row, int64_t n_threads) {
+nb::tuple py_count_states(Arguments& in, const OptionalVector& before, const OptionalVector& after, bool by_row,
+                          int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, after);
-    if (!by_row && !codes && !normals) refuse("symbols are counted by their codes, or numbers are summed");
-    const bool summed = !by_row && normals;
+    in.set_ends(before, after);
+    need(by_row || in.rows.codes || in.rows.normals, "symbols are counted by their codes, or numbers are summed");
+    const bool summed = !by_row && in.rows.normals;
     const auto log_likelihoods = zeros<double>(in.n_sequences);
     const auto impossible = zeros<int64_t>(in.n_sequences);
     const auto first = zeros<double>(in.k);
@@ -113,12 +109,9 @@ nb::tuple py_count_states(const Matrix& logs, const GivenCodes& codes, const Giv
                           follows.array);
 }
 
-nb::tuple py_best_states(const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels, const Allowed& allowed,
-                         const std::optional<Normals>& normals, const Int64s& starts, const Vector& log_start,
-                         const Matrix& log_transition, const OptionalVector& before, int64_t last, bool keep,
-                         int64_t n_threads) {
+nb::tuple py_best_states(Arguments& in, const OptionalVector& before, int64_t last, bool keep, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
+    in.set_ends(before);
     in.check_last(last);
     const auto path = keep ? in.make_path(0) : Made<void>{nb::none(), nullptr};
     const auto scores = zeros<double>(in.n_sequences);
@@ -130,12 +123,10 @@ nb::tuple py_best_states(const Matrix& logs, const GivenCodes& codes, const Give
     return nb::make_tuple(path.array, scores.array, ends.array, came_from);
 }
 
-nb::tuple py_draw_states(const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels, const Allowed& allowed,
-                         const std::optional<Normals>& normals, const Int64s& starts, const Vector& log_start,
-                         const Matrix& log_transition, const OptionalVector& before, int64_t last,
-                         const Vector& uniforms, int64_t n_threads) {
+nb::tuple py_draw_states(Arguments& in, const OptionalVector& before, int64_t last, const Vector& uniforms,
+                         int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, before, std::nullopt);
+    in.set_ends(before);
     in.check_last(last);
     const auto* chances = shaped(uniforms, "uniforms", in.n + 1);
     const auto path = in.make_path(0);
@@ -148,12 +139,8 @@ nb::tuple py_draw_states(const Matrix& logs, const GivenCodes& codes, const Give
     return nb::make_tuple(path.array, log_likelihoods.array, came_from);
 }
 
-nb::tuple py_k_best_states(const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels,
-                           const Allowed& allowed, const std::optional<Normals>& normals, const Int64s& starts,
-                           const Vector& log_start, const Matrix& log_transition, int64_t k, int64_t n_threads) {
+nb::tuple py_k_best_states(Arguments& in, int64_t k, int64_t n_threads) {
     const size_t t = threads(n_threads);
-    const Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition, std::nullopt,
-                       std::nullopt);
     if (k < 1 || k > 65536 || static_cast<size_t>(k) * in.k > UINT32_MAX)
         refuse("k is " + std::to_string(k) + ", not from 1 to 65536");
     const auto wanted = static_cast<size_t>(k);
@@ -164,14 +151,14 @@ nb::tuple py_k_best_states(const Matrix& logs, const GivenCodes& codes, const Gi
     return nb::make_tuple(paths.array, scores.array);
 }
 
-nb::tuple py_weigh_numbers(const Arrays& columns, const Vector& centre, const Matrix& shares, int64_t n_threads) {
+nb::tuple py_weigh_numbers(const Arrays& columns, const Vector& center, const Matrix& shares, int64_t n_threads) {
     const size_t t = threads(n_threads), n = shares.shape(0), k = count_classes(shares, "shares");
     const auto in = all<Floats>(columns, n, floats);
     const size_t d = in.size();
-    shaped(centre, "centre", d);
+    shaped(center, "center", d);
     const auto weight = zeros<double>(k, d), first = zeros<double>(k, d), second = zeros<double>(k, d);
     without_lock(
-        [&] { weigh_numbers(in, n, centre.data(), shares.data(), k, weight.data, first.data, second.data, t); });
+        [&] { weigh_numbers(in, n, center.data(), shares.data(), k, weight.data, first.data, second.data, t); });
     return nb::make_tuple(weight.array, first.array, second.array);
 }
 
@@ -190,6 +177,20 @@ nb::tuple py_score(const NormalRow& self, const std::vector<double>& cells) {
     return nb::make_tuple(made.array, top);
 }
 
+// Define a function of the shared arguments and some more.
+template <class... More, class... Names>
+void define(nb::module_& m, const char* name, nb::tuple (*call)(Arguments&, More...), const Names&... more_names) {
+    m.def(name,
+          [call](const Matrix& logs, const GivenCodes& codes, const GivenCodes& labels, const Allowed& allowed,
+                 const std::optional<Normals>& normals, const Int64s& starts, const Vector& log_start,
+                 const Matrix& log_transition, More... more) {
+        Arguments in(logs, codes, labels, allowed, normals, starts, log_start, log_transition);
+        return call(in, more...);
+    },
+          "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(), "normals"_a.none(), "starts"_a,
+          "log_start"_a, "log_transition"_a, more_names..., "n_threads"_a);
+}
+
 }  // namespace
 
 void bind_hidden_markov(nb::module_& m) {
@@ -199,19 +200,10 @@ void bind_hidden_markov(nb::module_& m) {
         new (self) NormalRow(normal_row(mean, precision, constant));
     }, "mean"_a, "precision"_a, "constant"_a)
         .def("score", &py_score, "cells"_a);
-    m.def("filter_states", &py_filter_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "every"_a,
-          "n_threads"_a);
-    m.def("count_states", &py_count_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "after"_a.none(),
-          "by_row"_a, "n_threads"_a);
-    m.def("weigh_numbers", &py_weigh_numbers, "columns"_a, "centre"_a, "shares"_a, "n_threads"_a);
-    m.def("best_states", &py_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "keep"_a,
-          "n_threads"_a);
-    m.def("draw_states", &py_draw_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "before"_a.none(), "last"_a, "uniforms"_a,
-          "n_threads"_a);
-    m.def("k_best_states", &py_k_best_states, "logs"_a, "codes"_a.none(), "labels"_a.none(), "allowed"_a.none(),
-          "normals"_a.none(), "starts"_a, "log_start"_a, "log_transition"_a, "k"_a, "n_threads"_a);
+    define(m, "filter_states", py_filter_states, "before"_a.none(), "every"_a);
+    define(m, "count_states", py_count_states, "before"_a.none(), "after"_a.none(), "by_row"_a);
+    define(m, "best_states", py_best_states, "before"_a.none(), "last"_a, "keep"_a);
+    define(m, "draw_states", py_draw_states, "before"_a.none(), "last"_a, "uniforms"_a);
+    define(m, "k_best_states", py_k_best_states, "k"_a);
+    m.def("weigh_numbers", &py_weigh_numbers, "columns"_a, "center"_a, "shares"_a, "n_threads"_a);
 }

@@ -1,8 +1,6 @@
 // Python function of messages over a junction tree.
 #include "arrays.hpp"
 
-void bind_junction_tree(nb::module_& m);
-
 namespace {
 
 void check_cells(const int32_t* cells, size_t n, int64_t bound, const char* name) {
@@ -52,9 +50,7 @@ JunctionTree junction_tree(const Cells<int64_t, 2>& cliques, const Vector& poten
 }
 
 std::vector<int64_t> members(const Int64s& array, const char* name, size_t n_variables) {
-    for (size_t i = 0; i < array.size(); ++i)
-        if (array[i] < 0 || array[i] >= static_cast<int64_t>(n_variables))
-            refuse(std::string(name) + " names variable " + std::to_string(array[i]) + ", which is not there");
+    check_indices(array, name, n_variables);
     return {array.data(), array.data() + array.size()};
 }
 

@@ -1,8 +1,6 @@
 // Python functions that score rows, also with each row left out of the estimates.
 #include "arrays.hpp"
 
-void bind_scores(nb::module_& m);
-
 namespace {
 
 void py_score_codes(const Arrays& columns, const std::vector<Matrix>& tables, const Scores& scores, int64_t n_threads) {
@@ -14,7 +12,51 @@ void py_score_codes(const Arrays& columns, const std::vector<Matrix>& tables, co
         const size_t size = tables[j].shape(0);
         known.push_back({shaped(tables[j], table_name(j), size, c), size});
     }
-    without_lock([&] { score_codes(in, n, known, c, scores.data(), t); });
+    without_lock([&] { score_codes(in, n, known, nullptr, c, scores.data(), t); });
+}
+
+void py_score_missing(const Arrays& columns, const std::vector<int64_t>& sizes, const std::vector<Int64s>& parents,
+                      const std::vector<std::vector<Cells<int32_t, 2>>>& steps,
+                      const std::vector<std::vector<Matrix>>& tables, const std::optional<Arrays>& gone,
+                      const Scores& scores, int64_t most_cells, int64_t n_threads) {
+    const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads), k = columns.size();
+    const size_t most = check_between(most_cells, "most_cells", 0, kMostCodes);
+    const auto in = all<Codes>(columns, n, codes);
+    std::vector<Codes> lost;
+    if (gone) {
+        check_number("gone", gone->size(), k);
+        lost = all<Codes>(*gone, n, codes);
+    }
+    const auto size = check_sizes(sizes, k);
+    check_number("parents", parents.size(), k);
+    check_number("steps", steps.size(), k);
+    check_number("tables", tables.size(), k);
+    std::vector<ColumnFamily> families;
+    for (size_t j = 0; j < k; ++j) {
+        need(size[j] >= 2, "a size is less than 2");
+        ColumnFamily family{size[j], {}, {}, {}};
+        check_indices(parents[j], "parents", j);
+        const size_t n_parents = parents[j].size(), n_tables = tables[j].size();
+        if (steps[j].size() != n_parents) refuse(column_name(j) + " has another number of steps than of parents");
+        if (n_tables != 1 && n_tables != 2 * n_parents + 3)
+            refuse(column_name(j) + " has " + std::to_string(n_tables) + " tables, not 1 or one for each case");
+        size_t before = 1;  // nodes of all levels up to this one
+        for (size_t d = 0; d < n_parents; ++d) {
+            const auto parent = static_cast<size_t>(parents[j][d]);
+            const Cells<int32_t, 2>& step = steps[j][d];
+            family.parents.push_back(static_cast<uint32_t>(parent));
+            family.steps.push_back(
+                {shaped(step, "a step", step.shape(0), size[parent]), step.shape(0), size[parent], 0});
+            if (d) before += step.shape(0);
+        }
+        const size_t n_nodes = tables[j][0].shape(0) / size[j];
+        if (n_nodes < before || (!n_parents && n_nodes != 1)) refuse(table_name(j) + " has too few or too many nodes");
+        if (n_parents) family.steps.back().leads_to = n_nodes - before;
+        for (const Matrix& table : tables[j])
+            family.tables.push_back(shaped(table, table_name(j), times(n_nodes, size[j], "sizes"), c));
+        families.push_back(std::move(family));
+    }
+    without_lock([&] { score_missing(in, n, families, lost, c, most, scores.data(), t); });
 }
 
 void py_score_gaussian(const Arrays& columns, const Matrix& mean, const Matrix& precision, const Matrix& constant,
@@ -38,7 +80,7 @@ void py_score_codes_left_out(const Arrays& columns, const std::vector<Cells<doub
         const size_t size = tables[j].shape(1);
         known.push_back({shaped(tables[j], table_name(j), c, size, c), size});
     }
-    without_lock([&] { score_codes_left_out(in, n, known, own, c, scores.data(), t); });
+    without_lock([&] { score_codes(in, n, known, &own, c, scores.data(), t); });
 }
 
 nb::object py_score_gaussian_left_out(const Arrays& columns, const Array& labels, const Matrix& mean,
@@ -111,7 +153,7 @@ nb::tuple py_judge(const Matrix& scores, const Array& labels, double tolerance, 
     return nb::make_tuple(probabilities.array, evidence.array, best.array, log_true.array, brier.array);
 }
 
-nb::tuple py_normalise(const Matrix& scores, int64_t n_threads, const nb::object& out) {
+nb::tuple py_normalize(const Matrix& scores, int64_t n_threads, const nb::object& out) {
     const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads);
     Made<double> probabilities{out, nullptr};
     if (out.is_none()) {
@@ -122,91 +164,16 @@ nb::tuple py_normalise(const Matrix& scores, int64_t n_threads, const nb::object
         probabilities.data = shaped(given, "out", n, c);
     }
     const auto evidence = empty<double>(n);
-    without_lock([&] { normalise(scores.data(), n, c, probabilities.data, evidence.data, t); });
+    without_lock([&] { normalize(scores.data(), n, c, probabilities.data, evidence.data, t); });
     return nb::make_tuple(probabilities.array, evidence.array);
-}
-
-// Documents of counted words and their classes, and the masses of words by class.
-struct EvidenceArguments {
-    size_t n_words, k;
-    Documents d;
-    const double *mass, *rows;
-    const uint32_t* labels;
-    const uint8_t* bands;
-
-    EvidenceArguments(const Int64s& start, const Uint32s& words, const Uint32s& counts, const Vector& of_cells,
-                      const Uint32s& own, const Matrix& class_mass, const Bytes& of_words)
-        : n_words(class_mass.shape(0)), k(count_classes(class_mass, "class_mass")) {
-        const size_t cells = words.size(), n = own.size();
-        d = {n, cells, shaped(start, "start", n + 1), words.data(), shaped(counts, "counts", cells)};
-        mass = shaped(of_cells, "mass", cells);
-        labels = own.data();
-        bands = shaped(of_words, "bands", n_words);
-        rows = class_mass.data();
-    }
-
-    void check() const {
-        check_documents(d, n_words);
-        check_labels({labels, 4}, d.n, k);
-        for (size_t w = 0; w < n_words; ++w)
-            if (bands[w] > 7) throw std::invalid_argument("a band is beyond 7");
-    }
-};
-
-nb::object py_left_out_evidence(const Int64s& start, const Uint32s& words, const Uint32s& counts, const Vector& mass,
-                                const Uint32s& labels, const Matrix& class_mass, const Bytes& bands, double a,
-                                bool both, int64_t n_threads) {
-    const EvidenceArguments in(start, words, counts, mass, labels, class_mass, bands);
-    const size_t k = in.k, t = threads(n_threads);
-    const auto out = empty<double>(in.d.n, both ? size_t{18} : size_t{9}, k);
-    without_lock([&] {
-        in.check();
-        std::vector<double> of_word(in.n_words), totals(k);
-        for (size_t w = 0; w < in.n_words; ++w)
-            for (size_t c = 0; c < k; ++c) {
-                of_word[w] += in.rows[w * k + c];
-                totals[c] += in.rows[w * k + c];
-            }
-        left_out_evidence(in.d, in.mass, in.labels, in.rows, of_word.data(), totals.data(), in.bands, k, a, both,
-                          out.data, t);
-    });
-    return out.array;
-}
-
-nb::object py_left_out_scores(const Int64s& start, const Uint32s& words, const Uint32s& counts, const Vector& mass,
-                              const Uint32s& labels, const Matrix& class_mass, const Bytes& bands,
-                              const Matrix& weights, double a, int64_t n_threads) {
-    const EvidenceArguments in(start, words, counts, mass, labels, class_mass, bands);
-    const size_t t = threads(n_threads);
-    const auto* by = shaped(weights, "weights", in.k > 2 ? 2 : 1, 9);
-    const auto out = empty<double>(in.d.n, in.k);
-    without_lock([&] {
-        in.check();
-        left_out_scores(in.d, in.mass, in.labels, in.rows, in.n_words, in.bands, in.k, by, a, out.data, t);
-    });
-    return out.array;
-}
-
-nb::tuple py_softmax_loss(const Cells<double, 3>& features, const Vector& scale, const Vector& importance,
-                          const Vector& weights, const Vector& bias, const Uint32s& labels, int64_t n_threads) {
-    const auto [n, f, k] = features.shape();
-    const size_t t = threads(n_threads);
-    if (k == 0) refuse("features has no class");
-    const auto *by = shaped(scale, "scale", n), *times = shaped(importance, "importance", n);
-    const auto *w = shaped(weights, "weights", f), *b = shaped(bias, "bias", k);
-    const auto* own = shaped(labels, "labels", n);
-    check_labels({own, 4}, n, k);
-    const auto slopes = zeros<double>(f), bias_slopes = zeros<double>(k);
-    const double loss = without_lock([&, n = n, f = f, k = k] {
-        return softmax_loss(features.data(), n, f, k, by, times, w, b, own, slopes.data, bias_slopes.data, t);
-    });
-    return nb::make_tuple(loss, slopes.array, bias_slopes.array);
 }
 
 }  // namespace
 
 void bind_scores(nb::module_& m) {
     m.def("score_codes", &py_score_codes, "columns"_a, "tables"_a, "scores"_a, "n_threads"_a);
+    m.def("score_missing", &py_score_missing, "columns"_a, "sizes"_a, "parents"_a, "steps"_a, "tables"_a,
+          "gone"_a.none(), "scores"_a, "most_cells"_a, "n_threads"_a);
     m.def("score_gaussian", &py_score_gaussian, "columns"_a, "mean"_a, "precision"_a, "constant"_a, "scores"_a,
           "n_threads"_a);
     m.def("score_codes_left_out", &py_score_codes_left_out, "columns"_a, "tables"_a, "labels"_a, "scores"_a,
@@ -218,11 +185,5 @@ void bind_scores(nb::module_& m) {
     m.def("score_parents", &py_score_parents, "columns"_a, "sizes"_a, "tables"_a, "base"_a, "n_threads"_a);
     m.def("best_classes", &py_best_classes, "scores"_a, "tolerance"_a, "n_threads"_a);
     m.def("judge", &py_judge, "scores"_a, "labels"_a, "tolerance"_a, "n_threads"_a);
-    m.def("normalise", &py_normalise, "scores"_a, "n_threads"_a, "out"_a.none() = nb::none());
-    m.def("left_out_evidence", &py_left_out_evidence, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
-          "class_mass"_a, "bands"_a, "a"_a, "both"_a, "n_threads"_a);
-    m.def("left_out_scores", &py_left_out_scores, "start"_a, "words"_a, "counts"_a, "mass"_a, "labels"_a,
-          "class_mass"_a, "bands"_a, "weights"_a, "a"_a, "n_threads"_a);
-    m.def("softmax_loss", &py_softmax_loss, "features"_a, "scale"_a, "importance"_a, "weights"_a, "bias"_a, "labels"_a,
-          "n_threads"_a);
+    m.def("normalize", &py_normalize, "scores"_a, "n_threads"_a, "out"_a.none() = nb::none());
 }

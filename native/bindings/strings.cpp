@@ -3,16 +3,11 @@
 #include <deque>
 
 #include "arrays.hpp"
-
-void bind_strings(nb::module_& m);
+#include "support/word_table.hpp"
 
 namespace {
 
-uint64_t mix(uint64_t a, uint64_t b) {
-    a ^= b;
-    a *= 0x9E3779B97F4A7C15u;
-    return a ^ (a >> 29);
-}
+uint64_t mix(uint64_t a, uint64_t b) { return fold(a ^ b ^ kSecret0, kSecret1); }
 
 uint64_t hash_bytes(const char* data, size_t size, uint64_t seed) {
     uint64_t state = mix(seed, size);
@@ -25,7 +20,7 @@ uint64_t hash_bytes(const char* data, size_t size, uint64_t seed) {
     }
     uint64_t rest = 0;
     std::memcpy(&rest, data, size);
-    return mix(mix(state, rest), 0xBF58476D1CE4E5B9u);
+    return mix(state, rest);
 }
 
 // Indices of strings in the order of their first appearance. The bytes must outlive the index.
@@ -108,7 +103,7 @@ nb::object py_factor_strings(const nb::object& cells, size_t most_others) {
     if (n > INT32_MAX) refuse("cells has more rows than 32-bit indices can tell apart");
     const auto indices = empty<int32_t>(n);
     StringIndex index;
-    std::deque<PyObject*> others;   // anything but a string is told by its address, which is its key
+    std::deque<PyObject*> others;   // anything but a string is identified by its address
     constexpr unsigned kOther = 8;  // no width of a character
     PyObject* last[1024] = {};      // the same object over and over is not hashed again
     int32_t known[1024];

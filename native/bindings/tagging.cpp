@@ -1,15 +1,7 @@
 // Python functions that tag words.
 #include "arrays.hpp"
 
-void bind_tagging(nb::module_& m);
-
 namespace {
-
-void check_states(const Int32s& states, size_t n_states) {
-    for (size_t i = 0; i < states.size(); ++i)
-        if (states[i] < 0 || static_cast<size_t>(states[i]) >= n_states)
-            refuse("states reach beyond the " + std::to_string(n_states) + " there are");
-}
 
 nb::tuple py_tree_candidates(const Int32s& depth, const Vector& weight, const Int64s& indptr, const Int32s& states,
                              const Vector& counts, const Vector& base, double within) {
@@ -20,8 +12,8 @@ nb::tuple py_tree_candidates(const Int32s& depth, const Vector& weight, const In
     for (size_t i = 0; i < n; ++i)
         if (depth[i] < 0 || (i == 0 ? depth[i] > 0 : depth[i] > depth[i - 1] + 1))
             refuse("depth is no depth-first order");
-    check_parts(indptr, "indptr", states.size());
-    check_states(states, base.size());
+    check_offsets(indptr, "indptr", states.size(), true);
+    check_indices(states, "states", base.size());
     std::vector<int64_t> ends;
     std::vector<int32_t> kept;
     std::vector<double> scores;
@@ -42,9 +34,9 @@ nb::tuple py_best_tags(const Int64s& first, const Int64s& last, const Int64s& st
     shaped(pairs, "pairs", width, width);
     shaped(contexts, "contexts", width, width);
     if (!width) refuse("pairs has no states");
-    check_parts(starts, "starts", n);
-    check_parts(indptr, "indptr", successors.size());
-    check_states(states, width - 1);
+    check_offsets(starts, "starts", n, true);
+    check_offsets(indptr, "indptr", successors.size(), true);
+    check_indices(states, "states", width - 1);
     for (size_t i = 1; i < indptr.size(); ++i)
         if (const int64_t size = indptr[i] - indptr[i - 1]; size > 0 && (size & (size - 1)))
             refuse("the slots of a pair of states are no power of two");

@@ -7,18 +7,12 @@
 #include "document_scores.hpp"
 #include "support/utf8.hpp"
 
-void bind_tokens(nb::module_& m);
-
 namespace {
 
 // Words or documents: bytes, and where each begins.
 Texts texts_of(const Bytes& data, const Int64s& offsets, const std::string& name) {
-    const size_t n = offsets.size();
-    if (n == 0 || offsets[0] < 0 || offsets[n - 1] > static_cast<int64_t>(data.size()))
-        refuse(name + ": the offsets do not fit the " + std::to_string(data.size()) + " bytes");
-    for (size_t i = 1; i < n; ++i)
-        if (offsets[i] < offsets[i - 1]) refuse(name + ": offset " + std::to_string(i) + " is below the one before");
-    return {data.data(), offsets.data(), n - 1};
+    check_offsets(offsets, "the offsets of " + name, data.size());
+    return {data.data(), offsets.data(), offsets.size() - 1};
 }
 
 // Bytes of what stands in lower case for a code point, in UTF-8: one code point, or a row of up to three.
@@ -36,8 +30,7 @@ UnicodeTables unicode_tables(const Bytes& of_kinds, const Uint32s& of_lower, con
     const auto* kinds = shaped(of_kinds, "kinds", kCodePoints);
     const auto* lower = shaped(of_lower, "lower", kCodePoints);
     shaped(more, "expansions", more.shape(0), 3);
-    for (size_t i = 0; i < more.size(); ++i)
-        if (more[i] >= kCodePoints) refuse("an expansion is no code point");
+    check_indices(more, "expansions", kCodePoints);
     const auto check_point = [&](uint32_t point) {
         uint8_t room[4];
         if (lower[point] >= kCodePoints + more.shape(0)) refuse("a lower case points outside the expansions");
@@ -127,23 +120,16 @@ nb::tuple py_union_words(const Bytes& a_data, const Int64s& a_offsets, const Byt
                           move_to_array(std::move(out.first)), move_to_array(std::move(out.second)));
 }
 
-// Where the cells of n documents begin, and the last one ends.
-const int64_t* starts_of(const Int64s& indptr, size_t n, size_t n_cells) {
-    shaped(indptr, "indptr", n + 1);
-    if (indptr[0] < 0 || indptr[n] > static_cast<int64_t>(n_cells)) refuse("indptr does not fit the ids");
-    for (size_t i = 0; i < n; ++i)
-        if (indptr[i] > indptr[i + 1]) refuse("indptr falls at row " + std::to_string(i));
-    return indptr.data();
-}
-
-void py_score_rows(const Int64s& starts, const Int32s& ids, const Vector& values, const Matrix& table,
+void py_score_rows(const Int64s& indptr, const Int32s& ids, const Vector& values, const Matrix& table,
                    const Scores& scores, int64_t n_threads) {
     const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads);
-    const auto* indptr = starts_of(starts, n, ids.size());
+    const auto* starts = shaped(indptr, "indptr", n + 1);
+    check_offsets(indptr, "indptr", ids.size());
     shaped(values, "values", ids.size());
     shaped(table, "table", table.shape(0), c);
     without_lock([&] {
-        score_rows(indptr, ids.data(), values.data(), ids.size(), table.data(), table.shape(0), c, scores.data(), n, t);
+        check_indices(ids, "ids", table.shape(0));
+        score_rows(starts, ids.data(), values.data(), ids.size(), table.data(), c, scores.data(), n, t);
     });
 }
 
@@ -154,14 +140,18 @@ PooledWords pooled_words(const Matrix& table, double g, const Vector& log_prior,
     return {table.data(), table.shape(0), k, g, log_prior.data(), shaped(constant, "constant", k)};
 }
 
-nb::object py_score_words(const Int64s& starts, const Int32s& ids, const Int32s& counts, const Matrix& table, double g,
+nb::object py_score_words(const Int64s& indptr, const Int32s& ids, const Int32s& counts, const Matrix& table, double g,
                           const Vector& log_prior, const Vector& constant, int64_t n_threads) {
     const PooledWords pooled = pooled_words(table, g, log_prior, constant);
-    const size_t t = threads(n_threads), n = starts.size() ? starts.size() - 1 : 0;
-    const auto* indptr = starts_of(starts, n, ids.size());
+    const size_t t = threads(n_threads);
+    check_offsets(indptr, "indptr", ids.size());
     shaped(counts, "counts", ids.size());
+    const size_t n = indptr.size() - 1;
     const auto scores = empty<double>(n, pooled.n_classes);
-    without_lock([&] { score_words(indptr, ids.data(), counts.data(), ids.size(), pooled, scores.data, n, t); });
+    without_lock([&] {
+        check_indices(ids, "ids", pooled.n_words);
+        score_words(indptr.data(), ids.data(), counts.data(), ids.size(), pooled, scores.data, n, t);
+    });
     return scores.array;
 }
 

@@ -1,22 +1,10 @@
 // Python functions of topic models.
 #include "arrays.hpp"
 
-void bind_topics(nb::module_& m);
-
 namespace {
 
 constexpr int64_t kMostTopics = 65535, kMostSweeps = 4096, kMostShards = 4096, kMostParticles = 1024;
 constexpr double kLeastAlpha = 1e-6, kMostAlpha = 1e6, kLeastBeta = 1e-8, kMostBeta = 1e4;
-
-void check_words_below(const Uint32s& words, size_t n_words) {
-    for (size_t i = 0; i < words.size(); ++i)
-        if (words[i] >= n_words) refuse("words reach beyond the " + std::to_string(n_words) + " there are");
-}
-
-void check_topics_below(const Cells<uint16_t, 1>& topics, size_t n_topics) {
-    for (size_t i = 0; i < topics.size(); ++i)
-        if (topics[i] >= n_topics) refuse("topics reach beyond the " + std::to_string(n_topics) + " there are");
-}
 
 void check_alpha(const Vector& alpha) {
     check_between(static_cast<int64_t>(alpha.size()), "the number of topics", 1, kMostTopics);
@@ -31,10 +19,10 @@ nb::object py_sample_topics(const Int64s& start, const Uint32s& words, const Cel
     const size_t t = threads(n_threads), n = words.size(), v = check_between(n_words, "n_words", 0, UINT32_MAX);
     if (n > INT32_MAX / 2) refuse("there are " + std::to_string(n) + " tokens, more than can be counted");
     shaped(topics, "topics", n);
-    check_parts(start, "start", n);
+    check_offsets(start, "start", n, true);
     check_alpha(alpha);
-    check_words_below(words, v);
-    check_topics_below(topics, alpha.size());
+    check_indices(words, "words", v);
+    check_indices(topics, "topics", alpha.size());
     if (!(beta >= kLeastBeta && beta <= kMostBeta)) refuse("beta is not from 1e-8 to 1e4");
     const TopicRun run{seed, sweep, check_between(n_sweeps, "n_sweeps", 0, kMostSweeps),
                        check_between(n_shards, "n_shards", 1, kMostShards), exact};
@@ -56,8 +44,8 @@ nb::object py_sample_topics(const Int64s& start, const Uint32s& words, const Cel
 
 nb::tuple py_topic_histograms(const Int64s& start, const Cells<uint16_t, 1>& topics, int64_t n_topics) {
     const size_t k = check_between(n_topics, "n_topics", 1, kMostTopics);
-    check_parts(start, "start", topics.size());
-    check_topics_below(topics, k);
+    check_offsets(start, "start", topics.size(), true);
+    check_indices(topics, "topics", k);
     std::vector<int64_t> indptr, histogram;
     without_lock([&] { topic_histograms(start.data(), start.size() - 1, topics.data(), k, indptr, histogram); });
     return nb::make_tuple(copy_to_array(indptr), copy_to_array(histogram));
@@ -71,10 +59,10 @@ struct NewDocuments {
     NewDocuments(const Int64s& start, const Uint32s& own, const Cells<float, 2>& likelihood, const Vector& alpha)
         : tokens{start.size() - 1, own.size(), start.data(), own.data()},
           words{alpha.size(), (alpha.size() + 7) / 8 * 8, likelihood.data(), alpha.data()} {
-        check_parts(start, "start", own.size());
+        check_offsets(start, "start", own.size(), true);
         check_alpha(alpha);
         shaped(likelihood, "likelihood", likelihood.shape(0), words.width);
-        check_words_below(own, likelihood.shape(0));
+        check_indices(own, "words", likelihood.shape(0));
     }
 };
 

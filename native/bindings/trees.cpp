@@ -6,9 +6,6 @@
 #include <cstring>
 
 #include "arrays.hpp"
-#include "linear.hpp"
-
-void bind_trees(nb::module_& m);
 
 namespace {
 
@@ -22,8 +19,6 @@ CodeTable code_table(const ByteMatrix& codes) {
     if (codes.shape(0) > INT32_MAX) refuse("codes has more rows than can be counted at once");
     return {codes.data(), codes.shape(0), codes.shape(1)};
 }
-
-size_t number_of_classes(int64_t n_classes) { return check_between(n_classes, "n_classes", 1, UINT16_MAX); }
 
 const uint32_t* labels_of(const Uint32s& labels, size_t n, size_t n_classes) {
     check_labels({shaped(labels, "labels", n), 4}, n, n_classes);
@@ -44,11 +39,6 @@ Smoothing smoothing_of(double n, double m) {
     return {n, m};
 }
 
-template <class T>
-void fill_array(const std::vector<T>& cells, T*& at) {
-    at = std::copy(cells.begin(), cells.end(), at);
-}
-
 // Trees as arrays: where each starts, nodes (nodes, 2), which set a node asks for, sets (sets, 4).
 TreesView trees_of(const GivenTrees& given) {
     const auto& [start, nodes, subset, sets] = given;
@@ -58,33 +48,37 @@ TreesView trees_of(const GivenTrees& given) {
     for (size_t t = 0; fits && t + 1 < start.size(); ++t)
         fits = start[t] < start[t + 1] && start[t + 1] - start[t] <= INT32_MAX;
     if (!fits) refuse("the arrays of the trees do not fit together");
-    static_assert(sizeof(Node) == 2 * sizeof(uint32_t));
-    return {start.data(),  start.size() - 1, reinterpret_cast<const Node*>(nodes.data()),
-            subset.data(), sets.data(),      sets.shape(0)};
+    static_assert(sizeof(Node) == 2 * sizeof(uint32_t) && sizeof(Set) == kSetWords * sizeof(uint64_t));
+    return {start.data(),
+            start.size() - 1,
+            reinterpret_cast<const Node*>(nodes.data()),
+            subset.data(),
+            reinterpret_cast<const Set*>(sets.data()),
+            sets.shape(0)};
 }
 
 // Trees as arrays, one after the other.
 nb::tuple side_by_side(std::vector<Tree>& trees) {
-    size_t n_nodes = 0, n_words = 0;
+    size_t n_nodes = 0, n_sets = 0;
     const auto start = zeros<int64_t>(trees.size() + 1);
     for (size_t i = 0; i < trees.size(); ++i) {
         n_nodes += trees[i].nodes.size();
-        n_words += trees[i].sets.size();
+        n_sets += trees[i].sets.size();
         start.data[i + 1] = static_cast<int64_t>(n_nodes);
     }
     const auto nodes = empty<uint32_t>(n_nodes, 2);
     const auto subset = empty<int32_t>(n_nodes);
-    const auto sets = empty<uint64_t>(n_words / kSetWords, kSetWords);
+    const auto sets = empty<uint64_t>(n_sets, kSetWords);
     auto* node = reinterpret_cast<Node*>(nodes.data);
     int32_t *which = subset.data, before = 0;
-    uint64_t* words = sets.data;
+    auto* codes = reinterpret_cast<Set*>(sets.data);
     for (Tree& tree : trees) {
         for (int32_t& set : tree.subset)
             if (set >= 0) set += before;
-        before += static_cast<int32_t>(tree.sets.size() / kSetWords);
-        fill_array(tree.nodes, node);
-        fill_array(tree.subset, which);
-        fill_array(tree.sets, words);
+        before += static_cast<int32_t>(tree.sets.size());
+        node = std::copy(tree.nodes.begin(), tree.nodes.end(), node);
+        which = std::copy(tree.subset.begin(), tree.subset.end(), which);
+        codes = std::copy(tree.sets.begin(), tree.sets.end(), codes);
         tree = {};
     }
     return nb::make_tuple(start.array, nodes.array, subset.array, sets.array);
@@ -93,7 +87,7 @@ nb::tuple side_by_side(std::vector<Tree>& trees) {
 nb::tuple py_grow_trees(const ByteMatrix& given_codes, const Bytes& categorical, const Uint32s& labels,
                         int64_t n_classes, const OptionalVector& weights, const ByteMatrix& parts,
                         const Cells<uint64_t, 1>& seeds, int64_t n_tried, bool at_random, int64_t n_threads) {
-    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
+    const size_t t = threads(n_threads), C = classes(n_classes, UINT16_MAX);
     const CodeTable codes = code_table(given_codes);
     const size_t n_trees = parts.shape(0);
     shaped(parts, "parts", n_trees, codes.n);
@@ -111,7 +105,7 @@ nb::tuple py_grow_trees(const ByteMatrix& given_codes, const Bytes& categorical,
 
 nb::object py_count_leaves(const ByteMatrix& given_codes, const Uint32s& given_labels, int64_t n_classes,
                            const OptionalVector& weights, const GivenTrees& given_trees, int64_t n_threads) {
-    const size_t t = threads(n_threads), C = number_of_classes(n_classes);
+    const size_t t = threads(n_threads), C = classes(n_classes, UINT16_MAX);
     const CodeTable codes = code_table(given_codes);
     const auto* labels = labels_of(given_labels, codes.n, C);
     const double* by = shaped(weights, "weights", codes.n);
@@ -195,8 +189,7 @@ nb::tuple py_boost_trees(const ByteMatrix& given_codes, const Bytes& categorical
     for (size_t i = 0; i < codes.n * C; ++i)
         if (!std::isfinite(offset[i])) refuse("offset holds a number that is not finite");
     const auto* labels = labels_of(given_labels, codes.n, C);
-    for (size_t r = 0; r < codes.n; ++r)
-        if (folds[r] >= models) refuse("folds hold " + std::to_string(folds[r]) + ", beyond n_folds");
+    check_indices(folds, "folds", models);
     if (n_tried < 1 || most_rounds < 0 || patience < 1) refuse("n_tried, most_rounds or patience is too small");
     if (codes.n > kMostBoosted) refuse("codes has more rows than can be boosted");
     if (std::find(codes.cells, codes.cells + codes.n * codes.n_columns, kUnknownCode) !=
@@ -219,7 +212,7 @@ nb::tuple py_boost_trees(const ByteMatrix& given_codes, const Bytes& categorical
     for (const auto& values : made.values) n_values += values.size();
     const auto values = empty<float>(n_values / C, C);
     float* at = values.data;
-    for (const auto& own : made.values) fill_array(own, at);
+    for (const auto& own : made.values) at = std::copy(own.begin(), own.end(), at);
     const auto scores = empty<double>(codes.n, C);
     std::copy(made.scores.begin(), made.scores.end(), scores.data);
     const nb::tuple trees = side_by_side(made.trees);

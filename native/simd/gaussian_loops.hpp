@@ -3,6 +3,7 @@
 
 #include "exponentials.hpp"
 #include "hidden_markov_lanes.hpp"
+#include "support/constants.hpp"
 
 namespace bayeskit {
 namespace {
@@ -11,12 +12,8 @@ namespace {
 inline Lanes four_steps(const NumberColumn& column, size_t t, size_t left) {
     const ptrdiff_t s = column.stride;
     const double* p = column.cells + static_cast<ptrdiff_t>(t) * s;
-    if (left < 4)
-        return Lanes{p[0], p[left > 1 ? s : 0],
-                     p[left > 2   ? 2 * s
-                       : left > 1 ? s
-                                  : 0],
-                     p[static_cast<ptrdiff_t>(left - 1) * s]};
+    const auto cell = [=](size_t i) { return p[static_cast<ptrdiff_t>(i < left ? i : left - 1) * s]; };
+    if (left < 4) return Lanes{cell(0), cell(1), cell(2), cell(3)};
     return s == 1 ? load(p) : Lanes{p[0], p[s], p[2 * s], p[3 * s]};
 }
 
@@ -62,13 +59,7 @@ inline void score_tile(const NumberColumn* columns, size_t at, size_t m, const N
         }
     for (size_t k = 0; k < tables.n_states; ++k) {
         double* own = logs + k * kSteps;
-        switch (d) {
-            case 1: score_state<1>(x, m, tables, k, own); break;
-            case 2: score_state<2>(x, m, tables, k, own); break;
-            case 3: score_state<3>(x, m, tables, k, own); break;
-            case 4: score_state<4>(x, m, tables, k, own); break;
-            default: score_state<0>(x, m, tables, k, own);
-        }
+        with_constant<1, 4>(d, [&](auto n) { score_state<n()>(x, m, tables, k, own); });
     }
     if (!marks(missing)) return;
     for (size_t t = 0; t < m; t += 4) {
@@ -104,7 +95,7 @@ inline void put_steps(const double* states, size_t n_states, size_t n, double* r
     }
 }
 
-// e^x of what is at most zero, with its floor; what is faint is told.
+// e^x of x at most zero, with its floor; `faint` marks results too small to trust.
 template <bool Floored>
 inline Lanes likelihood(Lanes x, Mask& faint) {
     const Lanes none = each(-HUGE_VAL);
@@ -222,7 +213,7 @@ inline void add_gaps(const double* shares, const double* absent, size_t n, doubl
     store(gaps, held);
 }
 
-void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* centre, const double* shares,
+void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* center, const double* shares,
                  size_t width, size_t n_states, double* room, double* sums, double* gaps) {
     double *x = room, *absent = x + d * kTile, *turned = absent + d * kTile;
     const size_t wide = 4 * (1 + 2 * d);
@@ -231,7 +222,7 @@ void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* 
         Mask missing = each(int64_t{0});
         for (size_t j = 0; j < d; ++j)
             for (size_t t = 0; t < m; t += 4) {
-                const Lanes away = four_steps(columns[j], at + t, m - t) - each(centre[j]);
+                const Lanes away = four_steps(columns[j], at + t, m - t) - each(center[j]);
                 const Mask there = equal(away, away);
                 missing = missing | ~there;
                 store(x + j * kTile + t, only(there, away));
@@ -253,12 +244,7 @@ void add_numbers(const NumberColumn* columns, size_t n, size_t d, const double* 
             for (size_t j = 0; j < d; j += 4) {
                 double *to = j ? ignored : weight, *one = first + 4 * j, *two = second + 4 * j;
                 const double* from = x + j * kTile;
-                switch (d - j) {
-                    case 1: add_state<1>(own, from, m, to, one, two); break;
-                    case 2: add_state<2>(own, from, m, to, one, two); break;
-                    case 3: add_state<3>(own, from, m, to, one, two); break;
-                    default: add_state<4>(own, from, m, to, one, two);
-                }
+                with_constant<1, 3>(d - j, [&](auto n) { add_state<n() ? n() : 4>(own, from, m, to, one, two); });
             }
             if (marks(missing))
                 for (size_t j = 0; j < d; ++j) add_gaps(own, absent + j * kTile, m, gaps + (k * d + j) * 4);

@@ -7,13 +7,6 @@
 namespace bayeskit {
 namespace {
 
-// How many registers a row takes (N) and how many states it has (K), where the compiler is to know them; else zero.
-template <int N, int K>
-struct Shape {
-    static constexpr size_t width(const StateTables& tables) { return N ? 4 * N : tables.width; }
-    static constexpr size_t n_states(const StateTables& tables) { return K ? K : tables.n_states; }
-};
-
 inline double across(Lanes x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
 #if defined(__clang__)
@@ -49,7 +42,7 @@ inline void transpose(Lanes* x) {
 }
 #undef BAYESKIT_SHUFFLE
 
-// a + b where products wait for no one: the same number, made by the units that multiply.
+// a + b computed by the multiply units where the adders are busy: the same number.
 inline Lanes sum_beside(Lanes a, Lanes b) {
 #if defined(__AVX2__) && defined(__FMA__)
     return (Lanes)_mm256_fmadd_pd((__m256d)a, (__m256d)each(1.0), (__m256d)b);

@@ -2,17 +2,16 @@
 #include "hidden_markov_loops.hpp"
 
 #include <bit>
-#include <type_traits>
 
-#include "exponentials.hpp"
 #include "gaussian_loops.hpp"
-#include "hidden_markov_lanes.hpp"
 
 namespace bayeskit {
+namespace {
+
+// Templates take how many registers a row takes (N) and how many states it has (K), or zero where that is not known to
+// the compiler.
 
 // Viterbi: forward over the scores, then back along the path.
-
-namespace {
 
 // out = max_i (by[i] + rows[i]) for few states, and the last i of those that have it.
 template <int N, int K, int I = 0>
@@ -60,8 +59,7 @@ void best(const StateTables& logs, size_t n, const double* const* log_likelihood
         }
         for (int v = 0; v < N; ++v) store(rows + n * 4 * N + 4 * v, row[v]);
     } else {
-        using S = Shape<N, K>;
-        const size_t width = S::width(logs), n_states = S::n_states(logs);
+        const size_t width = N ? 4 * N : logs.width, n_states = logs.n_states;
         for (size_t t = 0; t < n; ++t) {
             const double *before = rows + t * width, *b = log_likelihoods[t];
             double* out = rows + (t + 1) * width;
@@ -86,8 +84,7 @@ inline size_t came_from(const StateTables& logs, const double* rows, const int64
     if constexpr (K > 0) {
         return static_cast<size_t>(from[t * 4 * N + state]);
     } else {
-        using S = Shape<N, K>;
-        const size_t width = S::width(logs), n_states = S::n_states(logs);
+        const size_t width = N ? 4 * N : logs.width, n_states = logs.n_states;
         const double *scores = rows + t * width, *to = logs.to + state * width;
         Lanes top = load(scores) + load(to);
         for (size_t at = 4; at < width; at += 4) top = larger(load(scores + at) + load(to + at), top);
@@ -138,30 +135,17 @@ inline void few_products(const double* rows, const Lanes* by, Lanes* out) {
     }
 }
 
-// Σ_i by[i] (rows[i] b), where one register holds all: what is multiplied first waits for no step before.
-template <int K, int I = 0>
-inline Lanes products_into(const double* rows, Lanes by, Lanes b) {
-    const Lanes first = spread<K, I>(by) * (load(rows + 4 * I) * b);
+// Σ_i by[i] (rows[i] b), or Σ_i by[i] (rows[i] b[i]) where `Each`, where one register holds all: what is multiplied
+// first waits for no step before.
+template <int K, bool Each, int I = 0>
+inline Lanes weighted_products(const double* rows, Lanes by, Lanes b) {
+    const Lanes first = spread<K, I>(by) * (load(rows + 4 * I) * (Each ? spread<K, I>(b) : b));
     if constexpr (I == 0 && K > 1) {
-        const Lanes odd = products_into<K, 1>(rows, by, b);
-        if constexpr (K > 2) return (first + products_into<K, 2>(rows, by, b)) + odd;
+        const Lanes odd = weighted_products<K, Each, 1>(rows, by, b);
+        if constexpr (K > 2) return (first + weighted_products<K, Each, 2>(rows, by, b)) + odd;
         return first + odd;
     } else if constexpr (I == 1 && K > 3) {
-        return first + products_into<K, 3>(rows, by, b);
-    } else {
-        return first;
-    }
-}
-// Σ_i by[i] b[i] rows[i], likewise.
-template <int K, int I = 0>
-inline Lanes products_from(const double* rows, Lanes by, Lanes b) {
-    const Lanes first = spread<K, I>(by) * (load(rows + 4 * I) * spread<K, I>(b));
-    if constexpr (I == 0 && K > 1) {
-        const Lanes odd = products_from<K, 1>(rows, by, b);
-        if constexpr (K > 2) return (first + products_from<K, 2>(rows, by, b)) + odd;
-        return first + odd;
-    } else if constexpr (I == 1 && K > 3) {
-        return first + products_from<K, 3>(rows, by, b);
+        return first + weighted_products<K, Each, 3>(rows, by, b);
     } else {
         return first;
     }
@@ -279,7 +263,7 @@ Passed few_forward(const StateTables& tables, const Stretch& stretch) {
         stretch.scales[t] = scale;
         const double* b = stretch.likelihoods[t];
         if constexpr (N == 1) {
-            row[0] = cared<Taken>(products_into<K>(tables.from, row[0], load(b) * each(scale)), faint);
+            row[0] = cared<Taken>(weighted_products<K, false>(tables.from, row[0], load(b) * each(scale)), faint);
             store(out, row[0]);
         } else {
             few_products<N, K>(tables.from, row, next);
@@ -304,8 +288,7 @@ Passed forward_with(const StateTables& tables, const Stretch& stretch) {
     if constexpr (K > 0) {
         return few_forward<N, K, Taken>(tables, stretch);
     } else {
-        using S = Shape<N, K>;
-        const size_t width = S::width(tables), n_states = S::n_states(tables);
+        const size_t width = N ? 4 * N : tables.width, n_states = tables.n_states;
         const double* before = stretch.forward;
         Scales scales;
         double sum = row_sum(before, width);
@@ -410,7 +393,7 @@ double few_backward(const StateTables& tables, const Stretch& stretch, bool has_
         if (t == 0 && !has_before) break;
         if constexpr (N == 1) {
             for (int i = 0; i < K; ++i) held[i] = held[i] + each((own - 4)[i]) * w[0];
-            x[0] = products_from<K>(tables.to, x[0], load(b) * scale);
+            x[0] = weighted_products<K, true>(tables.to, x[0], load(b) * scale);
         } else {
             double* to = weights + t * 4 * N;
             for (int v = 0; v < N; ++v) store(to + 4 * v, w[v]);
@@ -436,9 +419,8 @@ double backward_with(const StateTables& tables, const Stretch& stretch, bool has
     if constexpr (K > 0) {
         return few_backward<N, K, Add, Floored>(tables, stretch, has_before, beta, posteriors, weights, pairs);
     } else {
-        using S = Shape<N, K>;
         constexpr size_t kTogether = 64;
-        const size_t width = S::width(tables), n_states = S::n_states(tables);
+        const size_t width = N ? 4 * N : tables.width, n_states = tables.n_states;
         size_t done = stretch.n;
         Lanes most = each(0.0);
         for (size_t t = stretch.n; t-- > 0;) {
@@ -472,13 +454,11 @@ double backward_with(const StateTables& tables, const Stretch& stretch, bool has
 template <int N, int K>
 double backward(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
                 double* const* posteriors, bool add, double* weights, double* pairs) {
-    const auto with = [&](auto added, auto floored) {
-        return backward_with<N, K, added(), floored()>(tables, stretch, has_before, beta, posteriors, weights, pairs);
-    };
-    using Yes = std::true_type;
-    using No = std::false_type;
-    if (tables.care == Care::floored) return add ? with(Yes{}, Yes{}) : with(No{}, Yes{});
-    return add ? with(Yes{}, No{}) : with(No{}, No{});
+    const bool floored = tables.care == Care::floored;
+    const auto pass = add       ? floored ? backward_with<N, K, true, true> : backward_with<N, K, true, false>
+                      : floored ? backward_with<N, K, false, true>
+                                : backward_with<N, K, false, false>;
+    return pass(tables, stretch, has_before, beta, posteriors, weights, pairs);
 }
 
 inline double largest_of(const double* x, size_t n) {
@@ -505,62 +485,37 @@ bool likelihoods(const double* logs, size_t n, size_t n_states, bool floored, do
     const size_t size = n * n_states;
     for (size_t i = 0; i < 3; ++i) rows[size + i] = 0.0;  // what is read as pads of the last row is some number
     Mask faint = each(int64_t{0});
-    const Lanes least = each(kLogFaint), none = each(-HUGE_VAL), lost = each(kLogLost);
-    if (floored) {
-        for (size_t at = 0; at < size; at += 4) {
-            const Lanes x = load(rows + at), above = larger(x, each(kLogFloor));
-            store(rows + at, only(less(none, x), near_exponential(above)));
-        }
-        return false;
-    }
-    for (size_t at = 0; at < size; at += 4) {
-        const Lanes x = load(rows + at);
-        faint = faint | (less(x, least) & less(none, x));
-        const Mask gone = less(x, lost);
-        store(rows + at, only(~gone, near_exponential(only(~gone, x))));
-    }
+    if (floored)
+        for (size_t at = 0; at < size; at += 4) store(rows + at, likelihood<true>(load(rows + at), faint));
+    else
+        for (size_t at = 0; at < size; at += 4) store(rows + at, likelihood<false>(load(rows + at), faint));
     return any(faint);
 }
 
 // Calls a loop for the number of states, known to the compiler up to eight, and their registers up to thirteen.
-#define BAYESKIT_BY_STATES(LOOP, TABLES, ...)     \
-    switch ((TABLES).n_states) {                  \
-        case 1: return LOOP<1, 1>(__VA_ARGS__);   \
-        case 2: return LOOP<1, 2>(__VA_ARGS__);   \
-        case 3: return LOOP<1, 3>(__VA_ARGS__);   \
-        case 4: return LOOP<1, 4>(__VA_ARGS__);   \
-        case 5: return LOOP<2, 5>(__VA_ARGS__);   \
-        case 6: return LOOP<2, 6>(__VA_ARGS__);   \
-        case 7: return LOOP<2, 7>(__VA_ARGS__);   \
-        case 8: return LOOP<2, 8>(__VA_ARGS__);   \
-    }                                             \
-    switch ((TABLES).width / 4) {                 \
-        case 3: return LOOP<3, 0>(__VA_ARGS__);   \
-        case 4: return LOOP<4, 0>(__VA_ARGS__);   \
-        case 5: return LOOP<5, 0>(__VA_ARGS__);   \
-        case 6: return LOOP<6, 0>(__VA_ARGS__);   \
-        case 7: return LOOP<7, 0>(__VA_ARGS__);   \
-        case 8: return LOOP<8, 0>(__VA_ARGS__);   \
-        case 9: return LOOP<9, 0>(__VA_ARGS__);   \
-        case 10: return LOOP<10, 0>(__VA_ARGS__); \
-        case 11: return LOOP<11, 0>(__VA_ARGS__); \
-        case 12: return LOOP<12, 0>(__VA_ARGS__); \
-        case 13: return LOOP<13, 0>(__VA_ARGS__); \
-    }                                             \
-    return LOOP<0, 0>(__VA_ARGS__)
+template <class Loop>
+auto by_states(const StateTables& tables, const Loop& loop) {
+    return with_constant<1, 8>(tables.n_states, [&](auto k) {
+        if constexpr (k() > 0) return loop(std::integral_constant<int, (k() + 3) / 4>(), k);
+        else return with_constant<3, 13>(tables.width / 4, [&](auto n) { return loop(n, k); });
+    });
+}
 
 Passed forward_of(const StateTables& tables, const Stretch& stretch) {
-    BAYESKIT_BY_STATES(forward, tables, tables, stretch);
+    return by_states(tables, [&](auto n, auto k) { return forward<n(), k()>(tables, stretch); });
 }
 double backward_of(const StateTables& tables, const Stretch& stretch, bool has_before, double* beta,
                    double* const* posteriors, bool add, double* weights, double* pairs) {
-    BAYESKIT_BY_STATES(backward, tables, tables, stretch, has_before, beta, posteriors, add, weights, pairs);
+    return by_states(tables, [&](auto n, auto k) {
+        return backward<n(), k()>(tables, stretch, has_before, beta, posteriors, add, weights, pairs);
+    });
 }
-void best_of(const StateTables& logs, size_t n, const double* const* log_likelihoods, double* rows, int64_t* from) {
-    BAYESKIT_BY_STATES(best, logs, logs, n, log_likelihoods, rows, from);
+void best_of(const StateTables& logs, size_t n_steps, const double* const* log_likelihoods, double* rows,
+             int64_t* from) {
+    by_states(logs, [&](auto n, auto k) { best<n(), k()>(logs, n_steps, log_likelihoods, rows, from); });
 }
 void trace_of(const StateTables& logs, Trail* trails, size_t n_trails) {
-    BAYESKIT_BY_STATES(trace, logs, logs, trails, n_trails);
+    by_states(logs, [&](auto n, auto k) { trace<n(), k()>(logs, trails, n_trails); });
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 // one number for all t.
 //
 // Where every transition is likely enough (2^-300), what is lost of a faint state does not matter: others lead to the
-// same states. Else there are two ways of care. Watched: a faint share is told, and the sequence is walked in
+// same states. Else there are two ways of care. Watched: a faint share is reported, and the sequence is walked in
 // logarithms. Floored: nothing that is possible falls below a floor, so that zeros are exact and every number is too
 // large, if anything, by at most e < 2^-298 a step and state. ln P is then wrong by at most Σ e beta, over the states
-// that can have been reached: known on the way back, where the largest beta is told (kTooLarge).
+// that can have been reached: known on the way back, where the largest beta is returned (kTooLarge).
 #pragma once
 
 #include <cstddef>
@@ -95,10 +95,10 @@ struct StateLoops {
     bool (*normal_likelihoods)(const NumberColumn* columns, size_t n, const NormalTables& tables, bool floored,
                                double* room, double* rows, double* top);
 
-    // Σ s, Σ s (x - centre) and Σ s (x - centre)² over n steps, by their shares (n, width), four sums of each (states,
+    // Σ s, Σ s (x - center) and Σ s (x - center)² over n steps, by their shares (n, width), four sums of each (states,
     // 1 + 2 columns, 4): steps take turns. Gaps (states, columns, 4) are Σ s of the missing cells. There is room for
     // (2 columns + width) tiles.
-    void (*add_numbers)(const NumberColumn* columns, size_t n, size_t n_columns, const double* centre,
+    void (*add_numbers)(const NumberColumn* columns, size_t n, size_t n_columns, const double* center,
                         const double* shares, size_t width, size_t n_states, double* room, double* sums, double* gaps);
 
     Passed (*forward)(const StateTables& tables, const Stretch& stretch);

@@ -2,6 +2,7 @@
 #include "loops.hpp"
 
 #include "exponentials.hpp"
+#include "support/constants.hpp"
 
 namespace bayeskit {
 namespace {
@@ -25,7 +26,7 @@ int inspect(const Tile& tile) {
     return seen;
 }
 
-// high + low += x, given what x adds to low: Knuth's two-sum, then renormalised.
+// high + low += x, given what x adds to low: Knuth's two-sum, then renormalized.
 inline void accumulate(double* high_low, Lanes x, Lanes low) {
     const Lanes high = load(high_low);
     const Lanes sum = high + x;
@@ -188,20 +189,6 @@ void add_gaussian(double* scores, const double* x, size_t n_classes, const doubl
     }
 }
 
-void add_gaussian_of_others(double* scores, const double* x, const double* labels, size_t n_classes, const double* mean,
-                            const double* half, const double* constant) {
-    for (size_t c = 0; c < n_classes; ++c, scores += kTile) {
-        const Lanes m = each(mean[c]), h = each(half[c]), k = each(constant[c]), own = each(static_cast<double>(c));
-        for (size_t r = 0; r < kTile; r += kLanes) {
-            const Lanes value = load(x + r);
-            const Lanes away = value - m;
-            const Lanes term = k - h * (away * away);
-            const Mask counts = equal(value, value) & ~equal(load(labels + r), own);
-            store(scores + r, load(scores + r) + only(counts, term));
-        }
-    }
-}
-
 void add_gaussian_of_own(double* own, double* product, double* least, const double* x, const OwnGaussian& of) {
     for (size_t r = 0; r < kTile; r += kLanes) {
         const Lanes value = load(x + r);
@@ -259,7 +246,7 @@ void sum_exponentials(const double* const* rows, const double* shifts, size_t n,
 
 // Fixed > 0 is the number of classes, known to the compiler.
 template <size_t Fixed>
-void normalise_rows(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
+void normalize_rows(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
     const size_t n = Fixed ? Fixed : n_classes;
     double totals[kTile];
     for (size_t r = 0; r < rows; ++r) {
@@ -282,14 +269,9 @@ void normalise_rows(const double* scores, size_t rows, size_t n_classes, double*
     for (size_t r = 0; r < rows; ++r) evidence[r] += totals[r];
 }
 
-void normalise(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
-    switch (n_classes) {
-        case 2: return normalise_rows<2>(scores, rows, n_classes, probabilities, evidence);
-        case 3: return normalise_rows<3>(scores, rows, n_classes, probabilities, evidence);
-        case 4: return normalise_rows<4>(scores, rows, n_classes, probabilities, evidence);
-        case 5: return normalise_rows<5>(scores, rows, n_classes, probabilities, evidence);
-        default: return normalise_rows<0>(scores, rows, n_classes, probabilities, evidence);
-    }
+void normalize(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence) {
+    with_constant<2, 5>(n_classes,
+                        [&](auto n) { normalize_rows<n()>(scores, rows, n_classes, probabilities, evidence); });
 }
 
 // --- buckets -------------------------------------------------------------------------------------------------
@@ -354,25 +336,12 @@ void add_cells(const float* lines, size_t n_lines, size_t width, const double* s
     for (int i = 0; i < Cells; ++i) sums[Vectors * kLanes + i] += rest[i];
 }
 
-template <int Vectors>
-void add_end(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums) {
-    switch (width % kLanes) {
-        case 0: return add_cells<Vectors, 0>(lines, n_lines, width, shares, sums);
-        case 1: return add_cells<Vectors, 1>(lines, n_lines, width, shares, sums);
-        case 2: return add_cells<Vectors, 2>(lines, n_lines, width, shares, sums);
-        default: return add_cells<Vectors, 3>(lines, n_lines, width, shares, sums);
-    }
-}
-
 void add_lines(const float* lines, size_t n_lines, size_t width, const double* shares, double* sums) {
     size_t at = 0;
     for (; at + 4 * kLanes <= width; at += 4 * kLanes) add_cells<4, 0>(lines + at, n_lines, width, shares, sums + at);
-    switch ((width - at) / kLanes) {
-        case 0: return add_end<0>(lines + at, n_lines, width, shares, sums + at);
-        case 1: return add_end<1>(lines + at, n_lines, width, shares, sums + at);
-        case 2: return add_end<2>(lines + at, n_lines, width, shares, sums + at);
-        default: return add_end<3>(lines + at, n_lines, width, shares, sums + at);
-    }
+    with_constant<1, 4 * kLanes - 1>(width - at, [&](auto left) {
+        add_cells<left() / kLanes, left() % kLanes>(lines + at, n_lines, width, shares, sums + at);
+    });
 }
 
 // Scores of `Rows` rows at once, so that the sums of one need not wait for those of another.
@@ -453,24 +422,10 @@ void add_features(const double* numbers, size_t n_numbers, const uint32_t* place
 
 namespace BAYESKIT_VARIANT {
 extern const Loops loops;
-const Loops loops = {inspect,
-                     add_moments,
-                     add_weighted,
-                     widen,
-                     pair_offsets,
-                     bin,
-                     add_tables,
-                     add_gaussian,
-                     add_gaussian_of_others,
-                     add_gaussian_of_own,
-                     sum_exponentials,
-                     normalise,
-                     spread,
-                     logarithms,
-                     multiply_lines,
-                     add_lines,
-                     score_features,
-                     add_features};
+const Loops loops = {
+    inspect,      add_moments,         add_weighted,     widen,     pair_offsets, bin,        add_tables,
+    add_gaussian, add_gaussian_of_own, sum_exponentials, normalize, spread,       logarithms, multiply_lines,
+    add_lines,    score_features,      add_features};
 }  // namespace BAYESKIT_VARIANT
 
 }  // namespace bayeskit

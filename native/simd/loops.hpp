@@ -53,12 +53,8 @@ struct Loops {
     void (*add_gaussian)(double* scores, const double* x, size_t n_classes, const double* mean, const double* half,
                          const double* constant);
 
-    // The same for all classes but the own one of each row, given as a number.
-    void (*add_gaussian_of_others)(double* scores, const double* x, const double* labels, size_t n_classes,
-                                   const double* mean, const double* half, const double* constant);
-
-    // The own class: with d = x - mean and rest = 1 - rate d², what is left of the spread without x, add
-    // constant - half d² / rest to own, multiply product by rest, and keep the least rest.
+    // The own class of a row that is left out: with d = x - mean and rest = 1 - rate d², what is left of the spread
+    // without x, add constant - half d² / rest to own, multiply product by rest, and keep the least rest.
     void (*add_gaussian_of_own)(double* own, double* product, double* least, const double* x, const OwnGaussian& of);
 
     // Σ e^(term - top) over the terms rows[i][c] + shifts[i], and their largest, top; width is 2 or a multiple of 4.
@@ -66,7 +62,7 @@ struct Loops {
                              double* sum);
 
     // Softmax of each row and the log of its sum, for kTile rows at most.
-    void (*normalise)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
+    void (*normalize)(const double* scores, size_t rows, size_t n_classes, double* probabilities, double* evidence);
 
     // The whole part of 1 + (x - low) scale, no less than 0 and at most `last`, of each x of a tile at most; `missing`
     // for NaN. Whether a magnitude is over the limit.

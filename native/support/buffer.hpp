@@ -1,4 +1,4 @@
-// Uninitialized memory that grows in place where the system can.
+// Uninitialized memory that grows in place where the system can, and vectors aligned to cache lines.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -55,5 +56,24 @@ private:
     T* data_ = nullptr;
     size_t size_ = 0;
 };
+
+template <class T>
+struct CacheLines {
+    using value_type = T;
+    static constexpr std::align_val_t kLine{64};
+
+    CacheLines() = default;
+    template <class U>
+    CacheLines(const CacheLines<U>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+    void deallocate(T* p, size_t) { ::operator delete(p, kLine); }
+    template <class U>
+    bool operator==(const CacheLines<U>&) const {
+        return true;
+    }
+};
+
+template <class T>
+using Aligned = std::vector<T, CacheLines<T>>;
 
 }  // namespace bayeskit

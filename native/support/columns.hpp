@@ -84,6 +84,38 @@ inline void gather_column(const Floats& column, size_t first, size_t rows, doubl
         for (size_t r = 0; r < rows; ++r) out[r] = cells[static_cast<ptrdiff_t>(r) * column.stride];
 }
 
+// Rows in the order of their keys below n_keys, those of equal keys as they stood.
+template <class Key>
+std::vector<uint32_t> sort_rows(const Key* keys, size_t n, size_t n_keys) {
+    std::vector<uint32_t> next(n_keys + 1, 0), order(n);
+    for (size_t r = 0; r < n; ++r) ++next[keys[r] + 1];
+    for (size_t k = 0; k < n_keys; ++k) next[k + 1] += next[k];
+    for (size_t r = 0; r < n; ++r) order[next[keys[r]]++] = static_cast<uint32_t>(r);
+    return order;
+}
+
+constexpr size_t kStretch = 2048;        // rows whose cells are computed before they are counted
+constexpr size_t kCopies = 4;            // sub-tables taken in turn: equal neighbors do not wait for each other
+constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache
+
+// Copies of a table of counts.
+inline size_t copies_of(size_t n_cells) { return n_cells <= kLargestCopied ? kCopies : 1; }
+
+// Count which cells rows fall into, in copies of a table of n_cells.
+template <class Cell>
+inline void count_cells(const Cell* cells, size_t rows, size_t n_cells, uint32_t* counts) {
+    const size_t apart = copies_of(n_cells) > 1 ? n_cells : 0;
+    uint32_t *c0 = counts, *c1 = c0 + apart, *c2 = c1 + apart, *c3 = c2 + apart;
+    size_t r = 0;
+    for (; r + kCopies <= rows; r += kCopies) {
+        ++c0[cells[r]];
+        ++c1[cells[r + 1]];
+        ++c2[cells[r + 2]];
+        ++c3[cells[r + 3]];
+    }
+    for (; r < rows; ++r) ++c0[cells[r]];
+}
+
 // Rows to handle at a time so that `row_bytes` of all columns of them fit in the first cache.
 inline size_t tile_rows(size_t row_bytes) {
     return std::clamp<size_t>(16384 / std::max<size_t>(row_bytes, 1), 16, 4096);

@@ -25,8 +25,8 @@ from .data.schema import Text as Text
 from .data.sequences import Sequences as Sequences
 from .data.text.tokenizer import Tokenizer as Tokenizer
 from .decisions import Costs as Costs
+from .decisions import mistake_probability as mistake_probability
 from .decisions import read_costs as read_costs
-from .decisions.mistake import mistake_probability as mistake_probability
 from .errors import AdviceWarning as AdviceWarning
 from .errors import BayesError as BayesError
 from .errors import BayesWarning as BayesWarning
@@ -63,8 +63,8 @@ from .evaluate.selection import Selection as Selection
 from .models import load as load
 from .models.aode import AODE as AODE
 from .models.base.persistence import updating as updating
-from .models.catalogue import model_named as model_named
-from .models.catalogue import model_names as model_names
+from .models.catalog import model_named as model_named
+from .models.catalog import model_names as model_names
 from .models.discretizer import Discretizer as Discretizer
 from .models.ensemble.classifier import BayesClassifier as BayesClassifier
 from .models.full_joint import FullJointBayes as FullJointBayes

@@ -16,7 +16,7 @@ _Ids = NDArray[np.int32]
 _UInts = NDArray[np.uint32]
 _Seeds = NDArray[np.uint64]
 _Topics = NDArray[np.uint16]
-_Learnt = tuple[Any, ...]
+_Learned = tuple[Any, ...]
 _Moments = tuple[Ints | Floats, Floats, Floats, Floats, Floats, Floats, bool]
 _Trees = tuple[Ints, _UInts, _Ids, _Seeds]
 
@@ -127,7 +127,7 @@ def count_states(
     n_threads: int,
 ) -> tuple[Floats, Ints, Floats, Floats, Floats, Floats]: ...
 def weigh_numbers(
-    columns: Sequence[Floats], centre: Floats, shares: Floats, n_threads: int
+    columns: Sequence[Floats], center: Floats, shares: Floats, n_threads: int
 ) -> tuple[Floats, Floats, Floats]: ...
 def best_states(
     logs: Floats,
@@ -294,6 +294,17 @@ def frequency_cuts(
     columns: Sequence[Floats], intervals: Sequence[int], tolerance: float, n_threads: int
 ) -> list[Floats]: ...
 def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], scores: Floats, n_threads: int) -> None: ...
+def score_missing(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    parents: Sequence[Ints],
+    steps: Sequence[Sequence[_Ids]],
+    tables: Sequence[Sequence[Floats]],
+    gone: Sequence[Codes] | None,
+    scores: Floats,
+    most_cells: int,
+    n_threads: int,
+) -> None: ...
 def score_gaussian(
     columns: Sequence[Floats], mean: Floats, precision: Floats, constant: Floats, scores: Floats, n_threads: int
 ) -> None: ...
@@ -317,7 +328,7 @@ def best_classes(scores: Floats, tolerance: float, n_threads: int) -> Ints: ...
 def judge(
     scores: Floats, labels: Codes, tolerance: float, n_threads: int
 ) -> tuple[Floats, Floats, Ints, Floats, Floats]: ...
-def normalise(scores: Floats, n_threads: int, out: Floats | None = None) -> tuple[Floats, Floats]: ...
+def normalize(scores: Floats, n_threads: int, out: Floats | None = None) -> tuple[Floats, Floats]: ...
 def left_out_evidence(
     start: Ints,
     words: _UInts,
@@ -389,14 +400,14 @@ def learn_backoff(
     asked: Ints,
     n_threads: int,
     m: Floats | None = None,
-) -> tuple[Floats, _Learnt]: ...
+) -> tuple[Floats, _Learned]: ...
 def score_backoff(
     codes: Codes,
     sizes: Ints,
     parents: _Ids,
     columns: Ints,
     n_classes: int,
-    learnt: _Learnt,
+    learned: _Learned,
     n_threads: int,
 ) -> Floats: ...
 def learn_chains(
@@ -411,7 +422,7 @@ def learn_chains(
     cuts: Floats,
     prior: Floats,
     n_threads: int,
-) -> tuple[Floats, Floats, _Learnt]: ...
+) -> tuple[Floats, Floats, _Learned]: ...
 def count_chains(
     columns: Sequence[Codes | Floats],
     sizes: Ints,
@@ -425,14 +436,14 @@ def count_chains(
     cuts: Floats,
     prior: Floats,
     n_threads: int,
-) -> tuple[Floats, Floats, _Learnt]: ...
+) -> tuple[Floats, Floats, _Learned]: ...
 def score_chains(
     columns: Sequence[Codes | Floats],
     sizes: Ints,
-    learnt_columns: Sequence[Codes | Floats],
-    n_learnt: float,
+    learned_columns: Sequence[Codes | Floats],
+    n_learned: float,
     prior: Floats,
-    learnt: _Learnt,
+    learned: _Learned,
     n_threads: int,
 ) -> tuple[Floats, Floats]: ...
 def exponent_loss(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayeskit.lazy import pa, pc
 from bayeskit.typing import Array
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # List length from which importing pandas pays off.
 MANY = 100_000
@@ -27,8 +24,6 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
     >>> arrow_array(["rain", None]).to_pylist(), str(arrow_array([0.5, 1.0]).type), str(arrow_array([1, 2]).type)
     (['rain', None], 'double', 'int64')
     """
-    import pyarrow as pa
-
     if isinstance(values, np.ndarray) and values.ndim == 1:
         if values.dtype.kind in "fiu" and values.dtype.isnative and not nan_is_missing:
             return _numbers(values)
@@ -48,9 +43,6 @@ def arrow_array(values: Any, nan_is_missing: bool = False) -> pa.Array:
 
 def filled(array: pa.Array, one: Array) -> pa.Array:
     """Replace nulls by the single value of an array."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.fill_null(array, pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(one)])[0])
 
 
@@ -60,16 +52,12 @@ def view(array: pa.Array) -> Array:
 
 
 def _numbers(values: Array) -> pa.Array:
-    import pyarrow as pa
-
     kind = pa.float64() if values.dtype == np.float64 else pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:
     """Convert strings to Arrow, through one buffer if there are many and all are one byte per character."""
-    import pyarrow as pa
-
     joined = "" if len(values) < 20 or None in values else "".join(values)  # type: ignore[arg-type]
     if joined and joined.isascii() and len(joined) < 2**31:
         ends = np.zeros(len(values) + 1, dtype=np.int32)
@@ -88,8 +76,6 @@ def as_doubles(array: pa.Array) -> pa.Array:
     >>> as_doubles(pa.array([Decimal("-0.07"), Decimal("1.15")])).to_pylist()
     [-0.07, 1.15]
     """
-    import pyarrow as pa
-
     exact = array.cast(pa.string()) if pa.types.is_decimal(array.type) else array
     return exact.cast(pa.float64(), safe=False)
 
@@ -119,16 +105,12 @@ def is_arrow(column: Column) -> bool:
 
 def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a chunked column as one array."""
-    import pyarrow as pa
-
     if isinstance(column, pa.ChunkedArray):
         return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(_unified(column))
     return column
 
 
 def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
-    import pyarrow as pa
-
     if column.num_chunks == 0:
         return [pa.nulls(0, column.type)]
     return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
@@ -141,6 +123,4 @@ def taken(column: Column, rows: Array) -> Column:
 
 def plain_strings(column: Column) -> Column:
     """Convert polars string views to plain strings, which Arrow can index."""
-    import pyarrow as pa
-
     return column.cast(pa.large_string()) if is_arrow(column) and pa.types.is_string_view(column.type) else column

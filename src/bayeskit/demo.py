@@ -6,7 +6,7 @@ import numpy as np
 
 from bayeskit.datasets import load_penguins
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 
 TARGET = "species"
 NO_ATTRIBUTE = {"year": "ignore"}  # the year of measurement is not related to the species
@@ -23,12 +23,12 @@ def main() -> None:
     print(Table({name: birds[name].slice(2, 3).to_pylist() for name in _shown(birds.column_names)}))
 
     model = NaiveBayes(roles=NO_ATTRIBUTE).fit(train, TARGET)
-    _heading(f"Learnt from {train.num_rows} of them by counting once; each column was taken for")
+    _heading(f"Learned from {train.num_rows} of them by counting once; each column was taken for")
     for role in ("categorical", "numeric", "ignore"):
         names = [name for name, taken in model.schema_.columns.items() if taken.name == role]
         print(f"{role:<12} {', '.join(names)}")
 
-    _heading("The class counts, and what was learnt of two columns")
+    _heading("The class counts, and what was learned of two columns")
     print(model.table())
     print()
     island = model.table("island")

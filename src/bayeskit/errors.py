@@ -113,7 +113,7 @@ class SchemaMismatch(BayesError):
     """Columns, roles or cut points of two objects differ."""
 
 
-class NotLearnt(BayesError):
+class NotLearned(BayesError):
     """Rows to forget are not among the learned rows."""
 
 
@@ -121,7 +121,7 @@ class UnknownValue(BayesError):
     """A value outside a declared domain, or unseen in training with ``unseen="error"``."""
 
 
-class Unlabelled(BayesError):
+class Unlabeled(BayesError):
     """Rows without a label where labels are required."""
 
     is_partial = False  # whether only the rows read so far were counted

@@ -6,11 +6,11 @@ logarithms and become probabilities only after subtracting the largest one:
     P(c | x) = exp(s_c − log Σ_k exp(s_k)),   s_c = log P(c) + Σ log P(x_j | c)
 
 >>> coin = np.array([[2000 * log(0.5), 2000 * log(0.5) + log(3)]])   # e^-1386: 0.0 as a float
->>> probabilities, log_evidence = normalise(coin)
+>>> probabilities, log_evidence = normalize(coin)
 >>> probabilities.round(6)
 array([[0.25, 0.75]])
 
-Formula: log Σ exp, normalisation, log odds, every log and exp of a probability
+Formula: log Σ exp, normalization, log odds, every log and exp of a probability
 """
 
 from typing import Any
@@ -135,14 +135,14 @@ def log_odds_of_each(log_joint: Floats) -> Floats:
     >>> log_odds_of_each(np.array([[0.0, -50.0, -50.0]]))[0, 0].round(6) == round(50 - float(log(2)), 6)
     np.True_
     """
-    log_p = log_normalise(log_joint)[0]
+    log_p = log_normalize(log_joint)[0]
     if log_p.shape[1] == 2:
         return log_odds(log_p, log_p[:, ::-1])
     rows, best = np.arange(len(log_p)), log_p.argmax(axis=1)
     log_rest = log1p(-np.minimum(exp(log_p), 0.5))  # exact below 1/2; only the best class can be above
     others = log_p.copy()
     others[rows, best] = -np.inf
-    log_rest[rows, best] = normalise(others)[1]
+    log_rest[rows, best] = normalize(others)[1]
     return log_odds(log_p, log_rest)
 
 
@@ -156,33 +156,33 @@ def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
     return log_sum_exp(terms, axis=axis) - log(terms.shape[axis])
 
 
-def normalise(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) -> tuple[Floats, Floats]:
+def normalize(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) -> tuple[Floats, Floats]:
     """Return posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,), of log P(c, x); ``out`` is
     optional.
 
     A row that is impossible under every class (all −inf) has posterior NaN and evidence −inf. The caller decides how to
     handle it.
 
-    >>> probabilities, log_evidence = normalise(log([[0.02, 0.06], [0.0, 0.0]]))
+    >>> probabilities, log_evidence = normalize(log([[0.02, 0.06], [0.0, 0.0]]))
     >>> probabilities
     array([[0.25, 0.75],
            [ nan,  nan]])
     >>> exp(log_evidence)
     array([0.08, 0.  ])
     """
-    return kernels.normalise(np.ascontiguousarray(log_joint, dtype=np.float64), n_threads, out)
+    return kernels.normalize(np.ascontiguousarray(log_joint, dtype=np.float64), n_threads, out)
 
 
-def log_normalise(log_joint: Floats) -> tuple[Floats, Floats]:
-    """Return log posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,): `normalise` in log space.
+def log_normalize(log_joint: Floats) -> tuple[Floats, Floats]:
+    """Return log posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,): `normalize` in log space.
 
-    A class of posterior 1e-400 keeps its rank here; `normalise` rounds it to 0.
+    A class of posterior 1e-400 keeps its rank here; `normalize` rounds it to 0.
 
-    >>> log_probabilities, _ = log_normalise(np.array([[0.0, -921.0]]))
+    >>> log_probabilities, _ = log_normalize(np.array([[0.0, -921.0]]))
     >>> log_probabilities
     array([[   0., -921.]])
     """
-    probabilities, log_evidence = normalise(log_joint)
+    probabilities, log_evidence = normalize(log_joint)
     best = largest_of_rows(log_joint)[:, None]
     with np.errstate(invalid="ignore"):  # −inf − −inf: NaN is intended
         # Subtract the score of the best class: for scores of −4e9 the evidence has only seven decimals, the difference
@@ -210,4 +210,4 @@ def log_posterior_of(log_joint: Floats, labels: Array) -> Floats:
     >>> exp(log_posterior_of(log([[0.02, 0.06]]) - 4e9, np.array([1]))).round(6).tolist()   # 3 : 1, far away
     [0.75]
     """
-    return log_normalise(log_joint)[0][np.arange(len(labels)), labels]
+    return log_normalize(log_joint)[0][np.arange(len(labels)), labels]

@@ -51,10 +51,19 @@ def memory_of_the_machine() -> float:
 def memory_size(n_bytes: float) -> str:
     """Format a number of bytes.
 
-    >>> memory_size(999), memory_size(1.2e7)
-    ('999 bytes', '12 MB')
+    >>> memory_size(999), memory_size(1.2e7), memory_size(10**25)
+    ('999 bytes', '12 MB', '1e+25 bytes')
     """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= factor:
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if factor <= n_bytes < 1000 * factor:
             return f"{n_bytes / factor:.3g} {unit}"
-    return f"{n_bytes:.0f} bytes"
+    return f"{n_bytes:.0f} bytes" if n_bytes < 1000 else f"{format_integer(int(n_bytes))} bytes"
+
+
+def format_integer(n: int) -> str:
+    """Format an integer of any size as a.bce+nn."""
+    digits = str(n) if n < 10**4000 else None
+    if digits is None:
+        return "more than 1e+4000"
+    first = round(int(digits[:4]) / 1000, 2)
+    return f"{first:g}e+{len(digits) - 1}"

@@ -13,8 +13,7 @@ NO_WORSE = 1e-9
 """Relative to the accuracy or log loss of the majority class: a model within this distance is not worse."""
 
 LEAST_PROBABILITY = 1e-15
-"""Replacement for probabilities of 0 when comparing likelihoods of external models, so that one row does not outweigh
-all others. Log losses of the package are not clipped (``log_loss`` of ``evaluate/metrics.py``)."""
+"""Smaller probabilities count as this in every log loss, so that one row does not outweigh all others (34.5 nats)."""
 
 SUMS_TO_ONE = 1e-12
 """Probabilities sum to one if they do so within this; the difference is rounding."""

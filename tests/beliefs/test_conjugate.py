@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from bayeskit.beliefs import BetaBernoulli, DirichletCategorical, NormalInverseGamma
-from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, UnknownValue
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import Dirichlet, Lidstone, probabilities
 
 flips = st.lists(st.booleans(), max_size=20)
@@ -258,18 +258,18 @@ def test_learning_forgetting_and_merging_give_the_belief_of_all_the_data(prior, 
 
 
 @pytest.mark.parametrize(("prior", "one", "other"), BELIEFS)
-def test_what_was_not_learnt_cannot_be_forgotten(prior, one, other):
-    learnt = prior.update(one)
+def test_what_was_not_learned_cannot_be_forgotten(prior, one, other):
+    learned = prior.update(one)
     for too_much in (one + one, one + other[:1]):
-        with pytest.raises(NotLearnt, match="Nothing was changed"):
-            learnt.forget(too_much)
-    assert learnt == prior.update(one)
+        with pytest.raises(NotLearned, match="Nothing was changed"):
+            learned.forget(too_much)
+    assert learned == prior.update(one)
 
 
-def test_values_never_learnt_show_in_what_is_left():
-    with pytest.raises(NotLearnt, match="not among those learnt"):
+def test_values_never_learned_show_in_what_is_left():
+    with pytest.raises(NotLearned, match="not among those learned"):
         NIG.update([1.0, 2.0]).forget([5.0])
-    with pytest.raises(NotLearnt, match="not among those learnt"):
+    with pytest.raises(NotLearned, match="not among those learned"):
         NIG.update([1.0, 2.0]).forget([1.5, 2.5])
 
 

@@ -84,7 +84,7 @@ def test_priors_that_are_none_are_refused(prior):
         bk.Hypotheses(prior)
 
 
-def test_a_prior_within_a_thousandth_is_normalised_and_that_is_said():
+def test_a_prior_within_a_thousandth_is_normalized_and_that_is_said():
     with pytest.warns(bk.BayesWarning, match=r"sum to 0\.9995"):
         belief = bk.Hypotheses({"a": 0.5, "b": 0.4995})
     assert sum(belief.posterior.values()) == pytest.approx(1)

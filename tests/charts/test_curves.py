@@ -47,7 +47,7 @@ def test_reliability_is_drawn_bin_by_bin(tmp_path):
     p = rng.random(2000)
     record = reliability(np.clip(1.5 * p - 0.25, 0, 1), rng.random(2000) < p)
     chart = check(record.chart(), tmp_path)
-    assert "not calibrated" in head_of(chart)
+    assert "(inconsistent)" in head_of(chart)
     points = [row for row in rows_of(chart) if "rows" in row]
     assert [row["seen"] for row in points] == pytest.approx(record.seen, abs=1e-3)
     certain = reliability([0.0, 1.0, 1.0], [False, True, True])

@@ -11,7 +11,7 @@ import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.charts.graphs import GAP, layered
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from tests.charts.drawn import check, head_of, rows_of
 
 ALARM = [("C", "W"), ("C", "B"), ("S", "B"), ("B", "A")]

@@ -1,4 +1,4 @@
-"""The house style can be read by a colour-blind person, on a grey printer, and with names of any length."""
+"""The house style can be read by a color-blind person, on a grey printer, and with names of any length."""
 
 from itertools import combinations, pairwise
 
@@ -22,8 +22,8 @@ TO_XYZ = np.array(
 )
 
 
-def linear(colour):
-    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+def linear(color):
+    parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
@@ -35,20 +35,20 @@ def lab(rgb):
 
 
 @pytest.mark.parametrize("kind", BLINDNESS)
-def test_no_two_colours_of_classes_look_alike_to_a_colour_blind_person(kind):
-    seen = [lab(np.array(BLINDNESS[kind]) @ linear(colour)) for colour in PALETTE]
+def test_no_two_colors_of_classes_look_alike_to_a_color_blind_person(kind):
+    seen = [lab(np.array(BLINDNESS[kind]) @ linear(color)) for color in PALETTE]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
 
 
-def test_the_colours_of_classes_differ_in_lightness_so_that_grey_tells_them_apart():
-    lightness = [lab(linear(colour))[0] for colour in PALETTE]
+def test_the_colors_of_classes_differ_in_lightness_so_that_grey_tells_them_apart():
+    lightness = [lab(linear(color))[0] for color in PALETTE]
     assert min(abs(a - b) for a, b in combinations(lightness[:3], 2)) > 10
     assert min(abs(a - b) for a, b in combinations(lightness, 2)) > 6
     assert len({*DASHES}) == len({*SHAPES}) == len(PALETTE)  # and a dash and a shape each
 
 
 def test_maps_go_from_light_to_dark():
-    lightness = [lab(linear(colour))[0] for colour in LIGHT_TO_DARK]
+    lightness = [lab(linear(color))[0] for color in LIGHT_TO_DARK]
     assert all(a - b > 12 for a, b in pairwise(lightness))
 
 

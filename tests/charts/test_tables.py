@@ -89,7 +89,7 @@ def test_the_bits_are_those_of_the_columns(model, tmp_path):
 
 
 def test_a_joint_distribution_is_a_bar_for_each_cell(tmp_path):
-    with pytest.warns(bk.BayesWarning, match="normalised"):
+    with pytest.warns(bk.BayesWarning, match="normalized"):
         joint = bk.JointDistribution.from_table(datasets.load_worked_example("wealth"), "probability")
     drawn = {row["name"]: row["number"] for row in rows_of(check(joint.chart(), tmp_path))}
     assert len(drawn) == 8

@@ -204,7 +204,7 @@ def test_a_nomogram_of_what_is_impossible_is_drawn_after_smoothing():
 
 
 @pytest.mark.filterwarnings("ignore:there is one class only")
-def test_a_fold_of_one_class_is_learnt_by_the_model_that_is_named():
+def test_a_fold_of_one_class_is_learned_by_the_model_that_is_named():
     from sklearn.linear_model import LogisticRegression
 
     x, y = np.random.default_rng(0).normal(size=(10, 2)), [*"aaaaaaaaab"]

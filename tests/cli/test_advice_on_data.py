@@ -43,7 +43,7 @@ def test_small_tables_are_told_of_plain_cases_alone():
     y = ["p", "q"] * 5
     spread = [3.5, 1.25, 7.0, 2.5, 9.75, 4.0, 8.5, 0.25, 6.0, 5.5]
     follow(fitting({"id": list(range(1, 11)), "x": spread}, y), "roles")
-    follow(fitting({"colour": [3, 2, 0, 3, 1], "x": spread[:5]}, y[:5]), "roles")
+    follow(fitting({"color": [3, 2, 0, 3, 1], "x": spread[:5]}, y[:5]), "roles")
     follow(fitting({"who": [f"k{i}" for i in range(10)], "x": spread}, y), "roles")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -130,9 +130,9 @@ def test_a_decimal_comma_where_points_were_seen(bayes):
 def test_rows_without_a_label():
     data, _ = rows(sky=[*"ab"] * 30)
     labels = [None if i == 7 else "pq"[i % 2] for i in range(60)]
-    (unlabelled,) = advised(said(fitting(data, labels)), "unlabelled")
+    (unlabeled,) = advised(said(fitting(data, labels)), "unlabeled")
     with pytest.warns(BayesWarning, match="row 7 has no label: left out"):
-        fitting(data, labels)(unlabelled=unlabelled)
+        fitting(data, labels)(unlabeled=unlabeled)
 
 
 def test_roles_of_columns_without_names_and_of_what_is_no_date():
@@ -143,7 +143,7 @@ def test_roles_of_columns_without_names_and_of_what_is_no_date():
     follow(fitting({"day": days, "x": [*"aab"] * 20}, labels), "roles", roles={"day": "month,weekday"})
 
 
-def test_sentences_are_learnt_from_on_wish(bayes):
+def test_sentences_are_learned_from_on_wish(bayes):
     Path("said.txt").write_text("the/D dog/N barks/V\nthe/D cat/N sleeps/V\n")
     told = bayes("fit", "said.txt", "--no-fine", "-o", "m.bayes", code=2).err
     assert "is for tagged sentences: add --tags" in " ".join(told.split())
@@ -286,9 +286,9 @@ def test_which_column_is_the_class_and_which_the_text(bayes):
         told = bayes(command, "t.bayes", "mail.csv", code=1).err
         assert "--text COLUMN (id, text, kind)" in told
         bayes(command, "t.bayes", "mail.csv", "--text", "text")
-    Path("labelled.csv").write_text("id,text,class\n1,cheap pills,spam\n2,dear mum,ham\n")
-    assert "--text COLUMN" in bayes("learn", "t.bayes", "labelled.csv", code=1).err
-    bayes("learn", "t.bayes", "labelled.csv", "--text", "text")
+    Path("labeled.csv").write_text("id,text,class\n1,cheap pills,spam\n2,dear mum,ham\n")
+    assert "--text COLUMN" in bayes("learn", "t.bayes", "labeled.csv", code=1).err
+    bayes("learn", "t.bayes", "labeled.csv", "--text", "text")
 
 
 def test_which_column_is_the_probability(bayes):

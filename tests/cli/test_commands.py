@@ -93,7 +93,7 @@ def test_evaluate_gives_leave_one_out_folds_and_held_out_rows(bayes, model):
     assert [e["method"] for e in found] == ["leave-one-out", "5-fold cross-validation"]
     assert found[0]["accuracy"] == exact.accuracy
     assert found[0]["confusion"] == exact.counts.tolist()
-    assert "taken for" in bayes("evaluate", model, "birds.csv").out
+    assert "true species" in bayes("evaluate", model, "birds.csv").out
 
     bayes("fit", "half.csv", "-t", "species", "--role", "year=categorical", "-o", "half.bayes", "--no-scores")
     half = bk.load("half.bayes")
@@ -101,9 +101,14 @@ def test_evaluate_gives_leave_one_out_folds_and_held_out_rows(bayes, model):
     found = bayes("evaluate", "half.bayes", "rest.csv", "--held-out", "--json").json["evaluations"][0]
     assert found["accuracy"] == pytest.approx(half.score(new, "species"))
     assert found["log_loss"] == pytest.approx(-half.log_likelihood(new, "species").conditional / new.num_rows)
-    told = bayes("evaluate", "half.bayes", "birds.csv", code=1)
+    assert bayes("evaluate", "half.bayes", "rest.csv", "--json").json["evaluations"][0]["log_loss"] == found["log_loss"]
+    nested = bayes("evaluate", "half.bayes", "birds.csv", "--json").json["evaluations"][0]
+    assert nested["method"] == "held-out rows"
+    assert "the rows that the model learned may be among these" in nested["notes"][0]
+    told = bayes("evaluate", "half.bayes", "birds.csv", "--leave-one-out", code=1)
     assert "more rows of class" in told.err
     assert "--held-out" in told.err
+    assert "opposite" in bayes("evaluate", model, "birds.csv", "--leave-one-out", "--held-out", code=2).err
 
 
 def test_held_out_rows_of_an_unknown_class_count_as_wrong_and_apart(bayes, here):
@@ -177,6 +182,16 @@ def test_learn_forget_and_merge_give_the_model_of_the_rows(bayes):
     assert bayes("forget", "half.bayes", "rest.csv", "-o", "less.bayes", "--json").json["rows"] == 172
     assert bk.load("half.bayes").tally_.n_rows == 344
     assert bk.load("less.bayes").tally_.n_rows == 172
+
+
+def test_learn_and_forget_list_what_stays_fixed_and_refit_needs_rows(bayes):
+    bayes("fit", "birds.csv", "-t", "species", "-m", "kdb", "-o", "kdb.bayes", "--no-scores")
+    assert bayes("learn", "kdb.bayes", "half.csv").out.endswith("stayed fixed: structure, cut points\n")
+    assert bayes("forget", "kdb.bayes", "half.csv", "--json").json["fixed"] == ["structure", "cut points"]
+    told = bayes("forget", "kdb.bayes", "half.csv", "--refit", code=1).err
+    assert "KDB does not keep its rows, so structure, cut points cannot be fitted again" in told
+    bayes("fit", "birds.csv", "-t", "species", "-o", "naive.bayes", "--no-scores")
+    assert bayes("forget", "naive.bayes", "half.csv", "--refit").out == "naive.bayes: 344 − 172 = 172 rows\n"
 
 
 @pytest.mark.slow
@@ -264,12 +279,12 @@ def test_the_list_of_commands_cuts_no_sentence_short(bayes):
 
 
 @pytest.mark.slow
-def test_colour_and_progress_are_for_terminals_only(here, monkeypatch):
-    """A terminal of our own: stdout has colour, stderr a bar where the work takes long."""
+def test_color_and_progress_are_for_terminals_only(here, monkeypatch):
+    """A terminal of our own: stdout has color, stderr a bar where the work takes long."""
     rows = "".join(f"v{i % 7},{i % 11},{'xyz'[i % 3]}\n" for i in range(200_000))
     Path("long.csv").write_text("a,n,y\n" + rows)
     code = (
-        "import sys, bayeskit.cli.inputs as s; s.BAR_AFTER = 0.0\n"
+        "import sys, bayeskit.progress as s; s.PATIENCE = 0.0\n"
         "from bayeskit.data.io import csv; csv.BLOCK = 1 << 16\n"
         "sys.argv = ['bayes', 'fit', 'long.csv', '-t', 'y', '--role', 'n=categorical']\n"
         "from bayeskit.cli import main; main()"

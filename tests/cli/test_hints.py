@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit
 from bayeskit.cli.app import options
-from bayeskit.cli.commands.fit.from_tables import MODELS
+from bayeskit.cli.commands.fit import MODELS
 from bayeskit.cli.hints import NO_OPTION, OPTIONS, with_options
 from bayeskit.errors import BayesError, NotScalar, UnknownValue, format_setting
 

@@ -18,7 +18,7 @@ MISTAKES = [
     (["fit", "birds.csv", "-t", "species", "--type", "yaer=string"], 1, "--type names 'yaer'"),
     (["fit", "birds.csv", "-t", "sex"], 1, "birds.csv: 11 of 344 rows have no label (lines 5, 10,"),
     (["fit", "birds.csv", "-t", "species", "-o", "no/such/place.bayes"], 1, "written: there is no such folder"),
-    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 2, "'odd' is not empirical, uniform or laplace"),
+    (["fit", "birds.csv", "-t", "species", "--prior", "odd"], 2, "'odd' is none of empirical, uniform, laplace"),
     (["predict", "birds.csv", "birds.csv"], 1, "this is no bayeskit data"),
     (["predict", "no.bayes", "birds.csv"], 1, "there is no file 'no.bayes'"),
     (["merge", "no.bayes", "other.bayes", "-o", "x.bayes"], 1, "there is no file 'no.bayes'"),
@@ -136,7 +136,7 @@ def test_wide_characters_are_no_binary_file(bayes, here, encoding):
     assert "344 rows" in told.out
 
 
-def test_a_misspelt_name_is_told_with_what_it_may_have_meant(bayes, model):
+def test_a_misspelled_name_is_told_with_what_it_may_have_meant(bayes, model):
     for words, meant in (
         (["fit", "birds.csv", "-t", "specie"], "species"),
         (["fit", "birds.csv", "-t", "Species"], "species"),

@@ -5,7 +5,7 @@ import pytest
 from pyarrow import parquet
 
 import bayeskit as bk
-from bayeskit.cli.commands.fit.from_tables import MODELS
+from bayeskit.cli.commands.fit import MODELS
 
 
 @pytest.mark.slow
@@ -40,10 +40,10 @@ def test_a_refusal_speaks_of_the_model_with_its_article(bayes, name, sentence):
 def test_a_tree_forgets_and_learns_again_and_a_model_of_subclasses_says_that_it_cannot(bayes, here):
     for name in ("nbtree", "subclass"):
         bayes("fit", "birds.csv", "-t", "species", "--role", "year=ignore", "--model", name, "-o", f"{name}.bayes")
-    before = bk.load("nbtree.bayes")._tally_to_save()
+    before = bk.load("nbtree.bayes")._model_tally()
     bayes("forget", "nbtree.bayes", "half.csv")
     bayes("learn", "nbtree.bayes", "half.csv")
-    assert bk.load("nbtree.bayes")._tally_to_save() == before
+    assert bk.load("nbtree.bayes")._model_tally() == before
     assert "cannot learn more" in bayes("learn", "subclass.bayes", "rest.csv", code=1).err
     assert "cannot be merged" in bayes("merge", "subclass.bayes", "subclass.bayes", "-o", "n.bayes", code=1).err
 
@@ -74,4 +74,4 @@ def test_what_would_take_too_much_memory_is_refused_in_the_words_of_the_command_
     assert "=" not in told.replace("name=ignore", "")
     told = bayes("fit", "ids.parquet", "-t", "y", "--model", "best", "--memory-limit", "0.001", code=1).err
     assert "more than --memory-limit 1 MB" in " ".join(told.split())
-    assert "no such setting" in bayes("fit", "ids.parquet", "-t", "y", "--memory-limit", "1", code=2).err
+    assert bayes("fit", "ids.parquet", "-t", "y", "--memory-limit", "1").code == 0

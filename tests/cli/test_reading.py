@@ -219,7 +219,7 @@ def test_cells_that_cannot_be_read_are_missing_on_wish_and_counted(bayes, model,
     assert "in its first lines: they are taken as missing" in told.err
     told = bayes("predict", model, "-", "--unreadable", "missing", stdin=(here / "bad.jsonl").read_bytes())
     assert "of bill_length_mm, such as 'long'" in told.err
-    assert "neither error nor missing" in bayes("predict", model, "bad.csv", "--unreadable", "odd", code=2).err
+    assert "none of error, missing" in bayes("predict", model, "bad.csv", "--unreadable", "odd", code=2).err
 
 
 def test_rows_unlike_those_of_the_training_are_noted_once_and_answered(bayes, model, here):

@@ -18,11 +18,11 @@ NOTE = "bayes: note: birds.csv: 11 of 344 rows have no label (lines 5, 10, 11, 1
 def test_rows_without_a_class_are_counted_and_left_out_on_wish(bayes):
     told = bayes("fit", "birds.csv", "-t", "sex", code=1)
     assert "birds.csv: 11 of 344 rows have no label (lines 5, 10, 11, 12, 13, …) in column 'sex'" in told.err
-    assert told.err.endswith("or pass --drop-unlabelled to leave them out\n")
-    told = bayes("fit", "birds.csv", "-t", "sex", "--drop-unlabelled", "--role", "year=ignore", "-o", "sex.bayes")
+    assert told.err.endswith("or pass --drop-unlabeled to leave them out\n")
+    told = bayes("fit", "birds.csv", "-t", "sex", "--drop-unlabeled", "--role", "year=ignore", "-o", "sex.bayes")
     assert told.err == NOTE  # once, though the scores read the rows again
     assert told.out.startswith("birds.csv: 333 rows, 2 classes of sex")
-    assert "bayes fit birds.csv -t sex -m best --role year=ignore --drop-unlabelled -o sex.bayes" in told.out
+    assert "bayes fit birds.csv -t sex -m best --role year=ignore --drop-unlabeled -o sex.bayes" in told.out
     told = bayes("learn", "sex.bayes", "birds.csv")  # the model keeps to it
     assert (told.out, told.err) == ("sex.bayes: 333 + 333 = 666 rows\n", NOTE)
     assert bayes("forget", "sex.bayes", "birds.csv").out == "sex.bayes: 666 − 333 = 333 rows\n"
@@ -35,12 +35,12 @@ def test_the_option_is_of_its_command_and_the_setting_of_the_model(bayes, here):
     whole = [line for line in lines if line.split(",")[-2] != ""]
     (here / "whole.csv").write_text("\n".join(whole) + "\n")
     bayes("fit", "whole.csv", "-t", "sex", "--role", "year=ignore", "-o", "sex.bayes", "--no-scores")
-    assert "pass --drop-unlabelled to leave" in bayes("learn", "sex.bayes", "birds.csv", code=1).err
-    assert bayes("learn", "sex.bayes", "birds.csv", "--drop-unlabelled").out.endswith("= 666 rows\n")
-    assert bayes("forget", "sex.bayes", "birds.csv", "--drop-unlabelled").out.endswith("= 333 rows\n")
-    assert bk.load("sex.bayes").unlabelled == "error"
+    assert "pass --drop-unlabeled to leave" in bayes("learn", "sex.bayes", "birds.csv", code=1).err
+    assert bayes("learn", "sex.bayes", "birds.csv", "--drop-unlabeled").out.endswith("= 666 rows\n")
+    assert bayes("forget", "sex.bayes", "birds.csv", "--drop-unlabeled").out.endswith("= 333 rows\n")
+    assert bk.load("sex.bayes").unlabeled == "error"
     assert "no label" in bayes("evaluate", "sex.bayes", "birds.csv", code=1).err
-    told = bayes("evaluate", "sex.bayes", "birds.csv", "--drop-unlabelled", "--held-out")
+    told = bayes("evaluate", "sex.bayes", "birds.csv", "--drop-unlabeled", "--held-out")
     assert told.out.startswith("333 rows of birds.csv")
 
 
@@ -49,7 +49,7 @@ def test_documents_without_a_class_are_left_out_on_wish(bayes, here):
     assert "mail.csv: 3 of 9 rows have no label (lines 4, 7, 10)" in bayes(
         "fit", "mail.csv", "-t", "kind", "--text", "body", code=1
     ).err  # fmt: skip
-    told = bayes("fit", "mail.csv", "-t", "kind", "--text", "body", "--recipe", "multinomial", "--drop-unlabelled")
+    told = bayes("fit", "mail.csv", "-t", "kind", "--text", "body", "--recipe", "multinomial", "--drop-unlabeled")
     assert told.out.startswith("mail.csv: 6 documents")
     assert told.err.count("left out") == 1
 

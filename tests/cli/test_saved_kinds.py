@@ -95,7 +95,7 @@ def test_a_line_predicts_numbers_and_nothing_else(bayes, birds):
     assert "are for classes" in bayes("predict", "m.bayes", "birds.csv", "--proba", code=1).err
     for words in (("evaluate",), ("explain",), ("learn",), ("rank", "--class", "x")):
         told = bayes(words[0], "m.bayes", "birds.csv", *words[1:], code=1).err
-        assert "m.bayes holds a LinearRegression, which knows no classes: bayes predict gives its numbers" in told
+        assert "m.bayes holds a LinearRegression, which has no classes: bayes predict gives its numbers" in told
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
@@ -114,7 +114,7 @@ def test_distributions_are_asked_and_shown(bayes, birds):
         assert "3: Adelie, Chinstrap, Gentoo" in bayes("inspect", name).out
         assert "Torgersen" in bayes("inspect", name, "--column", "island").out
         assert "did you mean island?" in bayes("inspect", name, "--column", "islan", code=1).err
-        assert "which knows no classes: bayes ask answers from it" in bayes("predict", name, "birds.csv", code=1).err
+        assert "which has no classes: bayes ask answers from it" in bayes("predict", name, "birds.csv", code=1).err
 
 
 def test_a_sparse_matrix_leaves_nothing_that_reads_a_table(bayes, here):

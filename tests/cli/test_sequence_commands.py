@@ -83,7 +83,7 @@ def test_states_are_scored_explained_and_shown(bayes, days):
 def test_hidden_states_are_found_and_their_number_is_chosen(bayes, days):
     words = ["--sequence", "town", "--order", "day", "--role", "sky=ignore", "-o", "hid.bayes"]
     record = bayes("fit", "days.csv", "--states", "2", *words, "--json").json
-    assert (record["learnt"], record["states"]) == ("states of rows", ["0", "1"])
+    assert (record["learned"], record["states"]) == ("states of rows", ["0", "1"])
     said = table(bayes("predict", "hid.bayes", "days.csv").out)
     wet = [row["state"] == said[0]["state"] for row in said]
     same = np.mean([w == (truth[4] == days[0][4]) for w, truth in zip(wet, days, strict=True)])
@@ -92,9 +92,9 @@ def test_hidden_states_are_found_and_their_number_is_chosen(bayes, days):
     assert "180 + 180 = 360 rows" in bayes("learn", "hid.bayes", "days.csv").out
 
 
-def test_classes_of_whole_sequences_are_learnt_where_the_target_never_changes_within_one(bayes, words):
+def test_classes_of_whole_sequences_are_learned_where_the_target_never_changes_within_one(bayes, words):
     record = bayes("fit", "words.csv", "--sequence", "word", "-t", "language", "-o", "l.bayes", "--json").json
-    assert (record["learnt"], record["classes"]) == ("classes of sequences", {"english": 12, "italian": 10})
+    assert (record["learned"], record["classes"]) == ("classes of sequences", {"english": 12, "italian": 10})
     X, y = [list(word) for word, _ in words], [language for _, language in words]
     model = bk.SequenceClassifier().fit(X, y)
     assert record["leave_one_out"]["log_loss"] == pytest.approx(model.leave_one_out(X, y).log_loss)
@@ -131,13 +131,13 @@ def test_sequences_come_and_go_in_files(bayes, words):
     assert bayes("merge", "l.bayes", "l.bayes", "-o", "two.bayes").out == "two.bayes: 22 + 22 = 44 sequences\n"
 
 
-def test_options_say_what_is_learnt_of_sequences(bayes, words):
+def test_options_say_what_is_learned_of_sequences(bayes, words):
     base = ["fit", "words.csv", "--sequence", "word", "-t", "language", "-o", "m.bayes"]
     assert bayes(*base, "--states", "2", "--json").json["of"] == "HiddenMarkovModel"
     assert "closed form" in bayes("evaluate", "m.bayes", "words.csv", code=1).err
     assert "found by EM" in bayes("learn", "m.bayes", "words.csv", code=1).err
     assert bayes("evaluate", "m.bayes", "words.csv", "--held-out").out.startswith("22 sequences")
-    assert bayes(*base, "--of", "rows", "--json").json["learnt"] == "states of rows"
+    assert bayes(*base, "--of", "rows", "--json").json["learned"] == "states of rows"
     bayes(*base, "--context", "2", "--smoothing", "0.1", "--prior", "uniform")
     model = bk.load("m.bayes")
     assert (model.model.order, model.model.smoothing, model.prior) == (2, 0.1, "uniform")
@@ -155,7 +155,7 @@ def test_options_say_what_is_learnt_of_sequences(bayes, words):
         (["--sequence", "word", "-t", "language", "-m", "tan"], 2, "does not go with --sequence"),
         (["--sequence", "word", "--states", "many"], 2, "no number of states"),
         (["--sequence", "word", "--states", "4-2"], 2, "no number of states"),
-        (["--sequence", "word", "-t", "language", "--of", "words"], 2, "neither rows nor sequences"),
+        (["--sequence", "word", "-t", "language", "--of", "words"], 2, "is none of rows, sequences"),
         (["--sequence", "word", "-t", "letter", "--of", "sequences"], 1, "more than one value in sequence 0"),
         (["--sequence", "word", "-t", "language", "--states", "2", "--context", "2"], 2, "leave out --states"),
         (["--sequence", "word", "-t", "letter", "--prior", "uniform"], 2, "classes of whole sequences"),

@@ -35,7 +35,7 @@ def test_words_of_conllu_are_tagged_and_scored(bayes, tagger):
     assert told.err == "100.0% of 7 words right, 100.0% of 2 sentences all right\n"
 
 
-def test_lines_of_words_with_tags_are_learnt(bayes, here):
+def test_lines_of_words_with_tags_are_learned(bayes, here):
     (here / "train.txt").write_text("The/D dog/N\n//P\n")
     record = bayes("fit", "train.txt", "--tags", "--own-states", "0", "--json").json
     assert record["tags"] == {"D": 1, "N": 1, "P": 1}

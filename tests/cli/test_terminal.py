@@ -10,16 +10,16 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import progress
-from bayeskit.cli import inputs, main
+from bayeskit.cli import main
 from bayeskit.cli.app import COMMANDS
 from bayeskit.printable import printable
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
 EVIL = "\x1b[2J\x1b]owned\x07\x9b31m\x7f\u202e\u2066[red]x[/red][link=http://a]y[/link]"
 SHOWN = printable(EVIL)
-STYLES = re.compile("\x1b\\[[0-9;]*m")  # what the console itself sends: bold, dim, colours
+STYLES = re.compile("\x1b\\[[0-9;]*m")  # what the console itself sends: bold, dim, colors
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -164,14 +164,14 @@ def test_no_mistake_is_told_with_what_a_name_holds(terminal, files):
         assert not STEERS.search(sent), (words, sent)
 
 
-@pytest.mark.parametrize("no_colour", [False, True])
-def test_styles_are_those_of_the_console_alone(terminal, files, monkeypatch, no_colour):
+@pytest.mark.parametrize("no_color", [False, True])
+def test_styles_are_those_of_the_console_alone(terminal, files, monkeypatch, no_color):
     monkeypatch.setenv("TERM", "xterm-256color")
-    if no_colour:
+    if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
     sent = "".join(terminal(*words)[0] for words in [(*FIT, MODEL), ("inspect", MODEL), ("explain", MODEL, DATA)])
     styles = set(STYLES.findall(sent))
-    loud = set() if no_colour else {"\x1b[1;31m"}  # red: the model of these rows is worse than the majority
+    loud = set() if no_color else {"\x1b[1;31m"}  # red: the model of these rows is worse than the majority
     assert styles == {"\x1b[1m", "\x1b[2m", "\x1b[0m"} | loud  # bold, dim, and neither
     assert not STEERS.search(STYLES.sub("", sent))
     assert "[red]x[/red]" in sent  # no markup of the data is followed
@@ -238,7 +238,7 @@ def test_what_python_prints_is_as_safe(files):
 
 def test_no_bar_stands_among_answers_on_a_terminal(terminal, monkeypatch, tmp_path):
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(inputs, "BAR_AFTER", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     (tmp_path / "days.csv").write_text("sky,play\nsun,yes\nrain,no\n" * 2)
     bk.NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"]).save(tmp_path / "days.bayes")
     drawn, code = terminal("predict", "days.bayes", "days.csv")

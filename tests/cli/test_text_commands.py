@@ -51,11 +51,11 @@ def fitted(texts, recipe="multinomial", **settings):
     return bk.TextClassifier(recipe, **settings).fit(texts["body"], texts["kind"])
 
 
-def test_a_folder_of_one_sub_folder_a_class_is_learnt_and_told(bayes, texts):
+def test_a_folder_of_one_sub_folder_a_class_is_learned_and_told(bayes, texts):
     told = bayes("fit", "weather", "-o", "w.bayes")
     assert told.out.startswith("weather: 8 documents, 2 classes of class\nrecipe weighted, chosen by auto: ")
     assert "of 8 tried" in " ".join(told.out.split())
-    for words in ("leave-one-out", "a little optimistic", "most telling words", "model written to w.bayes"):
+    for words in ("leave-one-out", "a little optimistic", "most informative words", "model written to w.bayes"):
         assert words in told.out
     assert told.err == ""
     assert max(map(len, told.out.splitlines())) <= 80
@@ -184,7 +184,7 @@ def test_explain_lists_words_that_sum_to_the_log_odds(bayes, mail, texts):
     assert "words that the model does not know, and that say nothing: 1" in told.out
     assert "no word that the model knows" in bayes("explain", mail, "-", stdin=b"xyzzy").out
     assert bayes("explain", mail, "weather", "--row", "1").out.startswith("bad/1.txt: bad")
-    assert "most telling words" in bayes("explain", mail).out
+    assert "most informative words" in bayes("explain", mail).out
     assert bayes("explain", mail, "--json").json["column_importance"]["bad"]
 
 
@@ -199,7 +199,7 @@ def test_inspect_shows_recipe_words_and_the_telling_ones(bayes, mail):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["multinomial", "auto", "twcnb"])
-def test_documents_are_learnt_forgotten_and_merged(bayes, texts, here, recipe):
+def test_documents_are_learned_forgotten_and_merged(bayes, texts, here, recipe):
     texts.iloc[::2].to_csv("half.csv", index=False)
     texts.iloc[1::2].to_csv("rest.csv", index=False)
     for name in ("half", "rest", "mail"):
@@ -282,7 +282,8 @@ def test_mistakes_with_a_model_are_told(bayes, mail, texts, model):
 def test_documents_of_a_new_class_are_no_rows_to_leave_out(bayes, mail, texts, here):
     (here / "other" / "fog").mkdir(parents=True)
     (here / "other" / "fog" / "0.txt").write_text("fog and mist")
-    told = bayes("evaluate", mail, "other", code=1).err
+    assert "These are not the rows that the model learned" in bayes("evaluate", mail, "other").out
+    told = bayes("evaluate", mail, "other", "--leave-one-out", code=1).err
     assert "was fitted on. If the rows are new to the model, use --held-out." in " ".join(told.split())
 
 

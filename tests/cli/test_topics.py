@@ -67,7 +67,7 @@ def test_what_would_steer_a_terminal_is_shown(bayes, news):
         (["topics", "news.csv"], 1, "which column of news.csv holds the text? --text COLUMN (id, body)"),
         (["topics", "nowhere.txt"], 1, "nowhere.txt"),
         (["topics", "news.txt", "-k", "0"], 2, "Invalid value for '--topics' / '-k'"),
-        (["topics", "news.txt", "--by", "chance"], 2, "is not one of relevance, probability, lift"),
+        (["topics", "news.txt", "--by", "chance"], 2, "is none of relevance, probability, lift"),
         (["topics", "news.txt", "--min-df", "99"], 1, "none of the 24 documents has a word to learn from"),
     ],
 )

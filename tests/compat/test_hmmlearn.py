@@ -101,7 +101,7 @@ def test_numbers_from_one_seed_are_the_same_model(rows, kind):
     assert ours.covars_.shape == (3, 2, 2)
 
 
-def test_numbers_may_be_set_instead_of_learnt():
+def test_numbers_may_be_set_instead_of_learned():
     for model in both("CategoricalHMM", 2):
         model.startprob_, model.transmat_ = np.array([0.6, 0.4]), np.array([[0.7, 0.3], [0.4, 0.6]])
         model.emissionprob_ = np.array([[0.1, 0.4, 0.5], [0.6, 0.3, 0.1]])

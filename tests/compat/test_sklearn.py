@@ -318,7 +318,7 @@ def test_a_label_outside_the_first_classes_is_treated_as_in_scikit_learn(name):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64])
-def test_a_category_beyond_those_learnt_is_an_index_error(dtype):
+def test_a_category_beyond_those_learned_is_an_index_error(dtype):
     X = np.array([[0, 127], [1, 0], [2, 1], [0, 2]], dtype=dtype)
     theirs, ours = both("CategoricalNB")
     theirs.fit(X, [0, 1, 0, 1]), ours.fit(X, [0, 1, 0, 1])

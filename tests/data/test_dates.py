@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.data.dates import date_part
+from bayeskit.data.cells import date_part
 from bayeskit.data.schema import Schema
 from bayeskit.errors import AdviceWarning, SchemaMismatch
 
@@ -57,7 +57,7 @@ def test_the_parts_are_those_that_python_names(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_date_is_learnt_by_its_parts_in_every_form(form):
+def test_a_date_is_learned_by_its_parts_in_every_form(form):
     table = {"when": FORMS[form](), "sky": SKY}
     model = bk.NaiveBayes(roles=ROLES).fit(table, Y)
     assert model.schema_.used == ["when.month", "when.weekday", "sky"]

@@ -114,7 +114,7 @@ class OnlyACapsule:
 @pytest.mark.parametrize("held", MIXED)
 def test_the_same_table_gives_the_same_model(held):
     wanted = bk.NaiveBayes().fit(pd.DataFrame(COLUMNS), Y)
-    assert wanted.schema_.coded() == ["sky", "flag"]
+    assert wanted.schema_.coded == ["sky", "flag"]
     assert wanted.tally_.families["sky"].counts.tolist() == [[1, 1, 0, 1], [0, 0, 2, 1]]
     assert wanted.tally_.families["flag"].values == (False, True)
     found = bk.NaiveBayes().fit(MIXED[held](), Y)
@@ -134,7 +134,7 @@ def test_one_record_is_one_row():
 def test_a_list_of_rows_has_a_type_for_each_column():
     rows = [[*record.values()] for record in RECORDS]
     model = bk.NaiveBayes().fit(rows, Y)
-    assert (model.schema_.coded(), model.schema_.measured()) == (["x0", "x1"], ["x2", "x3"])
+    assert (model.schema_.coded, model.schema_.measured) == (["x0", "x1"], ["x2", "x3"])
     named = bk.NaiveBayes().fit(RECORDS, Y)
     np.testing.assert_array_equal(model.predict_proba([tuple(row) for row in rows]), named.predict_proba(RECORDS))
 
@@ -369,12 +369,12 @@ def test_arrays_are_matched_by_position():
 def test_roles_and_domains_are_given_by_name_or_position():
     X = [[1, 0.5, "u"], [2, 1.5, "v"], [1, 2.5, "u"]]
     model = bk.NaiveBayes(roles={0: "categorical", -1: "ignore"}).fit(X, [0, 1, 0])
-    assert (model.schema_.coded(), model.schema_.measured()) == (["x0"], ["x1"])
+    assert (model.schema_.coded, model.schema_.measured) == (["x0"], ["x1"])
     model = bk.NaiveBayes(domains={2: ["u", "v", "w"]}).fit(X, [0, 1, 0])
     assert model.tally_.families["x2"].values == ("u", "v", "w")
     frame = pd.DataFrame({7: [1, 2, 1], 0: [0.5, 1.5, 2.5]})  # names come before positions
-    assert bk.NaiveBayes(roles={0: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded() == ["0"]
-    assert bk.NaiveBayes(roles={7: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded() == ["7"]
+    assert bk.NaiveBayes(roles={0: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["0"]
+    assert bk.NaiveBayes(roles={7: "categorical"}).fit(frame, [0, 1, 0]).schema_.coded == ["7"]
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.AdviceWarning")

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayeskit as bk
+from bayeskit.data.cells import as_floats
 from bayeskit.data.frames import columns_of, kind_of
-from bayeskit.data.numbers import as_floats
 from bayeskit.errors import SchemaMismatch
 
 DATA = Path(os.environ.get("BAYESKIT_DATA", "nowhere")) / "tabular"

@@ -87,7 +87,7 @@ def test_roles_by_position_and_by_type_survive_what_drops_names(tool, roles):
     if tool == "BaggingClassifier":
         inner = fitted.estimators_[0].schema_
         assert not inner.named
-        assert inner.coded() == ["x0", "x1", "x3", "x4"]
+        assert inner.coded == ["x0", "x1", "x3", "x4"]
 
 
 def test_a_name_that_was_dropped_is_told_with_what_survives():

@@ -137,8 +137,8 @@ def test_input_that_means_nothing_is_refused(posterior, settings, words):
         decide(posterior, **settings)
 
 
-def test_probabilities_within_a_thousandth_are_normalised_and_that_is_said():
-    with pytest.warns(bk.BayesWarning, match="normalised"):
+def test_probabilities_within_a_thousandth_are_normalized_and_that_is_said():
+    with pytest.warns(bk.BayesWarning, match="normalized"):
         assert decide({"a": 0.5004, "b": 0.4999}).labels.tolist() == ["a"]
 
 

@@ -1,4 +1,4 @@
-"""Frames of Spark and Dask: learnt from and scored where they are, whatever the cluster does to its tasks."""
+"""Frames of Spark and Dask: learned from and scored where they are, whatever the cluster does to its tasks."""
 
 import os
 import subprocess
@@ -57,7 +57,7 @@ def frame(request):
     return request.param(PARTS, None)[0]
 
 
-def test_a_frame_is_learnt_from_as_it_is(frame):
+def test_a_frame_is_learned_from_as_it_is(frame):
     model = bk.NaiveBayes(**SETTINGS).fit(frame, "play")
     whole = pa.concat_tables(PARTS)
     assert agree(model.tally_, bk.NaiveBayes(**SETTINGS).fit(whole, "play").tally_)
@@ -219,12 +219,12 @@ def test_the_part_of_an_executor_that_is_killed_is_counted_by_another(tmp_path):
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_a_part_that_spark_never_gets_counted_is_an_error_and_changes_nothing(trouble):
-    learnt = bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play")
-    before = learnt.tally_
+    learned = bk.NaiveBayes(**SETTINGS).fit(PARTS[0], "play")
+    before = learned.tally_
     trouble("always killed")
     with pytest.raises(LostParts, match="Spark did not count every part"):
-        learnt.learn_source(spark_frame(PARTS, None)[0], "play")
-    assert learnt.tally_ is before
+        learned.learn_source(spark_frame(PARTS, None)[0], "play")
+    assert learned.tally_ is before
 
 
 @pytest.mark.dask

@@ -76,21 +76,21 @@ def test_parts_in_another_order_give_the_same_counts(way, tmp_path):
     assert agree(found.tally_, whole(parts).tally_)
 
 
-def test_rows_learnt_here_are_forgotten_there(way, tmp_path):
+def test_rows_learned_here_are_forgotten_there(way, tmp_path):
     kept, gone = [rows(20, 1), rows(5, 2)], [rows(8, 3), EMPTY, rows(4, 4)]
     here = whole(kept + gone)
     here.forget_source(way.source(gone, tmp_path, "label"))
     assert agree(here.tally_, whole(kept).tally_)
 
 
-def test_rows_learnt_there_are_forgotten_here(way, tmp_path):
+def test_rows_learned_there_are_forgotten_here(way, tmp_path):
     kept, gone = [rows(20, 1), rows(5, 2)], rows(8, 3)
     there = model().fit_source(way.source([*kept, gone], tmp_path, "label"))
     there.forget(gone, "label")
     assert agree(there.tally_, whole(kept).tally_)
 
 
-def test_more_rows_are_learnt_there(way, tmp_path):
+def test_more_rows_are_learned_there(way, tmp_path):
     first, more = [rows(20, 1)], [rows(5, 2, ["maybe"]), rows(5, 3)]
     found = whole(first).learn_source(way.source(more, tmp_path, "label"))
     assert agree(found.tally_, whole(first + more).tally_)
@@ -211,7 +211,7 @@ def test_rows_without_a_label_are_refused_or_left_out_and_counted(way, tmp_path)
     with pytest.raises(bk.BayesError, match="label"):
         model().fit_source(way.source(parts, tmp_path, "label"))
     with pytest.warns(bk.BayesWarning, match="4 of 12 rows have no label"):
-        found = model(unlabelled="drop").fit_source(way.source(parts, tmp_path, "label"))
+        found = model(unlabeled="drop").fit_source(way.source(parts, tmp_path, "label"))
     expected = model().fit(
         pa.concat_tables(parts).filter(pa.compute.is_valid(pa.concat_tables(parts)["label"])), "label"
     )
@@ -224,10 +224,10 @@ def test_no_rows_at_all_are_refused(way, tmp_path):
 
 
 def test_a_bad_cell_is_refused_in_the_same_words_and_nothing_changes(way, tmp_path):
-    learnt = whole([rows(10)])
-    before = learnt.tally_
+    learned = whole([rows(10)])
+    before = learned.tally_
     bad = rows(6, 1).set_column(3, "size", pa.array([1.0, 2.0, float("inf"), 1.0, 1.0, 1.0]))
     where = "or its negative in some row" if way.counts_alone else "in row 2"
     with pytest.raises(bk.BayesError, match=f"column 'size' has inf {where}"):
-        learnt.learn_source(way.source([bad], tmp_path, "label"))
-    assert learnt.tally_ is before
+        learned.learn_source(way.source([bad], tmp_path, "label"))
+    assert learned.tally_ is before

@@ -104,7 +104,7 @@ def test_a_weight_column_that_is_not_there_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")
-def test_an_id_column_is_refused_by_name_on_an_engine_and_learnt_here(tmp_path):
+def test_an_id_column_is_refused_by_name_on_an_engine_and_learned_here(tmp_path):
     table = pa.table({"id": [f"id{i}" for i in range(300)], "x": ["u", "v"] * 150, "y": list("abc") * 100})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=50)
     assert len(bk.NaiveBayes().fit(table, "y").tally_.families["id"].values) == 300

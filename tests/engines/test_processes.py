@@ -68,14 +68,14 @@ def test_a_part_whose_process_is_killed_is_counted_by_another(file, what, monkey
 
 def test_a_part_that_kills_every_process_is_named_and_nothing_changes(file, monkeypatch, tmp_path_factory):
     tried = tmp_path_factory.mktemp("tried")
-    learnt = bk.NaiveBayes().fit(file, "play")
-    before = learnt.tally_
+    learned = bk.NaiveBayes().fit(file, "play")
+    before = learned.tally_
     monkeypatch.setattr(
         "bayeskit.engines.processes.Task", lambda *told: Trouble(Task(*told), tried, 1, "always killed")
     )
     with pytest.raises(LostParts, match=r"part 1 \(.*rows\.parquet, row group 1\) was not counted"):
-        learnt.learn_source(file, "play", engine=Processes(2))
-    assert learnt.tally_ is before
+        learned.learn_source(file, "play", engine=Processes(2))
+    assert learned.tally_ is before
 
 
 def test_processes_end_with_their_engine(file):

@@ -114,7 +114,7 @@ def cluster(request):
     return request.param
 
 
-def learnt(anyhow, name, role, folder):
+def learned(anyhow, name, role, folder):
     """(what one machine learns of a column, what an engine does)"""
     if (anyhow.name, name) in UNHEARD_OF:
         pytest.skip("SQLite has no such type")
@@ -128,7 +128,7 @@ def learnt(anyhow, name, role, folder):
 def test_a_column_of_values_is_the_same_on_every_engine(anyhow, name, tmp_path):
     if (anyhow.name, name) in HELD_AS_TEXT:
         pytest.skip("CSV has other ways to write it")
-    here, there = learnt(anyhow, name, "categorical", tmp_path)
+    here, there = learned(anyhow, name, "categorical", tmp_path)
     assert there.classes == here.classes == ("A", "a", "a ")
     assert there.families[name].values == here.families[name].values
     assert [*map(type, there.families[name].values)] == [*map(type, here.families[name].values)]
@@ -139,13 +139,13 @@ def test_a_column_of_values_is_the_same_on_every_engine(anyhow, name, tmp_path):
 def test_numbers_add_up_to_the_same_on_every_engine(anyhow, name, tmp_path):
     if anyhow.counts_alone and name == "x":
         with pytest.raises(bk.BayesError, match="too far apart for exact sums inside a database"):
-            learnt(anyhow, name, "numeric", tmp_path)
+            learned(anyhow, name, "numeric", tmp_path)
         return
     if (anyhow.name, name) == ("csv", "moment"):
         with pytest.raises(bk.BayesError, match="taken for numbers"):
-            learnt(anyhow, name, "numeric", tmp_path)
+            learned(anyhow, name, "numeric", tmp_path)
         return
-    here, there = learnt(anyhow, name, "numeric", tmp_path)
+    here, there = learned(anyhow, name, "numeric", tmp_path)
     assert agree(there, here)
 
 
@@ -166,7 +166,7 @@ def test_all_columns_of_values_are_the_same_on_a_cluster(cluster, tmp_path):
 @pytest.mark.dask
 @pytest.mark.xdist_group("dask")
 @pytest.mark.parametrize("to_texts", [False, True])
-def test_objects_of_a_dask_frame_are_learnt_as_its_own_rows_would_be(to_texts):
+def test_objects_of_a_dask_frame_are_learned_as_its_own_rows_would_be(to_texts):
     """Whether Dask has made texts of them or not, and where a part alone has cells of one type."""
     clusters.need_dask()
     import dask

@@ -108,7 +108,7 @@ def test_columns_without_two_values_have_no_cut(values):
     assert cuts.mdl(x, y, 2) == cuts.equal_frequency(x, 4) == cuts.random(x, 4, np.random.default_rng(0)) == ()
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_neighboring_floats_are_told_apart():
     x = np.array([1.0] * 20 + [np.nextafter(1.0, 2.0)] * 20)
     (cut,) = cuts.mdl(x, np.repeat([0, 1], 20), 2)
     assert cut == 1.0

@@ -169,7 +169,7 @@ def test_leave_one_out_equals_refitting_with_the_bandwidth_held(seed, n, weighte
     told = {"sample_weight": weights} if weighted else {}
     X = {name: np.array([row[name] for row in rows], dtype=float) for name in ("u", "v", "spike")}
     model = bk.NaiveBayes(numeric="kernel").fit(X, y, **told)
-    blocks = model._encoder().blocks(model._labelled(X, y, told.get("sample_weight")))
+    blocks = model._encoder().blocks(model._labeled(X, y, told.get("sample_weight")))
     found = np.concatenate([model._left_out().scores(block) for block in blocks])
     for i in range(n):
         np.testing.assert_allclose(found[i], held(model, rows, y, i, weights), rtol=1e-9, atol=1e-9)
@@ -198,7 +198,7 @@ def test_past_the_limit_leave_one_out_reads_rows_with_fewer_digits_too():
     np.testing.assert_allclose(
         model.leave_one_out(X, y).probabilities, plain.leave_one_out(coarse, y).probabilities, atol=1e-12
     )
-    with pytest.raises(bk.errors.NotLearnt, match="row 0 was never learnt"):
+    with pytest.raises(bk.errors.NotLearned, match="row 0 was never learned"):
         model.leave_one_out({"u": np.r_[77.0, X["u"][1:]]}, y)
 
 

@@ -45,7 +45,7 @@ def refitted(model, rows, y, weights=None):
 
 
 def left_out(model, rows, y, weights=None):
-    blocks = model._encoder().blocks(model._labelled(rows, y, weights))
+    blocks = model._encoder().blocks(model._labeled(rows, y, weights))
     return np.concatenate([model._left_out().scores(block) for block in blocks])
 
 
@@ -68,7 +68,7 @@ def some_rows(rng, n, gaps=0.15, n_classes=3):
 @settings.get_profile("laws")
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 24))
 @example(seed=92, n=2)  # a column of strings in which every cell is missing
-@example(seed=6326, n=2)  # a number is left whose neighbour was ten million times as large
+@example(seed=6326, n=2)  # a number is left whose neighbor was ten million times as large
 def test_left_out_scores_equal_refitting(how, seed, n):
     rows, y = some_rows(np.random.default_rng(seed), n)
     model = bk.NaiveBayes(**how, n_threads=1).fit(rows, y)
@@ -118,11 +118,11 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
         ({"sky": "sun", "size": 900.0}, "a", "size"),
     ],
 )
-def test_a_row_that_cannot_have_been_learnt_is_refused_by_its_number_and_column(row, label, culprit):
+def test_a_row_that_cannot_have_been_learned_is_refused_by_its_number_and_column(row, label, culprit):
     rows = [{"sky": "sun", "size": float(i)} for i in range(6)] + [{"sky": "hail", "size": 3.0 * i} for i in range(6)]
     y = ["a"] * 6 + ["b"] * 6
     model = bk.NaiveBayes().fit(rows, y)
-    with pytest.raises(bk.errors.NotLearnt, match=rf"row 11 .*'{culprit}'"):
+    with pytest.raises(bk.errors.NotLearned, match=rf"row 11 .*'{culprit}'"):
         model.leave_one_out([*rows[:11], row], [*y[:11], label]) if label == "b" else model.leave_one_out(
             [*rows[1:6], *rows[6:], row], [*y[1:], label]
         )

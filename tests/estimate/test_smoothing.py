@@ -199,7 +199,7 @@ def test_a_value_without_its_prior_is_refused_by_name():
         MEstimate(1, {"low": 0.5, "medium": 0.5}).pseudo_counts(LEVELS, COUNTS)
 
 
-def test_a_prior_that_nearly_sums_to_one_is_normalised_and_said():
+def test_a_prior_that_nearly_sums_to_one_is_normalized_and_said():
     with pytest.warns(BayesWarning, match=r"sum to 0\.9995"):
         near = MEstimate(1, {"a": 0.4995, "b": 0.5})
     assert near.pseudo_counts(["a", "b"], np.zeros((1, 2))).sum() == pytest.approx(1.0, abs=1e-15)

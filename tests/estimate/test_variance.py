@@ -47,7 +47,7 @@ def test_the_tax_table_after_forgetting_row_seven_is_a_fit_without_it():
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_each_rule_is_numpys_variance_of_the_centred_values(table, ddof):
+def test_each_rule_is_numpys_variance_of_the_centered_values(table, ddof):
     x, y = table
     means = np.array([x[y == c].mean(axis=0) for c in range(3)])
     squares = (x - means[y]) ** 2

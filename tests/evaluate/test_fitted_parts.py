@@ -53,7 +53,7 @@ def test_no_rows_are_said_to_be_none(call):
 def test_a_learning_curve_leaves_rows_without_a_label_out_where_the_model_does():
     y = ["a", "b", None, "a", "b", "a", "b", "a", "b", "a"]
     with pytest.warns(bk.BayesWarning, match="label"):
-        curve = bk.learning_curve(bk.NaiveBayes(unlabelled="drop"), X, y, sizes=[2, 5])
+        curve = bk.learning_curve(bk.NaiveBayes(unlabeled="drop"), X, y, sizes=[2, 5])
     assert curve.test_rows == 3
 
 
@@ -72,7 +72,7 @@ def test_other_refusals_name_the_model_and_what_helps():
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC()], ids=str)
-def test_a_classifier_without_probabilities_is_refused_before_anything_is_learnt(model):
+def test_a_classifier_without_probabilities_is_refused_before_anything_is_learned(model):
     y = np.array(list("ababababab"))
     for call in (bk.cross_validate, bk.learning_curve):
         with pytest.raises(BayesError, match="has no predict_proba"):
@@ -84,6 +84,6 @@ def test_a_class_that_no_row_showed_is_no_certain_success():
     x = np.arange(108.0)[:, None]
     y = np.array(["a"] * 100 + ["b"] * 8)
     records = generative_vs_discriminative(x, y, sizes=[4], repeats=1, models={"nb": bk.NaiveBayes()})
-    share = 2 / 33  # of the class never learnt among the rows held out
+    share = 2 / 33  # of the class never learned among the rows held out
     assert records[0]["error"] == pytest.approx(share)
     assert records[0]["log_loss"] == pytest.approx(-share * np.log(1e-15))

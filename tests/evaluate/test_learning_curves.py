@@ -14,9 +14,9 @@ CATEGORIES = BIRDS.select(["species", "island", "sex"])
 
 def refitted(model, table, sizes, seed):
     """The accuracies of fits on the same rows, as the order of the rows is drawn."""
-    from bayeskit.evaluate.cross_validation import labelled_table, stratified_folds
+    from bayeskit.evaluate.cross_validation import labeled_table, stratified_folds
 
-    given = labelled_table(table, "species")
+    given = labeled_table(table, "species")
     train, test = stratified_folds(given.codes, 3, seed)[0]
     order = train[np.random.default_rng(seed).permutation(len(train))]
     return [model.fit(table.take(order[:size]), "species").score(table.take(test), "species") for size in sizes]
@@ -91,11 +91,11 @@ def test_what_means_nothing_is_refused(settings, why):
 
 
 def test_one_row_no_model_and_no_such_measure_are_refused():
-    with pytest.raises(BayesError, match="one row cannot be learnt and tested"):
+    with pytest.raises(BayesError, match="one row cannot be learned and tested"):
         bk.learning_curve(bk.NaiveBayes(), [[1.0]], ["a"])
     with pytest.raises(BayesError, match="no model"):
         bk.learning_curve({}, BIRDS, "species")
-    curve = bk.learning_curve(bk.NaiveBayes(), [[1.0], [2.0]], ["a", "b"])  # the only class learnt is not that tested
+    curve = bk.learning_curve(bk.NaiveBayes(), [[1.0], [2.0]], ["a", "b"])  # the only class learned is not that tested
     assert curve["accuracy"] == [0.0]
     for of in (curve.means, curve.spreads, curve.chart):
         with pytest.raises(BayesError, match="measure='acuracy'"):

@@ -119,7 +119,7 @@ def test_a_row_of_weight_three_is_scored_three_times_without_one_of_them():
     np.testing.assert_allclose(weighted.probabilities[repeated], plain.probabilities)
 
 
-def test_a_row_of_weight_zero_may_have_what_was_never_learnt():
+def test_a_row_of_weight_zero_may_have_what_was_never_learned():
     X, y, w = {"x": ["u", "v", "u", "v", "new"]}, ["a", "a", "b", "b", "z"], [1, 1, 1, 1, 0]
     found = bk.NaiveBayes().fit(X, y, sample_weight=w).leave_one_out(X, y, sample_weight=w)
     assert found.n_rows == 4
@@ -143,15 +143,18 @@ def test_a_row_impossible_without_itself_is_settled_by_the_priors_that_are_left(
     assert np.isfinite([found.accuracy, found.log_loss, found.brier]).all()
 
 
-def test_probability_zero_for_the_true_class_is_an_infinite_log_loss_and_said():
+def test_probability_zero_for_the_true_class_is_clipped_and_said():
     X, y = {"x": ["u", "v", "u", "v"]}, ["a", "b", "b", "b"]
     found = bk.NaiveBayes(smoothing=0).fit({"x": ["u", "u", "v", "v"]}, ["a", "b", "b", "b"])
     found = found.leave_one_out({"x": ["u", "u", "v", "v"]}, ["a", "b", "b", "b"])
     assert found.n_lost == 1
     X, y = {"x": ["u", "u", "u", "v", "v", "u"]}, ["a", "a", "b", "b", "b", "a"]
     found = bk.NaiveBayes(smoothing=0).fit(X, y).leave_one_out(X, y)
-    assert found.log_loss == np.inf
-    assert "Log loss is infinite" in str(found)
+    p = np.maximum(found.probabilities[np.arange(6), found.truth], 1e-15)
+    assert found.log_loss == pytest.approx(-np.log(p).mean())
+    assert found.n_clipped == (p == 1e-15).sum() > 0
+    assert "below 1e-15 for the true class" in str(found)
+    assert found.trust.verdict == "inconsistent"
 
 
 def test_random_ties_are_drawn_as_predict_draws_them():
@@ -171,16 +174,16 @@ def test_the_number_of_threads_changes_no_bit(n_threads):
     assert first == other
 
 
-def test_what_was_not_learnt_is_refused():
+def test_what_was_not_learned_is_refused():
     X, y = {"x": ["u", "v", "u", "v"]}, ["a", "a", "b", "b"]
     model = bk.NaiveBayes().fit(X, y)
     before = model.tally_.to_bytes()
     for rows, labels, what in [
-        (X, ["a", "a", "b", "z"], "row 3 has a class that was never learnt"),
-        ({"x": ["u", "v", "u", "w"]}, y, "row 3 was never learnt: its value of column 'x'"),
-        ({"x": ["u", "v", "u", "v", "u"]}, [*y, "a"], "more rows of class 'a' here than were learnt"),
+        (X, ["a", "a", "b", "z"], "row 3 has a class that was never learned"),
+        ({"x": ["u", "v", "u", "w"]}, y, "row 3 was never learned: its value of column 'x'"),
+        ({"x": ["u", "v", "u", "v", "u"]}, [*y, "a"], "more rows of class 'a' here than were learned"),
     ]:
-        with pytest.raises(bk.errors.NotLearnt, match=what):
+        with pytest.raises(bk.errors.NotLearned, match=what):
             model.leave_one_out(rows, labels)
     with pytest.raises(bk.BayesError, match="two rows at least"):
         bk.NaiveBayes().fit({"x": ["u"]}, ["a"]).leave_one_out({"x": ["u"]}, ["a"])
@@ -190,9 +193,9 @@ def test_what_was_not_learnt_is_refused():
 
 
 def test_a_model_without_a_closed_form_has_no_leave_one_out():
-    from bayeskit.models.base import TallyClassifier
+    from bayeskit.models.base import Classifier
 
-    class Bare(TallyClassifier):
+    class Bare(Classifier):
         pass
 
     assert not hasattr(Bare(), "leave_one_out")

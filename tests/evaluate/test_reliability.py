@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
@@ -53,20 +54,72 @@ def test_calibrated_probabilities_have_the_error_that_chance_gives():
         curve = bk.reliability(p, seen)
         errors.append(curve.error)
         chance.append(curve.by_chance)
-        assert curve.is_trusted
     assert np.mean(errors) == pytest.approx(np.mean(chance), rel=0.05)
     assert np.std(errors) == pytest.approx(curve.chance_spread, rel=0.3)
 
 
 def test_probabilities_that_are_too_sure_are_not_to_be_trusted():
     curve = bk.reliability(*said_and_seen(off=2.0))
-    assert not curve.is_trusted
+    assert curve.verdict == "inconsistent"
     assert "overconfident, it says 53" in curve.sentence
     assert "underconfident" in bk.reliability(*said_and_seen(off=0.5)).sentence
     p, seen = said_and_seen(4000)
     bent = np.where(p > 0.5, 0.95, 0.05)  # too high here and too low there
     assert "off by" in bk.reliability(bent, seen).sentence
-    assert "as good as they say" in bk.reliability(p, seen).sentence
+    assert "are consistent" in bk.reliability(p, seen).sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("shape", ["uniform", "confident", "equal", "certain", "rare"])
+def test_calibrated_probabilities_are_called_inconsistent_in_five_percent_of_draws(shape, n):
+    rng = np.random.default_rng(n)
+    draw = {
+        "uniform": lambda: rng.random(n),
+        "confident": lambda: 0.5 + rng.beta(8, 1.5, n) / 2,
+        "equal": lambda: np.full(n, 0.81),
+        "certain": lambda: 1 - 10 ** -rng.uniform(0.3, 6, n),
+        "rare": lambda: rng.beta(0.3, 8, n),
+    }[shape]
+    drawn = [draw() for _ in range(300)]
+    # The verdict "inconsistent" implies p < 0.05.
+    rejected = [bk.reliability(p, rng.random(n) < p).p_value < 0.05 for p in drawn]
+    assert np.mean(rejected) < 0.05 + 3 * (0.05 * 0.95 / 300) ** 0.5
+
+
+@pytest.mark.slow
+def test_a_hundred_rows_that_are_ten_points_off_are_never_consistent():
+    rng = np.random.default_rng(3)
+    verdicts = [bk.reliability(np.full(100, 0.81), rng.random(100) < 0.71).verdict for _ in range(500)]
+    assert "consistent" not in verdicts
+    spread = 0.71 + rng.random((300, 100)) / 5
+    verdicts += [bk.reliability(p, rng.random(100) < p - 0.1).verdict for p in spread]
+    assert "consistent" not in verdicts
+
+
+@pytest.mark.slow
+def test_the_detectable_error_is_found_in_four_of_five_draws():
+    rng = np.random.default_rng(4)
+    p = 0.5 + rng.beta(8, 1.5, 400) / 2
+    least = bk.reliability(p, rng.random(400) < p).detectable
+    found = [bk.reliability(p, rng.random(400) < p - least).verdict == "inconsistent" for _ in range(400)]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.08)
+
+
+def test_the_p_value_is_that_of_the_binomial_distribution():
+    curve = bk.reliability([0.8] * 100, [1] * 70 + [0] * 30)
+    assert curve.p_value == pytest.approx(binomtest(70, 100, 0.8).pvalue, abs=0.015)
+    assert curve.verdict == "inconsistent"
+    assert "p = " in curve.sentence
+
+
+def test_an_outcome_of_probability_zero_is_inconsistent():
+    p = np.append(np.full(1000, 0.5), 0.0)
+    curve = bk.reliability(p, np.append(np.arange(1000) % 2 == 0, True))
+    assert (curve.verdict, curve.p_value, curve.n_impossible) == ("inconsistent", 0.0, 1)
+    assert "1 row had an outcome of probability zero" in curve.sentence
+    assert bk.reliability([1.0] * 100, [True] * 100).verdict == "consistent"
+    assert bk.reliability([1.0] * 5, [True] * 5).verdict == "too few rows"
 
 
 def test_a_weight_is_so_many_rows():

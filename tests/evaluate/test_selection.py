@@ -118,7 +118,7 @@ def test_a_date_is_one_column_and_rows_without_a_label_are_dropped():
     assert chosen.columns == ("when",)
     y[3] = None
     with pytest.warns(bk.BayesWarning, match="row 3 has no label: left out") as told:
-        chosen = bk.NaiveBayes(roles={"when": "month,weekday"}, unlabelled="drop").select(X, y)
+        chosen = bk.NaiveBayes(roles={"when": "month,weekday"}, unlabeled="drop").select(X, y)
     assert len(told) == 1
     assert chosen.n_rows == N - 1
 

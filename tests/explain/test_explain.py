@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.explain.nomogram import Axis, Nomogram, round_step
-from bayeskit.explain.rulers import lay_out_nomogram, text_width
+from bayeskit.explain.nomogram_layout import lay_out_nomogram, text_width
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [
@@ -259,7 +259,7 @@ def test_rulers_keep_to_the_range_of_the_rows(numeric):
             assert min(axis.points) == pytest.approx(0)
 
 
-def test_a_kernel_density_knows_the_range_of_what_it_has_learnt():
+def test_a_kernel_density_knows_the_range_of_what_it_has_learned():
     table, labels = skewed()
     model = bk.NaiveBayes(numeric="kernel").fit(table, labels)
     assert model.nomogram().guessed == ()
@@ -352,3 +352,19 @@ def test_the_page_of_a_nomogram_names_what_it_does_not_draw():
     values = {"v": [f"value {i}" for i in range(2_000)]}
     wide = bk.NaiveBayes(roles="categorical").fit(values, ["a", "b"] * 1_000).nomogram()
     assert len(wide._repr_html_()) < 20_000
+
+
+def test_the_importance_of_a_number_is_bounded_work_for_many_classes():
+    rng = np.random.default_rng(0)
+    y = np.arange(1_200) % 400
+    model = bk.NaiveBayes().fit({"x": rng.normal(size=1_200) + y % 4}, y)
+    asked = []
+    score = model._column_scores
+    model._column_scores = lambda params, name, cells: asked.append(len(cells)) or score(params, name, cells)
+    bits = model.column_importance().columns[0].bits
+    assert sum(asked) <= 20_000
+    line = np.linspace(-12, 16, 60_001)
+    p = np.exp(score(model.params_, "x", line)) / 400
+    whole = p.sum(axis=1)
+    exact = np.sum(p * np.log2(np.maximum(p * 400, 1e-300) / whole[:, None]), axis=1).sum() * (line[1] - line[0])
+    assert bits == pytest.approx(exact, abs=0.01)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayeskit as bk
-from bayeskit.dialects.dialect import DIALECTS
+from bayeskit.data.io.sql_syntax import DIALECTS
 from tests.export.test_scores import NEAR
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install '.[sql]'")
@@ -134,7 +134,7 @@ def test_case_is_not_folded_by_a_collation(database):
     assert np.abs(np.array([row[2:] for row in found]) - expected).max() < NEAR
 
 
-def test_numbers_where_texts_were_learnt_are_refused(database):
+def test_numbers_where_texts_were_learned_are_refused(database):
     """By the database, or row by row where it has no types."""
     model = bk.NaiveBayes().fit({"code": ["1", "2", "1", "2"]}, ["a", "b", "a", "b"])
     database.load("numbers", pa.table({"id": [0, 1], "code": [1, 2]}))
@@ -146,7 +146,7 @@ def test_numbers_where_texts_were_learnt_are_refused(database):
             database.rows(query)
 
 
-def test_texts_where_numbers_were_learnt_are_refused(database):
+def test_texts_where_numbers_were_learned_are_refused(database):
     model = bk.NaiveBayes(roles={"code": "categorical"}).fit({"code": [1, 2, 1, 2]}, ["a", "b", "a", "b"])
     database.load("texts", pa.table({"id": [0], "code": ["1"]}))
     query = model.to_sql("texts", dialect=database.dialect, keys="id").query
@@ -206,8 +206,8 @@ def test_a_double_is_not_taken_for_a_whole_number_that_it_cannot_hold(database, 
     """2^53 + 1 is no double: a database that compares as doubles would take 2^53 for it."""
     if database.dialect == "spark":
         pytest.skip("asked of the others: Spark's queries take seconds")
-    learnt = pa.table({"number": pa.array([2**53 + 1 + i % n for i in range(3 * n)], pa.int64())})
-    model = bk.NaiveBayes(roles={"number": "categorical"}).fit(learnt, ["ab"[i % n == 0] for i in range(3 * n)])
+    learned = pa.table({"number": pa.array([2**53 + 1 + i % n for i in range(3 * n)], pa.int64())})
+    model = bk.NaiveBayes(roles={"number": "categorical"}).fit(learned, ["ab"[i % n == 0] for i in range(3 * n)])
     asked = pa.table({"number": pa.array([2.0**53, 1.0, None])})
     database.load("doubles", asked.append_column("id", pa.array(range(3))))
     found = sorted(database.rows(model.to_sql("doubles", dialect=database.dialect, keys="id").query))

@@ -28,9 +28,9 @@ def learn_backoff(d: Draw) -> Arguments:
 
 def score_backoff(d: Draw) -> Arguments:
     learning = learn_backoff(d)
-    learnt = kernels.learn_backoff(**learning, n_threads=1)[1]
+    learned = kernels.learn_backoff(**learning, n_threads=1)[1]
     shared = {name: learning[name] for name in ("codes", "sizes", "parents", "columns", "n_classes")}
-    return shared | {"learnt": learnt}
+    return shared | {"learned": learned}
 
 
 def chained(d: Draw) -> Arguments:
@@ -58,9 +58,9 @@ def count_chains(d: Draw) -> Arguments:
 
 def score_chains(d: Draw) -> Arguments:
     counting = count_chains(d)
-    learnt = kernels.count_chains(**counting, n_threads=1)[2]
-    shared = {"columns": counting["columns"], "sizes": counting["sizes"], "learnt_columns": counting["columns"]}
-    return shared | {"n_learnt": float(d.n), "prior": counting["prior"], "learnt": learnt}
+    learned = kernels.count_chains(**counting, n_threads=1)[2]
+    shared = {"columns": counting["columns"], "sizes": counting["sizes"], "learned_columns": counting["columns"]}
+    return shared | {"n_learned": float(d.n), "prior": counting["prior"], "learned": learned}
 
 
 def exponent_loss(d: Draw) -> Arguments:
@@ -115,7 +115,7 @@ def leave_out_leaves(d: Draw) -> Arguments:
     return {
         "codes": growing["codes"],
         "labels": growing["labels"],
-        "taken": np.ones(d.n) if growing["weights"] is None else np.minimum(growing["weights"], 1.0),
+        "taken": np.ones(d.n) if growing["weights"] is None else growing["weights"],
         "parts": growing["parts"] if d.rng.random() < 0.5 else None,
         "trees": trees,
         "totals": totals,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayeskit.estimate.tagging.interpolation import first_slot
+from bayeskit.estimate.tagging import first_slot
 
 from .conftest import codes, floats, strided
 from .draw import Arguments, Draw
@@ -107,7 +107,7 @@ def draw_states(d: Draw) -> Arguments:
 
 
 def weigh_numbers(d: Draw) -> Arguments:
-    return {"columns": d.numbers, "centre": d.normal(d.k), "shares": d.rng.random((d.n, d.n_classes))}
+    return {"columns": d.numbers, "center": d.normal(d.k), "shares": d.rng.random((d.n, d.n_classes))}
 
 
 def k_best_states(d: Draw) -> Arguments:

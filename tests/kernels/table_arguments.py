@@ -65,6 +65,27 @@ def context_codes(d: Draw) -> Arguments:
     return {"parents": d.columns, **child, "steps": steps, "n_nodes": sum(nodes)}
 
 
+def score_missing(d: Draw) -> Arguments:
+    sizes = [int(size) for size in d.rng.integers(3, 6, d.k)]
+    above = [d.rng.permutation(j)[: d.rng.integers(0, 3)].astype(np.int64) for j in range(d.k)]
+    nodes = [[1, *(int(m) for m in d.rng.integers(1, 4, len(of)))] for of in above]
+    steps = [
+        [d.rng.integers(-1, n[i + 1], (n[i], sizes[p])).astype(np.int32) for i, p in enumerate(of)]
+        for n, of in zip(nodes, above, strict=True)
+    ]
+    cases = [1 if d.rng.random() < 0.5 else 2 * len(of) + 3 for of in above]
+    tables = [
+        [-d.rng.exponential(size=(sum(n) * size, d.n_classes)) for _ in range(m)]
+        for n, size, m in zip(nodes, sizes, cases, strict=True)
+    ]
+    gone = [codes(d.rng, d.n, size - 1) for size in sizes] if d.rng.random() < 0.5 else None
+    columns = [codes(d.rng, d.n, size) for size in sizes]
+    return {
+        "columns": columns, "sizes": sizes, "parents": above, "steps": steps, "tables": tables, "gone": gone,
+        "scores": d.scores, "most_cells": 10**6,
+    }  # fmt: skip
+
+
 def parents(d: Draw) -> Arguments:
     total = sum(d.sizes)
     tables = [-d.rng.exponential(size=(size * total, d.n_classes)) for size in d.sizes]
@@ -106,7 +127,7 @@ def judge(d: Draw) -> Arguments:
     return {"scores": d.scores, "labels": d.labels, "tolerance": 1e-12}
 
 
-def normalise(d: Draw) -> Arguments:
+def normalize(d: Draw) -> Arguments:
     return {"scores": d.scores, "out": np.empty((d.n, d.n_classes)) if d.rng.random() < 0.5 else None}
 
 
@@ -155,13 +176,14 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "mdl_cuts": summed,
     "moments": summed,
     "moments_responsibilities": moments_responsibilities,
-    "normalise": normalise,
+    "normalize": normalize,
     "propagate": propagate,
     "score_aode": score_aode,
     "score_codes": score_codes,
     "score_codes_left_out": score_codes_left_out,
     "score_gaussian": score_gaussian,
     "score_gaussian_left_out": score_gaussian_left_out,
+    "score_missing": score_missing,
     "score_parents": parents,
     "softmax_loss": softmax_loss,
 }

@@ -46,7 +46,7 @@ def everything(n_threads: int, n: int = 70_000) -> list[np.ndarray]:
         loss = kernels.exponent_loss(terms, own, weights[:3_000], rng.random(n_terms), n_threads)
         out += [np.asarray(part) for part in loss]
     out += [*hidden_states(rng, coded[0], scores, n_threads), *topics_of_words(rng, n_threads)]
-    return [*out, scores, *kernels.normalise(scores, n_threads)]
+    return [*out, scores, *kernels.normalize(scores, n_threads)]
 
 
 def hidden_states(rng: np.random.Generator, codes: np.ndarray, scores: np.ndarray, n_threads: int) -> list[np.ndarray]:

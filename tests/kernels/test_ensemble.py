@@ -13,13 +13,13 @@ def same(ours, theirs):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-def same_steps(learnt, chains):
+def same_steps(learned, chains):
     """What was learned has these steps (column, m, cuts) in each chain."""
-    assert learnt[0].tolist() == np.cumsum([0, *map(len, chains)]).tolist()
+    assert learned[0].tolist() == np.cumsum([0, *map(len, chains)]).tolist()
     steps = [step for chain in chains for step in chain]
-    assert learnt[1].tolist() == [step[0] for step in steps]
-    assert learnt[2].tolist() == [step[1] for step in steps]
-    np.testing.assert_array_equal(learnt[3], np.array([step[2] for step in steps]).reshape(len(steps), 3))
+    assert learned[1].tolist() == [step[0] for step in steps]
+    assert learned[2].tolist() == [step[1] for step in steps]
+    np.testing.assert_array_equal(learned[3], np.array([step[2] for step in steps]).reshape(len(steps), 3))
 
 
 def weights_of(rng, n, weighted):
@@ -65,14 +65,16 @@ def test_chains_divide_large_groups_and_columns_of_many_values(n_values, n_class
     parts = (rng.random((3, n)) < 0.5).astype(np.uint8)
     weights, asked, prior = weights_of(rng, n, weighted), np.arange(n), np.full(n_classes, 1 / n_classes)
     args = (columns, sizes, labels, n_classes, weights, asked, parts, candidates, cuts, prior)
-    log_sum, sums, learnt = kernels.learn_chains(*args, 2)
+    log_sum, sums, learned = kernels.learn_chains(*args, 2)
     expected = reference.learn_chains(*args, 1)
     same((log_sum, sums), expected[:2])
-    same_steps(learnt, expected[2])
-    counted = kernels.count_chains(columns, sizes, labels, n_classes, weights, asked, *learnt[:4], prior, 2)
-    same(counted[:2], reference.count_chains(columns, sizes, labels, n_classes, weights, asked, *learnt[:4], prior, 1))
+    same_steps(learned, expected[2])
+    counted = kernels.count_chains(columns, sizes, labels, n_classes, weights, asked, *learned[:4], prior, 2)
+    same(counted[:2], reference.count_chains(columns, sizes, labels, n_classes, weights, asked, *learned[:4], prior, 1))
     new = [np.ascontiguousarray(column[:50][::-1]) for column in columns]
-    scored = kernels.score_chains(new, sizes, columns, float(n if weights is None else weights.sum()), prior, learnt, 1)
+    scored = kernels.score_chains(
+        new, sizes, columns, float(n if weights is None else weights.sum()), prior, learned, 1
+    )
     by_rows = reference.score_chains(new, sizes, columns, labels, weights, prior, expected[2])
     np.testing.assert_allclose(scored, by_rows, rtol=1e-6)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bayeskit import kernels
 from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.junction_tree import JunctionTree
+from bayeskit.network.variable_elimination import Factorization
 
 from . import reference
 from .conftest import same, seeds, thread_counts
@@ -24,7 +25,7 @@ def random_tree(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
         p[rng.random(p.shape) < 0.2] = 0
         p[p.sum(axis=1) == 0, 0] = 1
         tables.append(p / p.sum(axis=1, keepdims=True))
-    t = JunctionTree(graph, cards, tables)
+    t = JunctionTree(Factorization(graph, cards, tables))
     return t._cliques, t._potentials, t._floors, t._down, t._variables, t._states
 
 

@@ -23,7 +23,7 @@ def near_sums(ours: Any, theirs: Any, scale: np.ndarray, squares: np.ndarray) ->
     for high, whole in ((1, scale), (3, squares)):
         gap = (ours[high] - theirs[high]) + (ours[high + 1] - theirs[high + 1])
         assert np.all(np.abs(gap) <= 1e-29 * whole)
-        assert np.array_equal(ours[high], ours[high] + ours[high + 1])  # normalised
+        assert np.array_equal(ours[high], ours[high] + ours[high + 1])  # normalized
 
 
 def scales(x: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

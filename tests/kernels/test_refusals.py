@@ -37,9 +37,9 @@ NUMBERS = np.array([1.0, 2, 3, 4, np.inf, 6, 7, np.inf])
 
 
 def backed_off(k: Any, at: int, value: int) -> Any:
-    """Scores by what was learnt of one column, with an index of it changed."""
-    _, learnt = k.learn_backoff(*FAMILY, LABELS, 2, None, np.array([0]), 1)
-    changed = (*learnt[:at], np.full_like(learnt[at], value), *learnt[at + 1 :])
+    """Scores by what was learned of one column, with an index of it changed."""
+    _, learned = k.learn_backoff(*FAMILY, LABELS, 2, None, np.array([0]), 1)
+    changed = (*learned[:at], np.full_like(learned[at], value), *learned[at + 1 :])
     return k.score_backoff(*FAMILY, 2, changed, 1)
 
 
@@ -47,10 +47,10 @@ def chained(k: Any, prior: np.ndarray, **changes: Any) -> Any:
     """Scores by one chain of one step, with an array of its tree changed."""
     step = np.array([0, 1]), np.array([0], np.int32), np.ones(1), np.array([[4.5, np.nan, np.nan]])
     even, none = np.array([0.5, 0.5]), np.zeros(0, np.int64)
-    _, _, learnt = k.count_chains([NUMBERS], np.array([0]), LABELS, 2, None, none, *step, even, 1)
+    _, _, learned = k.count_chains([NUMBERS], np.array([0]), LABELS, 2, None, none, *step, even, 1)
     names = "nodes", "pairs", "first", "number", "value", "start", "label", "count"
-    trees = tuple(changes.get(name, part) for name, part in zip(names, learnt[4], strict=True))
-    return k.score_chains([NUMBERS], np.array([0]), [NUMBERS], 8.0, prior, (*learnt[:4], trees), 1)
+    trees = tuple(changes.get(name, part) for name, part in zip(names, learned[4], strict=True))
+    return k.score_chains([NUMBERS], np.array([0]), [NUMBERS], 8.0, prior, (*learned[:4], trees), 1)
 
 
 BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
@@ -61,9 +61,9 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "too few sizes": ("sizes", lambda k: k.count_codes([ONE], [], ONE, 2, None, 1)),
     "short weights": ("weights", lambda k: k.count_codes([ONE], [2], ONE, 2, X[:0], 1)),
     "no classes": ("n_classes", lambda k: k.moments([X], ONE, 0, None, 1)),
-    "no threads": ("n_threads", lambda k: k.normalise(np.zeros((1, 2)), 0)),
-    "scores without classes": ("scores", lambda k: k.normalise(np.zeros((3, 0)), 1)),
-    "no room for probabilities": ("out", lambda k: k.normalise(np.zeros((3, 2)), 1, np.zeros((3, 3)))),
+    "no threads": ("n_threads", lambda k: k.normalize(np.zeros((1, 2)), 0)),
+    "scores without classes": ("scores", lambda k: k.normalize(np.zeros((3, 0)), 1)),
+    "no room for probabilities": ("out", lambda k: k.normalize(np.zeros((3, 2)), 1, np.zeros((3, 3)))),
     "scores of another length": (
         "column 0",
         lambda k: k.score_codes([ONE], [np.zeros((2, 2))], np.zeros((3, 2)), 1),
@@ -121,7 +121,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "intervals of another column": ("intervals", lambda k: k.frequency_cuts([X], [2, 2], 1e-9, 1)),
     "a tolerance of all rows": ("tolerance", lambda k: k.frequency_cuts([X], [2], 1.0, 1)),
     "weights that are no numbers": ("weights", lambda k: k.mdl_cuts([X], 0 * ONE, 1, X * np.inf, 1)),
-    "more threads than any machine has": ("n_threads", lambda k: k.normalise(np.zeros((300, 2)), 2**40)),
+    "more threads than any machine has": ("n_threads", lambda k: k.normalize(np.zeros((300, 2)), 2**40)),
     "no members": (
         "no members",
         lambda k: k.learn_backoff(CODES[:0], *(a[:0] for a in FAMILY[1:]), LABELS, 2, None, np.array([0]), 1),
@@ -135,7 +135,7 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "a prior of none": ("classes", lambda k: chained(k, np.zeros(0))),
     "children before the first node": ("outside", lambda k: chained(k, X.repeat(2), first=np.full(4, -9, np.int32))),
     "children without end": ("outside", lambda k: chained(k, X.repeat(2), number=np.full(4, 2**30, np.int32))),
-    "a learnt row that is not there": (
+    "a learned row that is not there": (
         "outside",
         lambda k: chained(k, X.repeat(2), number=np.full(4, -1, np.int32), first=np.full(4, 8, np.int32)),
     ),
@@ -239,10 +239,10 @@ def unaligned(array: np.ndarray) -> np.ndarray:
 def test_infinity_is_a_value_of_its_own_to_a_chain() -> None:
     parts, candidates = np.ones((1, 8), np.uint8), np.zeros((1, 2, 1), np.int32)
     cuts, even = np.full((1, 2, 1, 3), 4.5), np.array([0.5, 0.5])
-    learnt = kernels.learn_chains(
+    learned = kernels.learn_chains(
         [NUMBERS], np.array([0]), LABELS, 2, None, np.arange(8), parts, candidates, cuts, even, 1
     )[2]
-    assert learnt[4][4].tolist() == [0, 0, 3, 5]  # below the cuts, above them, and infinity
+    assert learned[4][4].tolist() == [0, 0, 3, 5]  # below the cuts, above them, and infinity
 
 
 def test_columns_that_are_not_aligned_are_refused() -> None:
@@ -262,13 +262,13 @@ def test_arrays_of_another_kind_are_refused() -> None:
     read_only = scores.copy()
     read_only.flags.writeable = False
     for call in (
-        lambda: kernels.normalise(scores.astype(np.float32), 1),
-        lambda: kernels.normalise(scores.astype(np.int64), 1),
-        lambda: kernels.normalise(scores.tolist(), 1),
-        lambda: kernels.normalise(scores[0], 1),
-        lambda: kernels.normalise(scores[:, ::-1], 1),
-        lambda: kernels.normalise(unaligned(scores.ravel()).reshape(2, 2), 1),
-        lambda: kernels.normalise(scores, 1, read_only),
+        lambda: kernels.normalize(scores.astype(np.float32), 1),
+        lambda: kernels.normalize(scores.astype(np.int64), 1),
+        lambda: kernels.normalize(scores.tolist(), 1),
+        lambda: kernels.normalize(scores[0], 1),
+        lambda: kernels.normalize(scores[:, ::-1], 1),
+        lambda: kernels.normalize(unaligned(scores.ravel()).reshape(2, 2), 1),
+        lambda: kernels.normalize(scores, 1, read_only),
         lambda: kernels.moments([np.ones(2)], labels, 1, unaligned(np.ones(2)), 1),
         lambda: kernels.moments([np.ones(2)], labels, 1, np.ones(4)[::2], 1),
         lambda: kernels.score_codes([labels], [np.ones((1, 2))], read_only, 1),
@@ -318,7 +318,7 @@ def test_one_module_imports_the_core() -> None:
             r"^\s*(from|import) .*\b_core\b|import_module\(.*\b_core\b", path.read_text("utf-8"), flags=re.MULTILINE
         )
     ]
-    assert importing == ["kernels/__init__.py"]
+    assert importing == ["kernels.py"]
 
 
 def test_a_missing_core_is_named() -> None:

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from bayeskit import kernels
 
 from . import reference
+from .arguments import GOOD
 from .conftest import class_counts, codes, few, floats, seeds, sizes, strided, thread_counts
+from .draw import Draw
 
 
 @given(seeds, sizes, few, class_counts, thread_counts)
@@ -40,6 +42,27 @@ def test_gaussian_scores_equal_their_reference(
     np.testing.assert_array_equal(ours, theirs)
 
 
+@given(seeds, thread_counts)
+def test_summed_out_cells_equal_their_reference(seed: int, n_threads: int) -> None:
+    arguments = GOOD["score_missing"](Draw(seed))
+    for tables in arguments["tables"]:
+        for table in tables:
+            table[np.random.default_rng(seed).random(table.shape) < 0.1] = -np.inf
+    theirs = arguments | {"scores": arguments["scores"].copy()}
+    kernels.score_missing(**arguments, n_threads=n_threads)
+    reference.score_missing(**theirs, n_threads=1)
+    np.testing.assert_allclose(arguments["scores"], theirs["scores"], rtol=1e-12, atol=1e-12)
+
+
+def test_missing_cells_that_hang_together_too_much_are_refused() -> None:
+    columns, none = [np.zeros(1, np.uint8), np.ones(1, np.uint8)], np.array([], np.int64)
+    step, tables = np.array([[-1, 0, 1, -1]], np.int32), [[np.zeros((4, 1))], [np.zeros((9, 1))]]
+    arguments = columns, [4, 3], [none, np.array([0])], [[], [step]], tables, None, np.zeros((1, 1))
+    with pytest.raises(ValueError, match="too large"):
+        kernels.score_missing(*arguments, 1, 1)
+    kernels.score_missing(*arguments, 2, 1)
+
+
 @given(seeds, st.sampled_from([0, 1, 127, 129, 2100]), st.integers(1, 5), class_counts, thread_counts)
 def test_scores_by_every_parent_equal_their_reference(
     seed: int, n: int, k: int, n_classes: int, n_threads: int
@@ -66,10 +89,10 @@ def test_probabilities_equal_their_reference(seed: int, n: int, n_classes: int, 
     scores = rng.normal(size=(n, n_classes)) * 10.0 ** rng.integers(-3, 4, size=(n, 1))
     scores[rng.random(scores.shape) < 0.2] = -np.inf
     before = scores.copy()
-    ours, theirs = kernels.normalise(scores, n_threads), reference.normalise(scores, 1)
+    ours, theirs = kernels.normalize(scores, n_threads), reference.normalize(scores, 1)
     for module in (kernels, reference):
         room = np.empty_like(scores)
-        assert module.normalise(scores, 1, room)[0] is room
+        assert module.normalize(scores, 1, room)[0] is room
         np.testing.assert_allclose(room, ours[0], rtol=1e-13)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-14, atol=1e-300)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-14, atol=1e-14)
@@ -159,7 +182,7 @@ def test_a_row_scores_the_same_alone_and_in_any_place() -> None:
         scores = np.zeros((len(rows), n_classes))
         kernels.score_codes([coded[rows, j].copy() for j in range(7)], tables, scores, 1)
         kernels.score_gaussian([x[rows, j] for j in range(7)], *parameters, scores, 1)
-        return [scores, *kernels.normalise(scores, 1)]
+        return [scores, *kernels.normalize(scores, 1)]
 
     whole, shuffled = score(np.arange(n)), rng.permutation(n)
     for together, mixed in zip(whole, score(shuffled), strict=True):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import kernels
-from bayeskit.estimate.tagging.interpolation import first_slot
+from bayeskit.estimate.tagging import first_slot
 
 from . import reference
 from .arguments import good_arguments

@@ -62,7 +62,7 @@ class Law:
         return pa.table({n: pa.array([row[n] for row in rows], kinds[n]) for n in columns or self.columns})
 
     def told(self, rows, columns=None, weights=True):
-        """(X, y) and the keyword arguments with which the rows are learnt."""
+        """(X, y) and the keyword arguments with which the rows are learned."""
         weight = {"sample_weight": [row["weight"] for row in rows]} if self.weighted and weights else {}
         return (self.frame(rows, columns), [row["label"] for row in rows]), weight
 

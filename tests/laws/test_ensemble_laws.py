@@ -60,7 +60,7 @@ def test_forgetting_undoes_learning(law, same_counts, data):
 
 @lawful
 @given(data=st.data())
-def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(law, data):
+def test_forgetting_what_was_not_learned_is_refused_and_changes_nothing(law, data):
     rows, other = law.rows(data, min_size=4), law.rows(data, label="z")
     model = law.fit(rows)
     before, said = model.tally_.to_bytes(), model.predict_proba(law.frame(rows))
@@ -70,11 +70,11 @@ def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(law, data
     assert np.array_equal(model.predict_proba(law.frame(rows)), said)
 
 
-def test_rows_whose_every_cell_was_learnt_but_which_were_not_are_refused():
+def test_rows_whose_every_cell_was_learned_but_which_were_not_are_refused():
     X = {"a": ["x", "x", "y", "y"] * 3, "b": ["u", "u", "v", "v"] * 3}
     model = bk.BayesClassifier(**SMALL).fit(X, ["no", "yes"] * 6)
     said = model.predict_proba(X)
-    with pytest.raises(bk.BayesError, match="row 0 of those to forget was not learnt"):
+    with pytest.raises(bk.BayesError, match="row 0 of those to forget was not learned"):
         model.forget({"a": ["x"], "b": ["v"]}, ["no"])
     assert np.array_equal(model.predict_proba(X), said)
     assert model.tally_.n_rows == 12
@@ -125,19 +125,6 @@ def test_scores_and_structure_stay_those_of_the_fit_while_rows_come_and_go_as_th
         assert special.startswith(general)
         assert "structure" in special.removeprefix(general)
         assert "``left_out_`` and ``importance_``" in " ".join(special.split())
-
-
-@lawful
-@given(data=st.data())
-def test_a_weight_of_two_is_the_row_twice_with_the_structure_held(law, same_counts, data):
-    rows = law.rows(data, min_size=4)
-    y, X = [row["label"] for row in rows], law.frame(rows)
-    structure = law.fit(rows).structure_
-    once = law.model(structure=structure).fit(X, y, sample_weight=[2] * len(rows))
-    twice = law.model(structure=structure).fit(law.frame(rows + rows), y + y)
-    same(once, twice, X, same_counts)
-    for name in ("accuracy", "log loss"):  # also for the scores of rows left out
-        np.testing.assert_allclose(once.left_out_[name], twice.left_out_[name], rtol=1e-9)
 
 
 @lawful

@@ -63,11 +63,11 @@ def test_an_explained_row_is_the_predicted_one(any_law, data):
 
 
 document = st.lists(st.sampled_from(["sun", "sea", "rain", "été", "new"]), max_size=5).map(" ".join)
-labelled = st.lists(st.tuples(document, st.sampled_from("abc")), min_size=2, max_size=8)
+labeled = st.lists(st.tuples(document, st.sampled_from("abc")), min_size=2, max_size=8)
 
 
 @settings.get_profile("laws")
-@given(changes=st.sampled_from(CHANGES), drawn=labelled, asked=st.lists(document, min_size=1, max_size=6))
+@given(changes=st.sampled_from(CHANGES), drawn=labeled, asked=st.lists(document, min_size=1, max_size=6))
 def test_an_explained_document_is_the_predicted_one(recipe, changes, drawn, asked):
     assume(len({label for _, label in drawn}) > 1)
     if recipe not in ("multinomial", "tfidf"):  # refuse to go without

@@ -20,7 +20,7 @@ def test_log_posteriors_of_scores_of_minus_four_thousand_million_sum_to_one():
 @pytest.mark.parametrize(
     "model", [bk.NaiveBayes(), bk.GaussianBayes(), bk.GaussianNB()], ids=lambda m: type(m).__name__
 )
-def test_log_posteriors_far_from_all_that_was_learnt_sum_to_one(model):
+def test_log_posteriors_far_from_all_that_was_learned_sum_to_one(model):
     X, y = np.array([[0.0], [0.002]] * 4), ["a"] * 4 + ["b"] * 4
     asked = np.array([[70.0], [-90.0], [1e4]])
     fitted = model.fit(X, y)

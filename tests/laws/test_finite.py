@@ -56,11 +56,11 @@ RECIPES = {
 
 row = st.tuples(*[st.sampled_from(cells) for cells in (NUMBERS, NUMBERS, CODES, "aab", WEIGHTS)])
 document = st.lists(st.sampled_from(["sun", "sea", "rain", "été", "the"]), max_size=5).map(" ".join)
-labelled = st.tuples(document, st.sampled_from("aab"), st.sampled_from(WEIGHTS))
+labeled = st.tuples(document, st.sampled_from("aab"), st.sampled_from(WEIGHTS))
 
 
 def say(model, X, y, weights, asked):
-    """Probabilities by a model that learnt the rows, None where it refused."""
+    """Probabilities by a model that learned the rows, None where it refused."""
     given = {} if weights is None else {"sample_weight": weights}
     try:
         proba = model.fit(X, y, **given).predict_proba(asked)
@@ -109,7 +109,7 @@ def test_tables_of_any_kind(name, rows, asked, smoothing, prior, weighted):
 @pytest.mark.parametrize("name", RECIPES)
 @settings.get_profile("few")
 @given(
-    rows=st.lists(labelled, min_size=1, max_size=6),
+    rows=st.lists(labeled, min_size=1, max_size=6),
     asked=st.lists(document, min_size=1, max_size=3),
     smoothing=st.sampled_from([*SMOOTHINGS, {"sun": 0.0}, None]),
     prior=st.sampled_from([*PRIORS, None]),

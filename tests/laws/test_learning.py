@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 import bayeskit as bk
 from bayeskit.data import frames
+from bayeskit.evaluate.cross_validation import OTHER, SAME, _compare_with_learned
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 lawful = settings.get_profile("laws")
@@ -76,7 +77,7 @@ def test_a_class_that_is_forgotten_whole_is_gone(law, data):
 
 @lawful
 @given(data=st.data())
-def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(law, data):
+def test_forgetting_what_was_not_learned_is_refused_and_changes_nothing(law, data):
     rows, other = law.rows(data), law.rows(data, label="z")
     model = law.fit(rows)
     before, said = model.tally_.to_bytes(), model.predict_joint_log_proba(law.frame(rows))
@@ -139,7 +140,7 @@ def test_merging_equals_a_fit_on_all_rows_and_leaves_both_sides_as_they_were(law
 
 @lawful
 @given(data=st.data())
-def test_models_learnt_from_columns_in_another_order_merge_by_name(law, same_model, data):
+def test_models_learned_from_columns_in_another_order_merge_by_name(law, same_model, data):
     rows, others = law.rows(data), law.rows(data)
     turned = law.fit(others, columns=list(reversed(law.columns)))
     same_model(law.fit(rows).merge(turned), law.fit(rows + others), law.frame(rows))
@@ -274,3 +275,14 @@ def test_after_two_cycles_counts_are_the_same_bits_and_sums_the_same_numbers(mod
     np.testing.assert_allclose(a.moments.mean(), b.moments.mean(), rtol=1e-15)
     np.testing.assert_allclose(a.moments.squared_deviations(), b.moments.squared_deviations(), rtol=1e-12)
     np.testing.assert_allclose(cycled.predict_proba(tables[0]), fresh.predict_proba(tables[0]), rtol=1e-9)
+
+
+@lawful
+@given(data=st.data())
+def test_training_rows_are_recognized_in_any_order_and_changed_rows_are_not(law, data):
+    rows = law.rows(data, min_size=3)
+    model = law.fit(rows)
+    args, weight = law.told(data.draw(st.permutations(rows)))
+    assert _compare_with_learned(model, frames.open_source(*args, weight.get("sample_weight"))) == SAME
+    args, weight = law.told([*rows[:-1], {**rows[-1], "label": "new"}])
+    assert _compare_with_learned(model, frames.open_source(*args, weight.get("sample_weight"))) == OTHER

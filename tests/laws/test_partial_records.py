@@ -1,4 +1,4 @@
-"""A record may say less than was learnt: what is absent is missing, in every model and every form."""
+"""A record may say less than was learned: what is absent is missing, in every model and every form."""
 
 import json
 import warnings
@@ -94,9 +94,9 @@ def test_a_table_that_lacks_columns_is_told_once(fitted, tmp_path):
         answers = model.predict_proba(path)
     assert len(said) == 1
     assert np.array_equal(answers, model.predict_proba({**TABLE, "sky": [None] * N}))
-    labelled = bk.open_source({"size": TABLE["size"], "kind": LABELS}, "kind")
+    labeled = bk.open_source({"size": TABLE["size"], "kind": LABELS}, "kind")
     with pytest.warns(BayesWarning, match="taken as missing"):
-        assert evaluate_held_out(model, labelled).n_rows == N
+        assert evaluate_held_out(model, labeled).n_rows == N
     with pytest.warns(BayesWarning, match="taken as missing"):
         model.score({"size": TABLE["size"]}, LABELS)
 
@@ -109,11 +109,11 @@ def test_a_name_that_is_nearly_right_is_refused(fitted):
             fitted["NaiveBayes"].predict(data)
         assert "'sky'" in str(told.value)
     with pytest.raises(SchemaMismatch, match="columns sky, size, floor, open missing from the data") as told:
-        fitted["NaiveBayes"].predict({"colour": "red"})
+        fitted["NaiveBayes"].predict({"color": "red"})
     assert all(name in str(told.value) for name in ("sky", "size", "floor", "open"))
 
 
-def test_rows_that_are_learnt_need_all_columns(fitted):
+def test_rows_that_are_learned_need_all_columns(fitted):
     model = clone(MODELS["NaiveBayes"]).fit(TABLE, LABELS)
     for way in (model.partial_fit, model.forget, model.leave_one_out):
         with pytest.raises(SchemaMismatch, match="columns sky, floor, open missing from the data"):

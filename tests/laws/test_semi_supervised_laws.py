@@ -1,4 +1,4 @@
-"""EM around a classifier: with every row labelled it is the classifier, in every setting that it takes."""
+"""EM around a classifier: with every row labeled it is the classifier, in every setting that it takes."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ TEXT_SETTINGS = [
 
 @settings.get_profile("slow laws")
 @given(data=st.data())
-def test_with_every_row_labelled_it_is_the_classifier(law, data):
+def test_with_every_row_labeled_it_is_the_classifier(law, data):
     rows = law.rows(data, min_size=3)
     assume(len({row["label"] for row in rows}) > 1)
     X, y = law.frame(rows), [row["label"] for row in rows]
@@ -34,7 +34,7 @@ def test_with_every_row_labelled_it_is_the_classifier(law, data):
 
 
 @pytest.mark.parametrize("changes", TEXT_SETTINGS, ids=str)
-def test_with_every_document_labelled_it_is_the_classifier(recipe, changes):
+def test_with_every_document_labeled_it_is_the_classifier(recipe, changes):
     model = bk.TextClassifier(recipe, **changes)
     around = bk.SemiSupervised(model, folds=0).fit(TEXTS, TAGS)
     alone = model.fit(TEXTS, TAGS)
@@ -44,7 +44,7 @@ def test_with_every_document_labelled_it_is_the_classifier(recipe, changes):
 
 
 @pytest.mark.parametrize("recipe", ["auto", "multinomial", "set_of_words"])
-def test_every_setting_changes_what_unlabelled_documents_teach(recipe):
+def test_every_setting_changes_what_unlabeled_documents_teach(recipe):
     some = [tag if i % 2 else None for i, tag in enumerate(TAGS)]
     answers = []
     for changes in TEXT_SETTINGS:
@@ -56,7 +56,7 @@ def test_every_setting_changes_what_unlabelled_documents_teach(recipe):
 
 
 @pytest.mark.parametrize("recipe", ["complement", "wcnb", "twcnb", "tfidf", "nbsvm"])
-def test_recipes_without_probabilities_do_not_learn_from_unlabelled_documents(recipe):
+def test_recipes_without_probabilities_do_not_learn_from_unlabeled_documents(recipe):
     with pytest.raises(bk.BayesError, match='use "auto", "multinomial" or "set_of_words"'):
         bk.SemiSupervised(bk.TextClassifier(recipe)).fit(TEXTS, [*TAGS[:-1], None])
 

@@ -92,7 +92,7 @@ def test_hidden_states_are_the_same_in_every_form(tmp_path):
 
 
 def test_chains_and_classes_of_sequences_are_the_same_in_every_form(tmp_path):
-    symbols, labelled = frames(chosen("umbrella"), tmp_path), frames(chosen("umbrella", "coast"), tmp_path)
+    symbols, labeled = frames(chosen("umbrella"), tmp_path), frames(chosen("umbrella", "coast"), tmp_path)
     chain = bk.MarkovChain()
     of_coasts = bk.SequenceClassifier(**ROWS).fit(chosen("umbrella", "coast"), "coast")
     hidden = bk.SequenceClassifier(bk.HiddenMarkovModel(2, random_state=0, n_starts=1), **ROWS)
@@ -118,7 +118,7 @@ def test_chains_and_classes_of_sequences_are_the_same_in_every_form(tmp_path):
             "leave_one_out": lambda X: of_coasts.leave_one_out(X, "coast").log_loss,
             "forget": lambda X: of_coasts.merge(of_coasts).forget(X, "coast").predict_proba(symbols["arrow"]),
         },
-        labelled,
+        labeled,
     )
 
 

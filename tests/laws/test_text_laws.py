@@ -93,7 +93,7 @@ def test_a_weight_of_two_is_the_document_twice(recipe, a):
 @pytest.mark.parametrize("recipe", [*COUNTED, "tfidf", "twcnb", "weighted", "best"])
 @lawful
 @given(a=rows, b=rows)
-def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(recipe, a, b):
+def test_forgetting_what_was_not_learned_is_refused_and_changes_nothing(recipe, a, b):
     fitted = fit(recipe, a)
     bits = fitted.tally_.to_bytes()
     with pytest.raises(bk.BayesError, match="z"):
@@ -122,7 +122,7 @@ def test_leave_one_out_equals_refitting(recipe, a):
 @pytest.mark.parametrize("recipe", [*COUNTED, *HELD])
 @lawful
 @given(a=rows, b=rows)
-def test_what_is_said_sums_up_and_does_not_depend_on_its_neighbours(recipe, a, b):
+def test_what_is_said_sums_up_and_does_not_depend_on_its_neighbors(recipe, a, b):
     fitted, texts = fit(recipe, a), [text for text, _ in b]
     p = fitted.predict_proba(texts)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)

@@ -48,7 +48,7 @@ def test_forgetting_undoes_learning(tree_law, data):
 
 @lawful
 @given(data=st.data())
-def test_forgetting_what_was_not_learnt_is_refused_and_changes_nothing(tree_law, data):
+def test_forgetting_what_was_not_learned_is_refused_and_changes_nothing(tree_law, data):
     rows, other = tree_law.rows(data), tree_law.rows(data, label="z")
     model = fit(tree_law, rows)
     before = model.leaf_tally_.to_bytes()

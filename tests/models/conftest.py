@@ -1,4 +1,4 @@
-"""Rows of three small columns and a class, from which models are learnt."""
+"""Rows of three small columns and a class, from which models are learned."""
 
 import numpy as np
 from hypothesis import assume

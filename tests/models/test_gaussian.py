@@ -1,4 +1,4 @@
-"""GaussianBayes: against SciPy, scikit-learn's discriminant analyses, and refitting."""
+"""GaussianBayes: against SciPy, scikit-learn's discriminant analyzes, and refitting."""
 
 import warnings
 
@@ -45,7 +45,7 @@ def test_the_density_is_that_of_scipy():
         np.testing.assert_allclose(model.covariances_[c], np.cov(own.T), rtol=1e-12)
 
 
-def test_missing_cells_are_marginalised():
+def test_missing_cells_are_marginalized():
     X, y = correlated()
     model = bk.GaussianBayes().fit(X, y)
     holes = X.copy()
@@ -137,12 +137,12 @@ def test_a_row_that_takes_its_class_along_is_scored_by_the_others():
     np.testing.assert_allclose(found[:2], bk.GaussianBayes().fit(X[:-1], y[:-1]).predict_proba(X[-1:])[0], rtol=1e-8)
 
 
-def test_a_row_that_was_never_learnt_is_refused():
+def test_a_row_that_was_never_learned_is_refused():
     X, y = correlated()
     model = bk.GaussianBayes().fit(X, y)
     strange = X.copy()
     strange[4, 1] = 1e6
-    with pytest.raises(bk.BayesError, match="row 4 was never learnt"):
+    with pytest.raises(bk.BayesError, match="row 4 was never learned"):
         model.leave_one_out(strange, y)
 
 

@@ -65,11 +65,11 @@ def test_the_evidence_is_the_density_of_the_targets_with_the_weights_integrated_
     rows = rng.normal(size=(40, 3))
     y = rows @ [1.0, 0.3, 0.0] + rng.normal(size=40)
     model = bk.LinearRegression("evidence", scale=False).fit(rows, y)
-    centred, target = rows - rows.mean(axis=0), y - y.mean()
+    centered, target = rows - rows.mean(axis=0), y - y.mean()
     project = np.linalg.svd(np.eye(40) - 1 / 40)[0][:, :39]  # the level is unknown and flat
 
     def log_evidence(penalty):
-        cov = np.eye(39) + project.T @ centred @ centred.T @ project / penalty
+        cov = np.eye(39) + project.T @ centered @ centered.T @ project / penalty
         z = project.T @ target
         return -0.5 * np.linalg.slogdet(cov)[1] - 39 / 2 * np.log(z @ np.linalg.solve(cov, z))
 

@@ -24,7 +24,7 @@ def test_map_weights_are_those_of_scikit_learn_with_c_the_inverse_of_lambda(X, y
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-4, atol=1e-5)
 
 
-def test_the_prior_in_deviations_is_the_prior_after_standardising():
+def test_the_prior_in_deviations_is_the_prior_after_standardizing():
     X, y = CANCER
     ours = bk.LogisticRegression(2.0, tol=1e-9).fit(X, y)
     theirs = Peer(C=0.5, solver="newton-cholesky", tol=1e-12).fit(StandardScaler().fit_transform(X), y)
@@ -44,7 +44,7 @@ def test_units_of_a_column_do_not_matter():
     )
 
 
-def test_maximum_conditional_likelihood_is_unpenalised():
+def test_maximum_conditional_likelihood_is_unpenalized():
     X, y = CANCER[0][:, :3], CANCER[1]
     ours = bk.LogisticRegression(0).fit(X, y)
     theirs = Peer(C=np.inf, solver="newton-cholesky", tol=1e-12).fit(X, y)

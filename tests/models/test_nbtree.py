@@ -137,7 +137,7 @@ def test_learning_forgetting_and_merging_give_a_fit_with_the_tree_held():
     assert first.merge(other).leaf_tally_ == whole.leaf_tally_
     assert (other + first).leaf_tally_ == whole.leaf_tally_
     assert more.forget(frame[250:], y[250:]).leaf_tally_ == first.leaf_tally_
-    with pytest.raises(bk.BayesError, match=r"class 'z' in leaf \d+ was learnt never"):
+    with pytest.raises(bk.BayesError, match=r"class 'z' in leaf \d+ was learned never"):
         more.forget(frame[:1], ["z"])
     with pytest.raises(bk.BayesError, match="different trees"):
         first.merge(bk.NBTree(min_rows=1e9, schema=first.schema_).fit(frame, y))

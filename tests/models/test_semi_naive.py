@@ -99,7 +99,7 @@ def test_products_of_tables_are_those_of_their_definition(smoothing, alpha, m, r
     two_classes(rows)
     assume(alpha or m or all({r[-1] for r in rows if r[i] is not None} == {"p", "q"} for i in range(3)))
     X, y = table(rows)
-    for model in (bk.TAN(smoothing, parents=PARENTS), bk.KDB(2, parents=CHAIN, smoothing=smoothing)):
+    for model in (bk.TAN(smoothing=smoothing, parents=PARENTS), bk.KDB(2, parents=CHAIN, smoothing=smoothing)):
         parents = model.parents
         same_joint(model.fit(X, y), ALL, lambda r, c, p=parents: product(rows, r, c, p, alpha, m))
 
@@ -122,7 +122,7 @@ def test_aode_is_the_mean_over_its_parents(smoothing, alpha, m, min_count, rows)
 @given(rows_with_gaps)
 def test_the_full_joint_judges_a_row_by_the_rows_that_equal_it(alpha, rows):
     two_classes(rows)
-    model = bk.FullJointBayes(alpha).fit(*table(rows))
+    model = bk.FullJointBayes(smoothing=alpha).fit(*table(rows))
     same_joint(model, ALL, lambda r, c: whole(rows, r, c, alpha))
 
 
@@ -139,10 +139,10 @@ def same_scores(a, b, X):
 def test_tan_is_naive_bayes_where_columns_are_independent():
     cells = [(a, b, d, c) for c in "pq" for a in "uuv" for b in "uvw" for d in ("xxxy" if c == "p" else "xyyy")]
     X, y = table(cells)
-    tan = bk.TAN(0).fit(X, y)
+    tan = bk.TAN(smoothing=0).fit(X, y)
     assert len(tan.arcs()) == 0
     same_scores(tan, bk.NaiveBayes(smoothing=0).fit(X, y), X)
-    same_scores(bk.TAN(0, parents=PARENTS).fit(X, y), bk.NaiveBayes(smoothing=0).fit(X, y), X)
+    same_scores(bk.TAN(smoothing=0, parents=PARENTS).fit(X, y), bk.NaiveBayes(smoothing=0).fit(X, y), X)
 
 
 @lawful
@@ -150,7 +150,7 @@ def test_tan_is_naive_bayes_where_columns_are_independent():
 def test_any_root_gives_the_same_joint_without_smoothing(rows):
     two_classes(rows)
     X, y = table(rows)
-    models = [bk.TAN(0, root=root).fit(X, y) for root in NAMES]
+    models = [bk.TAN(smoothing=0, root=root).fit(X, y) for root in NAMES]
     arcs = [{frozenset((parent, name)) for name, own in m.parents_.items() for parent in own} for m in models]
     assert arcs[0] == arcs[1] == arcs[2]
     for other in models[1:]:
@@ -165,9 +165,9 @@ def test_with_nothing_to_depend_on_all_are_naive_bayes(rows, smoothing):
     X, y = table(rows)
     naive = bk.NaiveBayes(smoothing=smoothing)
     same_scores(bk.KDB(0, smoothing=smoothing).fit(X, y), naive.fit(X, y), X)
-    same_scores(bk.TAN(smoothing, parents={}).fit(X, y), naive, X)
+    same_scores(bk.TAN(smoothing=smoothing, parents={}).fit(X, y), naive, X)
     alone = {"a": X["a"]}
-    for model in (bk.AODE(smoothing=smoothing), bk.TAN(smoothing), bk.KDB(3, smoothing=smoothing)):
+    for model in (bk.AODE(smoothing=smoothing), bk.TAN(smoothing=smoothing), bk.KDB(3, smoothing=smoothing)):
         same_scores(model.fit(alone, y), naive.fit(alone, y), alone)
 
 
@@ -176,7 +176,7 @@ def test_with_nothing_to_depend_on_all_are_naive_bayes(rows, smoothing):
 def test_with_all_parents_kdb_is_the_full_joint(rows):
     two_classes(rows)
     X, y = table(rows)
-    same_scores(bk.KDB(3, smoothing=0).fit(X, y), bk.FullJointBayes(0).fit(X, y), X)
+    same_scores(bk.KDB(3, smoothing=0).fit(X, y), bk.FullJointBayes(smoothing=0).fit(X, y), X)
 
 
 def test_the_tree_has_the_largest_information_of_all_trees():
@@ -223,11 +223,11 @@ def _components(arcs):
 @pytest.mark.parametrize(
     "model",
     [
-        bk.TAN(0, parents=PARENTS),
-        bk.TAN(1.0, parents=PARENTS),
+        bk.TAN(smoothing=0, parents=PARENTS),
+        bk.TAN(smoothing=1.0, parents=PARENTS),
         bk.KDB(parents=CHAIN, smoothing=0),
         bk.FullJointBayes(),
-        bk.FullJointBayes(1.0),
+        bk.FullJointBayes(smoothing=1.0),
     ],
     ids=str,
 )
@@ -278,7 +278,7 @@ def test_raw_mixed_tables_go_in_directly():
 
 
 def test_the_table_of_a_column_with_a_parent_has_a_row_for_each_context():
-    model = bk.TAN(0, parents={"wind": "outlook"}).fit(load_worked_example("tennis"), "play")
+    model = bk.TAN(smoothing=0, parents={"wind": "outlook"}).fit(load_worked_example("tennis"), "play")
     shown = model.table("wind")
     assert shown.column_names == [
         "outlook", "wind", "count | no", "count | yes", "P(wind | no, outlook)", "P(wind | yes, outlook)",
@@ -287,7 +287,7 @@ def test_the_table_of_a_column_with_a_parent_has_a_row_for_each_context():
     assert ("sunny", "strong", 1, 1, 1 / 3, 1 / 2) in [(*r[:4], pytest.approx(r[4]), pytest.approx(r[5])) for r in rows]
 
 
-def test_what_was_learnt_is_held_when_rows_come_and_go():
+def test_what_was_learned_is_held_when_rows_come_and_go():
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(150)
     X, y = X[order], y[order]
@@ -308,12 +308,12 @@ def test_what_was_learnt_is_held_when_rows_come_and_go():
 
 SETTINGS = [
     bk.TAN(),
-    bk.TAN(1.0, cuts=5),
+    bk.TAN(smoothing=1.0, cuts=5),
     bk.AODE(cuts=("frequency", 4)),
     bk.AODE(30, smoothing="auto"),
     bk.KDB(1),
     bk.KDB(2, selective=True),
-    bk.FullJointBayes(0.01, cuts="frequency"),
+    bk.FullJointBayes(smoothing=0.01, cuts="frequency"),
 ]
 
 

@@ -25,14 +25,14 @@ def refitted(model, rows, i):
 
 
 LEFT_OUT = [
-    bk.TAN(1.0, parents=PARENTS),
-    bk.TAN(bk.BackOff(3), parents=PARENTS, prior=bk.Laplace()),
+    bk.TAN(smoothing=1.0, parents=PARENTS),
+    bk.TAN(smoothing=bk.BackOff(3), parents=PARENTS, prior=bk.Laplace()),
     bk.KDB(parents=CHAIN, smoothing=0.5, prior="uniform"),
     bk.KDB(parents=CHAIN, smoothing=bk.BackOff(1)),
     bk.AODE(smoothing=1.0),
     bk.AODE(2, smoothing=bk.BackOff(2), prior={"p": 0.3, "q": 0.7}),
     bk.FullJointBayes(),
-    bk.FullJointBayes(1, domains={"a": [*"uvw"], "b": [*"uvw"], "d": [*"uvwxy"]}),
+    bk.FullJointBayes(smoothing=1, domains={"a": [*"uvw"], "b": [*"uvw"], "d": [*"uvwxy"]}),
 ]
 
 
@@ -120,10 +120,10 @@ def test_what_is_held_while_a_row_is_left_out_is_said():
     X, y = {"a": rng.choice(list("uv"), 60), "n": np.arange(60.0)}, np.arange(60) // 30
     said = {
         bk.TAN(): ("structure", "cuts", "smoothing"),
-        bk.TAN(1.0, parents={}, cuts=4): (),
+        bk.TAN(smoothing=1.0, parents={}, cuts=4): (),
         bk.AODE(weights="log-linear", cuts=("mdl", 5)): ("weights", "cuts", "smoothing"),
         bk.NBTree(smoothing=1.0): ("structure", "cuts"),
-        bk.FullJointBayes(1.0): ("cuts",),
+        bk.FullJointBayes(smoothing=1.0): ("cuts",),
         bk.KDB(smoothing=bk.BackOff(2), cuts={"n": [10.0]}): ("structure",),
         bk.NaiveBayes(): (),
         bk.NaiveBayes(smoothing="auto"): ("smoothing",),

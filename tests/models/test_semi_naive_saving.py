@@ -6,7 +6,7 @@ import pytest
 import bayeskit as bk
 import bayeskit.data.source
 from bayeskit.datasets import load_penguins
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearned
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.network.ask import network_of
 from bayeskit.storage.container import pack, unpack
@@ -16,12 +16,12 @@ BIRDS = load_penguins()
 FEW = dict.fromkeys(("year", "body_mass_g", "flipper_length_mm"), "ignore")
 MODELS = [
     bk.TAN(),
-    bk.TAN(bk.BackOff(3), root="sex", temperature=1.5),
+    bk.TAN(smoothing=bk.BackOff(3), root="sex", temperature=1.5),
     bk.AODE(),
     bk.AODE(weights="log-linear"),
     bk.KDB(2),
     bk.KDB(3, selective=True, smoothing=1.0),
-    bk.FullJointBayes(0.1, roles=FEW),
+    bk.FullJointBayes(smoothing=0.1, roles=FEW),
     bk.NaiveBayes(numeric="histogram", cuts="mdl", temperature=2.0),
 ]
 each_model = pytest.mark.parametrize("model", MODELS, ids=str)
@@ -78,9 +78,9 @@ def test_the_record_of_leaving_rows_out_has_the_scores_of_each_row(model):
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if not isinstance(m, bk.NaiveBayes)], ids=str)
-def test_rows_that_were_never_learnt_are_not_left_out(model):
+def test_rows_that_were_never_learned_are_not_left_out(model):
     model.fit(BIRDS.slice(0, 200), "species")
-    with pytest.raises(NotLearnt, match=r"never learnt|more rows"):
+    with pytest.raises(NotLearned, match=r"never learned|more rows"):
         model.leave_one_out(BIRDS, "species")
 
 
@@ -99,7 +99,7 @@ def test_a_temperature_changes_probabilities_and_no_decision():
         "Adelie", "Gentoo").offset / 2)  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [bk.TAN(), bk.KDB(2), bk.FullJointBayes(0.1, roles=FEW)], ids=str)
+@pytest.mark.parametrize("model", [bk.TAN(), bk.KDB(2), bk.FullJointBayes(smoothing=0.1, roles=FEW)], ids=str)
 def test_counts_that_do_not_fit_each_other_are_no_model(model):
     header, arrays = unpack(to_bytes(model.fit(BIRDS, "species")))
     assert from_bytes(pack(header, arrays)).tally_ == model.tally_

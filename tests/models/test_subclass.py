@@ -11,7 +11,7 @@ import bayeskit as bk
 from bayeskit import progress
 from bayeskit.datasets import load_penguins
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.estimate.mixtures.number_of_parts import GAIN, HeldOut
+from bayeskit.estimate.mixtures import GAIN, HeldOut
 from bayeskit.models import from_bytes, to_bytes
 
 XOR = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
@@ -22,8 +22,8 @@ def rings(n=300, seed=0):
     """One class in two heaps, the other between them."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
-    centre = np.where(y == 1, 0.0, rng.choice([-4.0, 4.0], n))
-    X = pd.DataFrame({"x": centre + rng.normal(size=n), "z": rng.normal(size=n), "k": rng.choice(list("pq"), n)})
+    center = np.where(y == 1, 0.0, rng.choice([-4.0, 4.0], n))
+    X = pd.DataFrame({"x": center + rng.normal(size=n), "z": rng.normal(size=n), "k": rng.choice(list("pq"), n)})
     X.loc[rng.random(n) < 0.05, "x"] = np.nan
     return X, np.array(["outer", "inner"])[y]
 
@@ -130,7 +130,7 @@ def test_samples_follow_the_model():
     assert right.mean() > 0.8
 
 
-def test_methods_that_it_cannot_honour_are_not_there():
+def test_methods_that_it_cannot_honor_are_not_there():
     model = bk.SubclassBayes().fit(XOR, XOR_Y)
     for name in ("partial_fit", "forget", "merge", "leave_one_out", "restrict"):
         assert not hasattr(model, name), name

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.estimate.tagging.interpolation import interpolation
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, TooLarge
+from bayeskit.estimate.tagging import interpolation
 from bayeskit.models import from_bytes, to_bytes
 
 SENTENCES = [["The", "dog", "barks", "."], ["A", "cat", "sleeps"], ["Dogs", "bark", "at", "the", "cats"], ["Run", "!"]]
@@ -34,7 +34,7 @@ def split(corpus):
 
 @settings.get_profile("few")
 @given(corpora, corpora, st.integers(0, 3))
-def test_parts_merged_or_learnt_one_by_one_are_the_whole(first, second, own):
+def test_parts_merged_or_learned_one_by_one_are_the_whole(first, second, own):
     a, b = bk.Tagger(own_states=own).fit(*split(first)), split(second)
     same = bk.Tagger(own_states=a.own_states_)
     merged = a + bk.Tagger(own_states=a.own_states_).fit(*b)
@@ -178,12 +178,12 @@ def test_bad_sentences_are_told_by_their_place(sentences, tags, said):
         bk.Tagger().fit(sentences, tags)
 
 
-def test_what_was_not_learnt_is_not_forgotten_and_nothing_changes():
+def test_what_was_not_learned_is_not_forgotten_and_nothing_changes():
     model = bk.Tagger(own_states=0).fit(SENTENCES, TAGS)
     before = to_bytes(model)
-    with pytest.raises(NotLearnt, match="'dog' was learnt once as N"):
+    with pytest.raises(NotLearned, match="'dog' was learned once as N"):
         model.forget([["dog", "dog"]], [["N", "N"]])
-    with pytest.raises(NotLearnt, match=r"tags in the order"):
+    with pytest.raises(NotLearned, match=r"tags in the order"):
         model.forget([["dog", "The"]], [["N", "D"]])
     with pytest.raises(BayesError, match="leave nothing"):
         model.forget(SENTENCES, TAGS)

@@ -69,7 +69,7 @@ def test_the_stored_networks_round_trip(networks_folder, tmp_path, name):
 
 
 def test_rows_that_do_not_sum_to_one_are_said_once(networks_folder):
-    with pytest.warns(BayesWarning, match=r"6 rows of the tables were normalised; the farthest off, 'HRSAT'") as said:
+    with pytest.warns(BayesWarning, match=r"6 rows of the tables were normalized; the farthest off, 'HRSAT'") as said:
         bk.read_bif(networks_folder / "alarm.bif")
     assert len(said) == 1
 

@@ -119,7 +119,7 @@ def test_a_hundred_booleans_have_a_number_of_parameters_and_no_table():
 
 
 def test_a_table_must_sum_to_one_and_nearly_so_is_said():
-    with pytest.warns(BayesWarning, match=r"sum to 0\.9995; they were normalised"):
+    with pytest.warns(BayesWarning, match=r"sum to 0\.9995; they were normalized"):
         joint = bk.JointDistribution.from_table({"a": [0, 1], "probability": [0.5, 0.4995]})
     assert joint.probability("P(a = 0 or a = 1)") == pytest.approx(1)
     for bad, what in (

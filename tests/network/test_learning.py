@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.errors import BayesError, BayesWarning, NotLearnt, SchemaMismatch
+from bayeskit.errors import BayesError, BayesWarning, NotLearned, SchemaMismatch
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 
 EDGES = [("a", "c"), ("b", "c"), ("c", "d")]
@@ -61,7 +61,7 @@ def test_new_values_come_and_go():
     assert more.states == {"a": ("x", "y", "z"), "b": ("u", "v", "w")}
     assert more == bk.BayesianNetwork.from_data([("a", "b")], {"a": ["x", "y", "z"], "b": ["u", "v", "w"]})
     assert more.forget({"a": ["z"], "b": ["w"]}) == n
-    with pytest.raises(NotLearnt, match="a = z"):
+    with pytest.raises(NotLearned, match="a = z"):
         n.forget({"a": ["z"], "b": ["w"]})
     with pytest.raises(BayesError, match="nothing to believe"):
         n.forget({"a": ["x", "y"], "b": ["u", "v"]})

@@ -69,8 +69,8 @@ def test_nothing_is_no_network():
         bk.BayesianNetwork([], {})
 
 
-def test_a_table_that_nearly_sums_to_one_is_normalised_and_said():
-    with pytest.warns(BayesWarning, match=r"one row .* normalised; the farthest off, 'rain' sums to 0\.9995"):
+def test_a_table_that_nearly_sums_to_one_is_normalized_and_said():
+    with pytest.warns(BayesWarning, match=r"one row .* normalized; the farthest off, 'rain' sums to 0\.9995"):
         n = rain(rain={"y": 0.2, "n": 0.7995})
     assert sum(n.posterior()["rain"].values()) == pytest.approx(1, abs=1e-15)
 
@@ -126,7 +126,7 @@ def test_the_joint_distribution_of_a_network_is_the_product_of_its_tables(n):
 
 
 def grid(k):
-    """k × k booleans, each with its neighbours above and to the left as parents: no small tree exists."""
+    """k × k booleans, each with its neighbors above and to the left as parents: no small tree exists."""
     names = [f"{i}.{j}" for i in range(k) for j in range(k)]
     edges = [(f"{i}.{j}", f"{i + 1}.{j}") for i in range(k - 1) for j in range(k)]
     edges += [(f"{i}.{j}", f"{i}.{j + 1}") for i in range(k) for j in range(k - 1)]

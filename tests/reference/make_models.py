@@ -151,11 +151,11 @@ def sequences() -> Iterator[tuple[str, Case]]:
             {"wet": "no", "wind": 1.5},
         ],
     ]
-    labelled = bk.HiddenMarkovModel(min_stay={"sun": 2}).fit(days, sky)
-    yield "hidden-markov", (labelled, [("predict", days), ("log_likelihood", days)])
+    labeled = bk.HiddenMarkovModel(min_stay={"sun": 2}).fit(days, sky)
+    yield "hidden-markov", (labeled, [("predict", days), ("log_likelihood", days)])
     numbers = [[[1.0, 2.0], [1.5, 2.5], [8.0, 1.0]], [[8.5, 1.5], [7.5, 1.0], [1.0, 2.5], [2.0, 2.0]]]
-    learnt = bk.HiddenMarkovModel(2, covariance="full", n_starts=1, random_state=0).fit(numbers)
-    yield "hidden-markov-full", (learnt, [("predict", numbers), ("log_likelihood", numbers)])
+    learned = bk.HiddenMarkovModel(2, covariance="full", n_starts=1, random_state=0).fit(numbers)
+    yield "hidden-markov-full", (learned, [("predict", numbers), ("log_likelihood", numbers)])
 
 
 def ask_classes(model: Any, rows: list[Any]) -> Case:

@@ -1,4 +1,4 @@
-"""Labelled sequences drawn at random, and the settings that add nothing to counts."""
+"""Labeled sequences drawn at random, and the settings that add nothing to counts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ PLAIN: dict[str, Any] = {"smoothing": 0, "transition_smoothing": 0, "start_smoot
 
 
 def drawn(rng: np.random.Generator, n: int, length: int) -> tuple[list[Any], list[Any]]:
-    """Labelled sequences of two columns with gaps."""
+    """Labeled sequences of two columns with gaps."""
     sequences, labels = [], []
     for _ in range(n):
         states = rng.integers(0, 3, rng.integers(1, length))

@@ -53,7 +53,7 @@ def test_likelihood_and_prior_rise_from_round_to_round(options: dict[str, Any], 
     np.testing.assert_allclose(model.transitions_.sum(axis=1), 1)
 
 
-def half_labelled(seed: int) -> tuple[HiddenMarkovModel, Any, Any, Any]:
+def half_labeled(seed: int) -> tuple[HiddenMarkovModel, Any, Any, Any]:
     rng = np.random.default_rng(seed)
     sequences, labels = drawn(rng, 30, 12)
     half = [[s if rng.random() < 0.4 else None for s in own] if i % 2 else own for i, own in enumerate(labels)]
@@ -64,8 +64,8 @@ def half_labelled(seed: int) -> tuple[HiddenMarkovModel, Any, Any, Any]:
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1_000))
-def test_labels_of_some_positions_and_of_some_sequences_are_learnt_together(seed: int) -> None:
-    model, _, _, half = half_labelled(seed)
+def test_labels_of_some_positions_and_of_some_sequences_are_learned_together(seed: int) -> None:
+    model, _, _, half = half_labeled(seed)
     assert model.training_ is not None
     history = np.array(model.training_.log_posterior)
     assert (np.diff(history) > -1e-7 * np.abs(history[1:])).all()
@@ -76,7 +76,7 @@ def test_labels_of_some_positions_and_of_some_sequences_are_learnt_together(seed
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))  # how often it is right is no law: seeds that stay
 def test_half_of_the_labels_tell_nearly_as_much_as_all(seed: int) -> None:
-    model, sequences, labels, _ = half_labelled(seed)
+    model, sequences, labels, _ = half_labeled(seed)
     full = HiddenMarkovModel().fit(sequences, labels)
     agree = np.mean([a == b for x, y in zip(model.predict(sequences), full.predict(sequences), strict=True)
                      for a, b in zip(x, y, strict=True)])  # fmt: skip
@@ -137,7 +137,7 @@ def test_more_sequences_go_on_from_what_is_believed() -> None:
     assert model.partial_fit(later).log_likelihood(later).sum() > before
     with pytest.raises(BayesError, match="no state"):
         model.partial_fit([[1.0]], [["ill"]])
-    with pytest.raises(BayesError, match="only models of labelled"):
+    with pytest.raises(BayesError, match="only models of labeled"):
         model.merge(model)
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayeskit import HiddenMarkovModel, Sequences, load
-from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.errors import BayesError, NotLearned
 from tests.tallies import agree
 
 from .drawn_sequences import PLAIN, drawn
@@ -64,11 +64,11 @@ def test_parts_are_the_whole_merged_and_forgotten_back(seed: int, cut: int) -> N
     b = HiddenMarkovModel(roles=ROLES).fit(sequences[cut:], labels[cut:])
     for other in (a + b, b + a, sum([b, a]), HiddenMarkovModel(roles=ROLES).fit(sequences[::-1], labels[::-1])):
         assert agree(other.tally_, whole.tally_)
-    learnt = HiddenMarkovModel(roles=ROLES).partial_fit(sequences[:cut], labels[:cut])
-    learnt.partial_fit(sequences[cut:], labels[cut:])
-    assert agree(learnt.tally_, whole.tally_)
-    np.testing.assert_allclose(learnt.predict_proba(sequences)[0], whole.predict_proba(sequences)[0], rtol=1e-9)
-    back = learnt.forget(sequences[cut:], labels[cut:])
+    learned = HiddenMarkovModel(roles=ROLES).partial_fit(sequences[:cut], labels[:cut])
+    learned.partial_fit(sequences[cut:], labels[cut:])
+    assert agree(learned.tally_, whole.tally_)
+    np.testing.assert_allclose(learned.predict_proba(sequences)[0], whole.predict_proba(sequences)[0], rtol=1e-9)
+    back = learned.forget(sequences[cut:], labels[cut:])
     assert agree(back.tally_ + b.tally_, whole.tally_)
     for kind in ("families", "transitions"):
         assert back.tally_.statistics[kind] == a.tally_.statistics[kind]
@@ -79,10 +79,10 @@ def test_parts_are_the_whole_merged_and_forgotten_back(seed: int, cut: int) -> N
     np.testing.assert_allclose(back.predict_proba(sequences[:1])[0], a.predict_proba(sequences[:1])[0], rtol=1e-9)
 
 
-def test_what_was_not_learnt_cannot_be_forgotten_and_nothing_changes() -> None:
+def test_what_was_not_learned_cannot_be_forgotten_and_nothing_changes() -> None:
     model = HiddenMarkovModel().fit(SENTENCES, TAGS)
     before = model.tally_
-    with pytest.raises(NotLearnt):
+    with pytest.raises(NotLearned):
         model.forget([["the", "the"]], [["D", "D"]])
     with pytest.raises(BayesError, match="nothing to believe"):
         model.forget(SENTENCES, TAGS)

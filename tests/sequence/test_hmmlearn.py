@@ -29,8 +29,8 @@ def data(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         return rng.poisson(rng.choice([1.0, 6.0], (n, 1)) * [1.0, 2.0, 0.5]).astype(int) + (
             kind == "multinomial"
         ), lengths
-    centre = rng.choice([-2.0, 0.0, 3.0], (n, 1))
-    return centre + rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3)), lengths
+    center = rng.choice([-2.0, 0.0, 3.0], (n, 1))
+    return center + rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3)), lengths
 
 
 def theirs_of(kind: str, ours: HiddenMarkovModel, X: np.ndarray, lengths: np.ndarray) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data.sequences import Sequences
-from bayeskit.errors import BayesError, NotLearnt, SchemaMismatch, TooLarge
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, TooLarge
 from tests.tallies import agree
 
 WALKS = st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=7), min_size=1, max_size=6)
@@ -72,12 +72,12 @@ def test_chunks_are_the_whole_are_merged_and_forgotten_back(a, b, order):
     assert again.log_likelihood(a).tolist() == one.log_likelihood(a).tolist()
 
 
-def test_what_was_never_learnt_cannot_be_forgotten_and_nothing_changes():
+def test_what_was_never_learned_cannot_be_forgotten_and_nothing_changes():
     chain = bk.MarkovChain().fit(WORDS)
     before = chain.tally_
-    with pytest.raises(NotLearnt, match="nothing was changed"):
+    with pytest.raises(NotLearned, match="nothing was changed"):
         chain.forget([list("zz")])
-    with pytest.raises(NotLearnt, match="'b' and then 'b'"):
+    with pytest.raises(NotLearned, match="'b' and then 'b'"):
         chain.forget([list("abb")])
     with pytest.raises(BayesError, match="leave nothing to believe"):
         chain.forget(WORDS)

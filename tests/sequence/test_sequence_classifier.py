@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bayeskit as bk
 from bayeskit.data.sequences import Sequences
-from bayeskit.errors import BayesError, NotLearnt, UndecidableWarning
+from bayeskit.errors import BayesError, NotLearned, UndecidableWarning
 
 WORDS = [list(w) for w in ("abab", "baba", "aabb", "bbaa", "abba", "ababab", "bb", "", "aab")]
 KINDS = ["turns", "turns", "runs", "runs", "runs", "turns", "runs", "turns", "runs"]
@@ -82,12 +82,12 @@ def test_leave_one_out_equals_refitting_without_the_sequence(walks, smoothing, o
         assert found.probabilities[i] == pytest.approx([expected.get(c, 0.0) for c in classes], abs=1e-9)
 
 
-def test_leave_one_out_is_for_what_was_learnt():
+def test_leave_one_out_is_for_what_was_learned():
     model = bk.SequenceClassifier(bk.MarkovChain(smoothing="auto")).fit(WORDS, KINDS)
     assert "smoothing" in model.leave_one_out(WORDS, KINDS).held
-    with pytest.raises(NotLearnt, match="was not learnt"):
+    with pytest.raises(NotLearned, match="was not learned"):
         model.leave_one_out([list("bbbbbbbb")], ["turns"])
-    with pytest.raises(NotLearnt, match="never learnt"):
+    with pytest.raises(NotLearned, match="never learned"):
         model.leave_one_out([list("ab")], ["jumps"])
 
 
@@ -218,11 +218,11 @@ def test_bad_settings_are_refused():
         bk.SequenceClassifier().fit([["a"], ["b"]], ["x", "y"], sample_weight=[1, 0])
 
 
-def test_forgetting_what_was_not_learnt_is_refused():
+def test_forgetting_what_was_not_learned_is_refused():
     model = bk.SequenceClassifier().fit(WORDS, KINDS)
     before = model.predict_joint_log_proba(WORDS).tolist()
     for X, y, message in (
-        ([list("ab")], ["jumps"], "class 'jumps' was learnt never"),
+        ([list("ab")], ["jumps"], "class 'jumps' was learned never"),
         ([list("aaaa")], ["turns"], "nothing was changed"),
         (WORDS, KINDS, "leave nothing to believe"),
     ):

@@ -68,7 +68,7 @@ def test_left_to_right_never_goes_back() -> None:
         ({"covariance": "round"}, "covariance"),
         ({"numeric": "kernel"}, "numeric"),
         ({"smoothing": -1}, "0 or more"),
-        ({"max_rounds": 0}, "1 or more"),
+        ({"max_rounds": 0}, "from 1"),
         ({"tol": 2}, "tol"),
         ({"choose_by": "aic"}, "choose_by"),
         ({"states": ["a", "b", "c"]}, "not as many"),
@@ -92,8 +92,8 @@ def test_fixed_probabilities_of_few_digits_are_made_to_sum_to_one() -> None:
 
 def test_labels_that_go_where_it_is_forbidden_are_told() -> None:
     words, tags = [["a", "b", "c"], ["a", "b"]], [["s", "t", "s"], ["t", "t"]]
-    with pytest.warns(BayesWarning, match="2 labelled steps .* step 3 of sequence 1"):
+    with pytest.warns(BayesWarning, match="2 labeled steps .* step 3 of sequence 1"):
         model = HiddenMarkovModel(states=["s", "t"], transitions="left-to-right").fit(words, tags)
     assert model.transitions_.tolist() == [[1 / 3, 2 / 3], [0, 1]]
-    with pytest.warns(BayesWarning, match="1 labelled steps .* step 1 of sequence 1"):
+    with pytest.warns(BayesWarning, match="1 labeled steps .* step 1 of sequence 1"):
         model.partial_fit([["a"]], [["t"]])

@@ -128,7 +128,7 @@ REFUSED = {
     "edges in a circle": header(
         "network", lambda h: tell(h, "content", "state", "held", "nodes", 0, 1, value=["sneezes"])
     ),
-    "noise that is less than none": cells("linear", 4, -1.0, at=4),
+    "noise that is less than none": cells("linear", 8, -1.0),
 }  # fmt: skip
 
 

@@ -9,8 +9,7 @@ import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.decisions import Costs, decide
 from bayeskit.explain.overview import column_records
-from bayeskit.tables.sheet import COLUMNS, ROWS, Grid, Records, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import COLUMNS, ROWS, Grid, Records, Sheet, Table
 
 EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e"
 
@@ -156,7 +155,7 @@ def test_what_scikit_learn_prints_of_a_fitted_model_stays_short():
     model = bk.NaiveBayes(smoothing=2).fit({"a": ["x", "y"] * 5}, ["p", "q"] * 5)
     assert repr(GridSearchCV(model, {"smoothing": [1, 2]})).count("\n") < 4
     with pytest.raises(bk.BayesError, match=r"for estimator NaiveBayes\(smoothing=2\)\."):
-        model.set_params(colour="red")
+        model.set_params(color="red")
 
 
 def test_an_empty_sheet_and_an_empty_table_show_what_there_is():
@@ -167,7 +166,7 @@ def test_an_empty_sheet_and_an_empty_table_show_what_there_is():
 
 
 @pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
-def test_models_without_counts_of_their_own_print_what_they_have_learnt():
+def test_models_without_counts_of_their_own_print_what_they_have_learned():
     table = {"a": ["x", "y", "x", "y"] * 5, "n": [1.0, 2.0, 3.0, 4.0] * 5}
     labels = ["p", "q", "q", "p"] * 5
     some = [label if i % 3 else None for i, label in enumerate(labels)]

@@ -13,7 +13,7 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
+from bayeskit.errors import BadFile, NotLearned, SchemaMismatch, TooLarge
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -122,10 +122,10 @@ def test_columns_in_another_order_are_aligned_by_name():
     assert (collected(drawn) + turned) - turned == collected(drawn)
 
 
-def test_values_that_were_never_together_cannot_be_forgotten():
+def test_values_that_were_not_learned_together_cannot_be_forgotten():
     tally = collected([("sun", "x", 1.0, "a"), ("rain", "y", 1.0, "a")])
     never = collected([("sun", "y", 1.0, "a")])
-    with pytest.raises(NotLearnt, match=r"'sky' and 'flag'.*nothing was changed"):
+    with pytest.raises(NotLearned, match=r"'sky' and 'flag'.*nothing was changed"):
         _ = tally - never
     with pytest.raises(SchemaMismatch, match="counted different things"):
         _ = tally + collected([("sun", "y", 1.0, "a")], plan=Plan(families=NAMES, pairs=NAMES))

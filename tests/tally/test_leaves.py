@@ -7,7 +7,7 @@ import bayeskit as bk
 from bayeskit import Tally, open_source
 from bayeskit.data.schema import infer
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.tally.leaves import Leaves, LeavesRequest
 from bayeskit.tally.plan import Plan
 
@@ -26,7 +26,7 @@ def trees():
 def counted(trees, X, y, weights=None):
     source = open_source(X, y, weights)
     schema = infer(source.kinds)
-    return local.collect(source, schema, Plan(LeavesRequest.of(trees), families=schema.coded()))
+    return local.collect(source, schema, Plan(LeavesRequest.of(trees), families=schema.coded))
 
 
 def some(X, rows):
@@ -41,7 +41,7 @@ def test_parts_add_up_and_go_away_again(trees):
     assert a + b == whole
     assert whole - b == a
     assert whole.statistics["leaves"].counts.sum() == 80 * len(trees)
-    with pytest.raises(NotLearnt):
+    with pytest.raises(NotLearned):
         a - whole
 
 

@@ -176,6 +176,6 @@ def test_variances_under_any_weights_keep_twelve_digits_far_from_zero(mean):
     x, w = mean + rng.normal(size=500), rng.random(500)
     m = Moments(*kernels.moments([x], np.zeros(500, dtype=np.uint8), 1, w, 1)[:-1])
     xs, ws = [Fraction(v) for v in x.tolist()], [Fraction(v) for v in w.tolist()]
-    centre = sum(a * b for a, b in zip(ws, xs, strict=True)) / sum(ws)
-    exact = sum(a * (b - centre) ** 2 for a, b in zip(ws, xs, strict=True))
+    center = sum(a * b for a, b in zip(ws, xs, strict=True)) / sum(ws)
+    exact = sum(a * (b - center) ** 2 for a, b in zip(ws, xs, strict=True))
     assert abs(Fraction(float(m.squared_deviations()[0, 0])) / exact - 1) < Fraction(1, 10**12)

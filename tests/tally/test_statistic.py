@@ -9,7 +9,7 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, BayesError, NotLearnt
+from bayeskit.errors import BadFile, BayesError, NotLearned
 from bayeskit.tally import statistic as registry
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import ArrayStatistic, register
@@ -68,7 +68,7 @@ def test_it_merges_and_forgets(zeros):
     assert one + Tally.empty(SCHEMA, PLAN) == one
     schema, plan = Schema({"size": Numeric()}), Plan(zeros=("size",))
     some, never = (local.collect(open_source({"size": [x]}, ["a"]), schema, plan) for x in (1.0, 0.0))
-    with pytest.raises(NotLearnt, match="'size' was not counted so often in class 'a' in the zeros"):
+    with pytest.raises(NotLearned, match="'size' was not counted so often in class 'a' in the zeros"):
         _ = some - never
 
 

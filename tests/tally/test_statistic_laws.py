@@ -11,7 +11,7 @@ from bayeskit.data.schema import Categorical, Numeric, Schema, Text
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.source import Responsibilities
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.models.ensemble.classifier import BayesClassifier
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.statistic import _KINDS
@@ -169,7 +169,7 @@ def test_a_row_that_was_never_counted_cannot_be_forgotten(kind, rows):
     never = ("snow", "n", 0.5, 77.25, 99.0, "a word nobody said", rows[0][6], 1.0)
     if kind in ("contexts",) and len([row for row in rows if row[6] == rows[0][6]]) < 2:
         return
-    with pytest.raises(NotLearnt, match="nothing was changed"):
+    with pytest.raises(NotLearned, match="nothing was changed"):
         _ = tally - counted([never], PLANS[kind])
     assert tally.to_bytes() == before
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.errors import NotLearnt, SchemaMismatch
+from bayeskit.errors import NotLearned, SchemaMismatch
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
@@ -70,7 +70,7 @@ def test_a_subtraction_is_refused_exactly_where_a_count_would_be_negative(a, b):
     left, right = counted(a), counted(b)
     before = left.to_bytes(), right.to_bytes()
     if negative:
-        with pytest.raises(NotLearnt, match="nothing was changed"):
+        with pytest.raises(NotLearned, match="nothing was changed"):
             _ = left - right
     else:
         assert (left - right).n_rows == len(a) - len(b)

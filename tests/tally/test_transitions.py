@@ -12,7 +12,7 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.schema import Categorical, Schema, Target
 from bayeskit.data.sequences import Sequences
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
@@ -47,14 +47,16 @@ def test_runs_are_those_counted_by_hand(walks, order):
 
 def tally(walks, order=1):
     source = Sequences.of([["o"] * len(walk) for walk in walks], labels=walks)
-    return local.collect(source, SCHEMA, Plan(Transitions.asked(order), families=("x0",)))
+    return local.collect(source, SCHEMA, Plan(Transitions.request_for(order), families=("x0",)))
 
 
 def test_forgetting_what_never_followed_is_refused_by_name():
     one = tally([["a", "b"], ["b", "b"]])
-    with pytest.raises(NotLearnt, match="'b' and then 'a' was learnt never and cannot be forgotten once; nothing was"):
+    with pytest.raises(
+        NotLearned, match="'b' and then 'a' was learned never and cannot be forgotten once; nothing was"
+    ):
         _ = one - tally([["b", "a"]])
-    with pytest.raises(NotLearnt, match="at the start 'a' was learnt once and cannot be forgotten 2 times"):
+    with pytest.raises(NotLearned, match="at the start 'a' was learned once and cannot be forgotten 2 times"):
         _ = one + tally([["b", "a", "b"]]) - tally([["a"], ["a"]])
 
 
@@ -68,7 +70,7 @@ def test_orders_do_not_mix_and_need_room():
 
 
 def test_rows_that_make_up_no_sequences_have_no_transitions():
-    plan = Plan(Transitions.asked())
+    plan = Plan(Transitions.request_for())
     with pytest.raises(BayesError, match="make up no sequences"):
         local.collect(open_source({"x0": ["o"]}, ["a"]), SCHEMA, plan)
 

@@ -11,12 +11,13 @@ import bayeskit as bk
 from bayeskit.data.frames import open_source
 from bayeskit.data.source import Responsibilities
 from bayeskit.data.text.tokens import Tokenizer, count_documents
+from bayeskit.data.text.word_list import WordLimits
 from bayeskit.engines import local
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearned
 from bayeskit.storage.container import pack, unpack
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.words import WordCounts, choose_words, selected
+from bayeskit.tally.words import WordCounts
 
 WORDS = ["sun", "rain", "hail", "été", "a longer one than sixteen bytes", "x"]
 rows = st.lists(
@@ -97,11 +98,11 @@ def test_whole_responsibilities_are_labels(rows):
     np.testing.assert_allclose(a.n_documents, b.n_documents)
 
 
-def test_forgetting_what_was_not_learnt_is_refused_and_names_the_word():
-    learnt, other = tally_of([("sun sun", "a"), ("rain", "b")]), tally_of([("sun hail", "a")])
-    with pytest.raises(NotLearnt, match="'hail' in class 'a'"):
-        learnt - other
-    with pytest.raises(NotLearnt, match="lengths"):
+def test_forgetting_what_was_not_learned_is_refused_and_names_the_word():
+    learned, other = tally_of([("sun sun", "a"), ("rain", "b")]), tally_of([("sun hail", "a")])
+    with pytest.raises(NotLearned, match="'hail' in class 'a'"):
+        learned - other
+    with pytest.raises(NotLearned, match="lengths"):
         tally_of([("sun sun sun", "a"), ("sun sun sun", "a")]) - tally_of([("sun", "a")])
 
 
@@ -118,7 +119,7 @@ def test_pruned_words_are_gone_and_not_looked_for_in_forgetting():
     assert pruned.words["body"].words.tolist() == ["sun"]
     assert Tally.from_bytes(pruned.to_bytes()) == pruned
     assert (pruned - tally_of(rows[2:])).words["body"].table().tolist() == [[2, 1]]
-    with pytest.raises(NotLearnt):
+    with pytest.raises(NotLearned):
         pruned - tally_of([("sun", "c")])
     again = pruned + tally_of([("rain rain", "a")])
     assert again.words["body"].words.tolist() == ["rain", "sun"]
@@ -127,10 +128,11 @@ def test_pruned_words_are_gone_and_not_looked_for_in_forgetting():
 def test_words_are_chosen_by_documents_and_occurrences():
     counted = tally_of([("sun sun sun rain", "a"), ("sun hail", "a"), ("rain hail hail x", "b")]).words["body"]
     assert counted.words.tolist() == ["hail", "rain", "sun", "x"]
-    assert selected(counted, min_df=2).tolist() == [True, True, True, False]
-    assert selected(counted, max_df=0.5).tolist() == [False, False, False, True]
-    assert selected(counted, max_features=2).tolist() == [True, False, True, False]
-    assert choose_words(np.array([1, 1]), np.array([3, 3]), 2, 1, 1.0, 1).tolist() == [True, False]
+    totals = counted.totals("documents"), counted.totals("counts"), 3
+    assert WordLimits(min_df=2).choose(*totals).tolist() == [True, True, True, False]
+    assert WordLimits(max_df=0.5).choose(*totals).tolist() == [False, False, False, True]
+    assert WordLimits(max_features=2).choose(*totals).tolist() == [True, False, True, False]
+    assert WordLimits(1, 1.0, 1).choose(np.array([1, 1]), np.array([3, 3]), 2).tolist() == [True, False]
 
 
 def test_damaged_counts_of_words_are_refused():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayeskit import BayesError, NaiveBayes, TopicModel, load
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearned
 from bayeskit.models import from_bytes, to_bytes
 
 WORDS = ["ball", "goal", "law", "vote", "sun"]
@@ -53,7 +53,7 @@ def test_what_one_side_has_forgotten_is_gone():
     merged = a.merge(b)
     assert merged.n_documents_ == 5
     assert merged.n_tokens_ == parent.n_tokens_ - 2 + 2
-    with pytest.raises(NotLearnt):
+    with pytest.raises(NotLearned):
         merged.forget(["sun ball"])
 
 
@@ -70,7 +70,7 @@ def test_counts_leave_with_their_document_and_nothing_else_changes():
 def test_what_is_not_held_is_refused_and_nothing_changes():
     model, before = held(), held()
     for other in (["ball"], ["vote law", "vote law"], ["sun ball", "nothing known"]):
-        with pytest.raises(NotLearnt):
+        with pytest.raises(NotLearned):
             model.forget(other)
         same(model, before)
     with pytest.raises(BayesError, match="leave nothing"):

@@ -245,7 +245,7 @@ def test_the_number_of_topics_is_chosen_by_documents_held_out():
     assert TopicModel(n_sweeps=10).choose_topics(counts, [2]).n_topics == 2
 
 
-def test_more_documents_are_learnt_beside_those_before(fitted):
+def test_more_documents_are_learned_beside_those_before(fitted):
     model = TopicModel(2, n_sweeps=60).fit(TEXTS)
     before = model.components_.copy()
     model.partial_fit(["goal match ball ball unheard", "vote"])
@@ -283,9 +283,9 @@ def test_an_interrupt_ends_a_fit_and_leaves_the_model_as_it_was(fitted):
 
 
 def test_a_bar_is_shown_in_a_terminal(monkeypatch, capsys):
-    from bayeskit.topics import sampler
+    from bayeskit import progress
 
-    monkeypatch.setattr(sampler, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     TopicModel(2, n_sweeps=20, progress=True).fit(TEXTS)
     assert "log likelihood a word -" in capsys.readouterr().err
@@ -323,7 +323,7 @@ def test_more_topics_than_words_work():
         (7, "not an? int"),
     ],
 )
-def test_documents_that_cannot_be_learnt_are_refused(X, what):
+def test_documents_that_cannot_be_learned_are_refused(X, what):
     with pytest.raises(BayesError, match=what):
         TopicModel(2, n_sweeps=2).fit(X)
 

@@ -18,7 +18,7 @@ def test_7_and_8_the_full_joint_decides_one_row_and_says_that_it_cannot_decide_a
 
 
 @pytest.mark.parametrize(
-    "model", [bk.TAN(), bk.AODE(), bk.KDB(1), bk.FullJointBayes(), bk.TAN(1.0), bk.AODE(smoothing=0)]
+    "model", [bk.TAN(), bk.AODE(), bk.KDB(1), bk.FullJointBayes(), bk.TAN(smoothing=1.0), bk.AODE(smoothing=0)]
 )
 def test_29_two_bits_decide_together_what_neither_says_alone(model):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)

@@ -12,7 +12,7 @@ from bayeskit.datasets import load_worked_example
 
 @pytest.fixture(scope="module")
 def wealth():
-    with pytest.warns(bk.BayesWarning, match=r"sum to 0\.9999991; they were normalised"):
+    with pytest.warns(bk.BayesWarning, match=r"sum to 0\.9999991; they were normalized"):
         return bk.JointDistribution.from_table(load_worked_example("wealth"))
 
 

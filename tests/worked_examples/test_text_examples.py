@@ -83,7 +83,7 @@ def test_25_in_a_set_of_words_absent_words_count(sports):
     assert f"{found['not sports']:.5e}" == "1.15871e-05"
 
 
-def test_26_tf_idf_and_its_cosine_normalised_form(sports):
+def test_26_tf_idf_and_its_cosine_normalized_form(sports):
     model = fitted("tfidf", sports)
     idf = dict(zip(model.words_, model.params_.idf, strict=True))
     raw = {w: words(sports[0][0]).count(w) * idf[w] for w in words(sports[0][0])}
@@ -95,22 +95,22 @@ def test_26_tf_idf_and_its_cosine_normalised_form(sports):
     assert shown["a"] == round(raw["a"] / length, 6)
 
 
-def test_27_complement_and_its_normalised_weights(sports):
+def test_27_complement_and_its_normalized_weights(sports):
     model = fitted("complement", sports)
     scores = by_class(model, model.predict_joint_log_proba([DOCUMENT])[0])
     assert {c: round(s, 6) for c, s in scores.items()} == {"sports": 10.644857, "not sports": 9.068841}
-    normalised = fitted("wcnb", sports, prior="empirical")
-    scores = by_class(normalised, normalised.predict_joint_log_proba([DOCUMENT])[0])
+    normalized = fitted("wcnb", sports, prior="empirical")
+    scores = by_class(normalized, normalized.predict_joint_log_proba([DOCUMENT])[0])
     assert {c: round(s, 6) for c, s in scores.items()} == {"sports": -0.219051, "not sports": -0.655601}
     of_class, vocabulary = counted(sports)
     others = of_class["not sports"]
     weights = {w: -log((others.count(w) + 1) / (len(others) + 14)) for w in vocabulary}
     score = log(3 / 5) + sum(weights[w] for w in words(DOCUMENT)) / sum(weights.values())
     assert scores["sports"] == pytest.approx(score, rel=1e-12)
-    assert model.predict([DOCUMENT]).tolist() == normalised.predict([DOCUMENT]).tolist() == ["sports"]
+    assert model.predict([DOCUMENT]).tolist() == normalized.predict([DOCUMENT]).tolist() == ["sports"]
 
 
-def test_28_one_mention_of_san_francisco_counts_double_and_weight_normalisation_takes_that_away():
+def test_28_one_mention_of_san_francisco_counts_double_and_weight_normalization_takes_that_away():
     texts = ["boston weather weather weather"] * 3 + ["san francisco weather"] * 3
     labels = ["Boston"] * 3 + ["San Francisco"] * 3
     document = ["boston boston san francisco"]  # Boston twice, San Francisco once

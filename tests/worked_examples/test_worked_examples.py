@@ -222,10 +222,10 @@ def test_4_the_same_belief_is_the_smoothing_of_a_column():
 def test_18_two_thousand_fair_flips_underflow_as_a_product_and_not_as_a_sum():
     n = 2000
     flips = {f"flip{i}": {c: {"heads": 1, "tails": 1} for c in ("fair", "also fair")} for i in range(n)}
-    flips["colour"] = {"fair": {"red": 3, "blue": 1}, "also fair": {"red": 1, "blue": 3}}
+    flips["color"] = {"fair": {"red": 3, "blue": 1}, "also fair": {"red": 1, "blue": 3}}
     tally = bk.Tally.from_counts(flips, class_counts={"fair": 4, "also fair": 4})
     model = bk.NaiveBayes(smoothing=0).fit_tally(tally)
-    row = {f"flip{i}": "heads" for i in range(n)} | {"colour": "red"}
+    row = {f"flip{i}": "heads" for i in range(n)} | {"color": "red"}
     score = model.predict_joint_log_proba(row)[0]
     assert np.exp(score).tolist() == [0, 0]
     assert score[1] == pytest.approx(n * math.log(0.5) + math.log(0.5) + math.log(0.75), rel=1e-13)

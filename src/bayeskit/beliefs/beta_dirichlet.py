@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,38 +15,168 @@ from numpy.typing import ArrayLike
 from bayeskit import logspace
 from bayeskit.beliefs.belief import (
     POINTS,
+    Belief,
     BeliefCurves,
     BeliefIntervals,
-    Beliefs,
     Interval,
     LikelihoodCurve,
-    _listed,
-    believed,
-    positive,
-    ratio,
-    same_prior,
-    sequence,
-    some,
+    check_same_prior,
+    interval_grid,
+    likelihood_ratio,
     tails,
 )
-from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, NotLearnt, UnknownValue
+from bayeskit.errors import BayesError, NotLearned, UnknownValue
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import ROWS, Readable, Sheet
+from bayeskit.tables import ROWS, Sheet
 from bayeskit.tolerance import GONE, OFF_ONE
 from bayeskit.typing import Floats
 
 
+class CountBelief(Belief):
+    """Base of the models of counted outcomes: a Dirichlet prior over values and the count of each."""
+
+    @property
+    @abstractmethod
+    def _prior(self) -> Mapping[Any, float]:
+        """Hyperparameter of each value."""
+
+    @property
+    @abstractmethod
+    def _counts(self) -> Mapping[Any, float]:
+        """Count of each value."""
+
+    @abstractmethod
+    def _with_counts(self, counts: Mapping[Any, float]) -> Self:
+        """Return the belief with other counts."""
+
+    @property
+    def n(self) -> float:
+        """Number of observed outcomes."""
+        return sum(self._counts.values())
+
+    def update(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
+        """Return the posterior after adding outcomes.
+
+        Parameters
+        ----------
+        data : iterable, or dict
+            Outcomes, or ``{outcome: count}``.
+
+        Returns
+        -------
+        BetaBernoulli or DirichletCategorical
+            A new object.
+
+        Raises
+        ------
+        UnknownValue
+            If an outcome has no prior.
+        """
+        return self._with_counts(_plus(self._counts, self._count(data)))
+
+    def forget(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
+        """Return the posterior after removing outcomes.
+
+        Parameters
+        ----------
+        data : iterable, or dict
+            Outcomes, or ``{outcome: count}``.
+
+        Returns
+        -------
+        BetaBernoulli or DirichletCategorical
+            A new object.
+
+        Raises
+        ------
+        NotLearned
+            If the outcomes were not observed.
+        """
+        return self._with_counts(_minus(self._counts, self._count(data)))
+
+    def merge(self, other: Self) -> Self:
+        """Return the posterior given the outcomes of both.
+
+        Parameters
+        ----------
+        other : BetaBernoulli or DirichletCategorical
+            A belief with the same prior.
+
+        Returns
+        -------
+        BetaBernoulli or DirichletCategorical
+            A new object.
+
+        Raises
+        ------
+        SchemaMismatch
+            If the priors differ.
+        """
+        check_same_prior(self._prior, other._prior)
+        return self._with_counts(_plus(self._counts, other._counts))
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """ln P(outcomes) = ln B(n + β) − ln B(β), for the outcomes in their order.
+
+        >>> one = BetaBernoulli().update([True, False])         # 1/2 · 1/3
+        >>> round(float(np.exp(one.log_marginal_likelihood)), 6)
+        0.166667
+        """
+        return _log_beta(_plus(self._counts, self._prior).values()) - _log_beta(self._prior.values())
+
+    def _count(self, data: Any) -> dict[Any, float]:
+        """Count each value in a list of outcomes or in a mapping from outcome to count."""
+        counts: dict[Any, float] = dict.fromkeys(self._prior, 0)
+        if isinstance(data, Mapping):
+            for value, n in data.items():
+                if not is_number(n) or not 0 <= n < inf:
+                    raise self._error(f"the count of {value!r} is {n!r}; it is a finite number of at least 0.")
+                counts[self._known(value)] += n
+        else:
+            for row, outcome in enumerate(self._list(data)):
+                counts[self._known(outcome, f" at position {row}")] += 1
+        return counts
+
+    def _known(self, value: Any, place: str = "") -> Any:
+        if isinstance(value, Hashable) and value in self._prior:
+            return value
+        raise UnknownValue(
+            f"{type(self).__name__}: {value!r}{place} is not among its values ({_some(self._prior)}). "
+            "Leave it out, or begin with a prior that holds it"
+            f"{did_you_mean(value, self._prior) or '.'}"
+        )
+
+    def _check_mode(self, posterior: Mapping[Any, float]) -> None:
+        for value, a in posterior.items():
+            if a < 1:
+                raise self._error(
+                    f"the hyperparameter of {value!r} is {a:g} after the data. Below 1 the density grows without bound "
+                    "where its probability goes to 0, so there is no mode. Use mean instead."
+                )
+        if all(a == 1 for a in posterior.values()):
+            raise self._error(
+                "every distribution is as probable as any other (all hyperparameters are 1), so there is no mode. "
+                "Use mean, or update first."
+            )
+
+
 @dataclass(frozen=True)
-class BetaBernoulli(Readable, Drawable):
+class BetaBernoulli(CountBelief):
     """Beta-Bernoulli model: a Beta(heads, tails) prior and the counts of observed flips.
 
     P(θ | flips) = Beta(seen_heads + heads, seen_tails + tails)
 
-    The hyperparameters `heads` and `tails` are positive; (1, 1) holds every coin equally likely. Flips are
-    True and False, or 1 and 0, one by one or as a mapping to counts.
+    Parameters
+    ----------
+    heads, tails : float, default=1
+        Hyperparameters of the prior, above 0; (1, 1) is uniform.
+    seen_heads, seen_tails : float, default=0
+        Counts of observed flips. Flips are True and False, or 1 and 0.
 
+    Examples
+    --------
     >>> coin = BetaBernoulli(1, 1).update({True: 51, False: 49})
     >>> coin.mle, coin.map, round(coin.mean, 6)             # 51/100, 51/100, 52/102
     (0.51, 0.51, 0.509804)
@@ -61,62 +192,52 @@ class BetaBernoulli(Readable, Drawable):
     seen_tails: float = 0
 
     def __post_init__(self) -> None:
-        positive("BetaBernoulli", heads=self.heads, tails=self.tails)
-        _counted(self._counts, (True, False), "BetaBernoulli")
+        self._check_positive(heads=self.heads, tails=self.tails)
+        self._count(self._counts)
 
     @property
     def posterior(self) -> tuple[float, float]:
-        """The hyperparameters after the data: (seen_heads + heads, seen_tails + tails)."""
+        """Hyperparameters of the posterior: (seen_heads + heads, seen_tails + tails)."""
         return self.seen_heads + self.heads, self.seen_tails + self.tails
 
     @property
-    def n(self) -> float:
-        """Return the number of observed flips."""
-        return self.seen_heads + self.seen_tails
-
-    def update(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """Return the posterior after adding these flips."""
-        return self._seen(_plus(self._counts, _counted(data, (True, False), "BetaBernoulli")))
-
-    def forget(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """Return the posterior after removing these flips; raise if they were not observed."""
-        return self._seen(_minus(self._counts, _counted(data, (True, False), "BetaBernoulli")))
-
-    def merge(self, other: Self) -> Self:
-        """Return the posterior given the flips of both, which must have the same prior."""
-        same_prior((self.heads, self.tails), (other.heads, other.tails))
-        return self._seen(_plus(self._counts, other._counts))
-
-    def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
-        """Return the posteriors after each flip in turn."""
-        return sequence(self, data)
-
-    @property
     def mle(self) -> float:
-        """seen_heads / n"""
-        some("BetaBernoulli", self.n)
+        """Maximum likelihood estimate, seen_heads / n."""
+        self._check_observed()
         return float(smoothed(self.seen_heads, self.n, 0, 0))
 
     @property
     def map(self) -> float:
-        """The mode of the posterior: (a1 + b1 − 1) / (a1 + b1 − 1 + a0 + b0 − 1)."""
-        _has_mode("BetaBernoulli", {"heads": self.posterior[0], "tails": self.posterior[1]})
+        """Mode of the posterior, (a1 + b1 − 1) / (a1 + b1 − 1 + a0 + b0 − 1)."""
+        self._check_mode({"heads": self.posterior[0], "tails": self.posterior[1]})
         return float(smoothed(self.seen_heads, self.n, self.heads - 1, self.heads + self.tails - 2))
 
     @property
     def mean(self) -> float:
-        """(a1 + b1) / (a1 + b1 + a0 + b0)"""
+        """Posterior mean, (a1 + b1) / (a1 + b1 + a0 + b0)."""
         return float(smoothed(self.seen_heads, self.n, self.heads, self.heads + self.tails))
 
     @property
     def variance(self) -> float:
-        """mean · (1 − mean) / (a1 + b1 + a0 + b0 + 1)"""
+        """Posterior variance, mean · (1 − mean) / (a1 + b1 + a0 + b0 + 1)."""
         a, b = self.posterior
         return float(a / (a + b) * (b / (a + b)) / (a + b + 1))
 
     def density(self, x: ArrayLike) -> Any:
-        """The posterior density at these probabilities of heads; 0 outside [0, 1].
+        """Return the posterior density.
 
+        Parameters
+        ----------
+        x : float or array-like
+            Probabilities of heads.
+
+        Returns
+        -------
+        float or ndarray
+            0 outside [0, 1].
+
+        Examples
+        --------
         >>> BetaBernoulli(2, 1).density([0.0, 0.5, 1.0]).round(6).tolist()   # 2 θ
         [0.0, 1.0, 2.0]
         """
@@ -125,7 +246,16 @@ class BetaBernoulli(Readable, Drawable):
         return stats.beta.pdf(np.asarray(x, dtype=np.float64), *self.posterior)
 
     def credible_interval(self, level: float = 0.95) -> Interval:
-        """The middle interval that holds θ with this probability: equal tails on both sides."""
+        """Return the central credible interval of θ.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+
+        Returns
+        -------
+        (float, float)
+        """
         from scipy import special  # loads in a tenth of the time of scipy.stats
 
         low, high = (special.betaincinv(*self.posterior, tail) for tail in tails(level))
@@ -133,7 +263,7 @@ class BetaBernoulli(Readable, Drawable):
 
     @property
     def predictive(self) -> dict[bool, float]:
-        """The probability of either outcome of the next flip.
+        """Probability of either outcome of the next flip.
 
         >>> BetaBernoulli().update([1, 1]).predictive            # (2 + 1) / (2 + 2)
         {True: 0.75, False: 0.25}
@@ -144,19 +274,19 @@ class BetaBernoulli(Readable, Drawable):
             False: float(smoothed(self.seen_tails, self.n, self.tails, everything)),
         }
 
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """log P(flips) = log B(a1 + b1, a0 + b0) − log B(b1, b0), for the flips in the order they fell.
-
-        >>> one = BetaBernoulli().update([True, False])         # 1/2 · 1/3
-        >>> round(float(np.exp(one.log_marginal_likelihood)), 6)
-        0.166667
-        """
-        return _log_beta(self.posterior) - _log_beta((self.heads, self.tails))
-
     def log_likelihood(self, theta: ArrayLike) -> Any:
-        """ln P(flips | θ) = a1 ln θ + a0 ln(1 − θ), for the flips in the order they fell.
+        """Return ln P(flips | θ) = a1 ln θ + a0 ln(1 − θ), for the flips in their order.
 
+        Parameters
+        ----------
+        theta : float or array-like
+
+        Returns
+        -------
+        float or ndarray
+
+        Examples
+        --------
         >>> seven = BetaBernoulli().update({True: 7, False: 3})
         >>> round(float(seven.log_likelihood(0.7) - seven.log_likelihood(0.5)), 6)   # as probable as 2.276932 to 1
         0.822829
@@ -166,33 +296,44 @@ class BetaBernoulli(Readable, Drawable):
         except (TypeError, ValueError):
             x = np.array(np.nan)
         if not ((x >= 0) & (x <= 1)).all():
-            raise BayesError(f"BetaBernoulli: θ is {theta!r}; a probability lies between 0 and 1.")
+            raise self._error(f"θ is {theta!r}; a probability lies between 0 and 1.")
         of_heads = self.seen_heads * logspace.log(x) if self.seen_heads else np.zeros(x.shape)
         return (of_heads + (self.seen_tails * logspace.log(1 - x) if self.seen_tails else 0.0))[()]
 
     def likelihood_ratio(self, one: float, other: float) -> float:
-        """P(flips | one) / P(flips | other): how much better one θ explains the flips than another.
+        """Return P(flips | one) / P(flips | other) of two values of θ.
 
+        Parameters
+        ----------
+        one, other : float
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> round(BetaBernoulli().update({True: 7, False: 3}).likelihood_ratio(0.7, 0.5), 6)
         2.276932
         """
-        return ratio(float(self.log_likelihood(one)), float(self.log_likelihood(other)), f"θ = {one!r}", f"{other!r}")
+        logs = float(self.log_likelihood(one)), float(self.log_likelihood(other))
+        return likelihood_ratio(*logs, f"θ = {one!r}", f"{other!r}")
 
     def likelihood(self) -> LikelihoodCurve:
-        """The likelihood of each θ after the flips that were seen, and where it is highest."""
+        """Return the likelihood of θ and its maximum."""
         line = np.linspace(0, 1, POINTS)
         best = self.mle
         top = float(self.log_likelihood(best))
         return LikelihoodCurve("θ, the probability of heads", line, self.log_likelihood(line), best, top, self.n)
 
     def curves(self) -> BeliefCurves:
-        """The densities of θ before and after the flips, and the likelihood between them, scaled to an area of one."""
+        """Return the prior, the likelihood and the posterior of θ, each with area one."""
         before, likelihood = replace(self, seen_heads=0, seen_tails=0), replace(self, heads=1, tails=1)
         after = [("likelihood", likelihood), ("posterior", self)] if self.n else []
-        return replace(self.curves_with([("prior", before), *after]), marks=(("mean", self.mean),))
+        return replace(self._curves_with([("prior", before), *after]), marks=(("mean", self.mean),))
 
-    def curves_with(self, beliefs: Sequence[tuple[str, BetaBernoulli]]) -> BeliefCurves:
-        """The densities of θ under several beliefs, by name."""
+    def _curves_with(self, beliefs: Sequence[tuple[str, BetaBernoulli]]) -> BeliefCurves:
+        """Return the densities of θ under several beliefs, by name."""
         line = np.linspace(0, 1, POINTS)
         line[[0, -1]] = 0.0005, 0.9995  # below 1, a hyperparameter makes the density infinite at the end
         curves = tuple((name, np.asarray(belief.density(line))) for name, belief in beliefs)
@@ -200,28 +341,38 @@ class BetaBernoulli(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """The posterior, and how sure it is of θ."""
+        """Posterior mean and credible interval, for display."""
         a, b = self.posterior
-        return Sheet(
-            f"Beta({a:g}, {b:g}) after {self.n:g} flips", (believed({"θ": (self.mean, self.credible_interval())}),)
-        )
+        grid = interval_grid({"θ": (self.mean, self.credible_interval())})
+        return Sheet(f"Beta({a:g}, {b:g}) after {self.n:g} flips", (grid,))
+
+    @property
+    def _prior(self) -> dict[Any, float]:
+        return {True: self.heads, False: self.tails}
 
     @property
     def _counts(self) -> dict[Any, float]:
         return {True: self.seen_heads, False: self.seen_tails}
 
-    def _seen(self, counts: Mapping[Any, float]) -> Self:
+    def _with_counts(self, counts: Mapping[Any, float]) -> Self:
         return replace(self, seen_heads=counts[True], seen_tails=counts[False])
 
 
 @dataclass(frozen=True)
-class DirichletCategorical(Readable, Drawable):
+class DirichletCategorical(CountBelief):
     """Dirichlet-categorical model: a Dirichlet(β) prior and the counts of observed values.
 
     P(θ | counts) = Dirichlet(n + β)
 
-    β maps every possible value to a positive number. What is known of all values at once is a mapping too.
+    Parameters
+    ----------
+    beta : dict
+        Hyperparameter of every possible value, above 0.
+    seen : dict, optional
+        Counts of observed values.
 
+    Examples
+    --------
     >>> die = DirichletCategorical({face: 2 for face in range(1, 7)}).update([6, 6, 3])
     >>> die.posterior
     {1: 2, 2: 2, 3: 3, 4: 2, 5: 2, 6: 4}
@@ -236,12 +387,12 @@ class DirichletCategorical(Readable, Drawable):
 
     def __post_init__(self) -> None:
         if not isinstance(self.beta, Mapping) or len(self.beta) < 2:
-            raise BayesError(
-                f"DirichletCategorical: beta is {self.beta!r}; it maps each of at least two values to a "
-                "positive number. For one number b write dict.fromkeys(values, b)."
+            raise self._error(
+                f"beta is {self.beta!r}; it maps each of at least two values to a positive number. For one number b "
+                "write dict.fromkeys(values, b)."
             )
-        positive("DirichletCategorical", **{f"beta[{value!r}]": b for value, b in self.beta.items()})
-        seen = _counted(self.seen, self.beta, "DirichletCategorical")
+        self._check_positive(**{f"beta[{value!r}]": b for value, b in self.beta.items()})
+        seen = self._count(self.seen)
         # Own copies, and a count for each value: equal beliefs compare equal however they were reached.
         object.__setattr__(self, "beta", dict(self.beta))
         object.__setattr__(self, "seen", seen)
@@ -251,68 +402,67 @@ class DirichletCategorical(Readable, Drawable):
 
     @property
     def posterior(self) -> dict[Any, float]:
-        """The hyperparameters after the data: n_v + β_v."""
-        return {value: self.seen[value] + b for value, b in self.beta.items()}
-
-    @property
-    def n(self) -> float:
-        """Return the number of observed outcomes."""
-        return sum(self.seen.values())
-
-    def update(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """Return the posterior after adding outcomes: a list of values or a mapping from value to count."""
-        return replace(self, seen=_plus(self.seen, self._counted(data)))
-
-    def forget(self, data: Mapping[Any, float] | Iterable[Any]) -> Self:
-        """Return the posterior after removing these outcomes; raise if they were not observed."""
-        return replace(self, seen=_minus(self.seen, self._counted(data)))
-
-    def merge(self, other: Self) -> Self:
-        """Return the posterior given the outcomes of both, which must have the same prior."""
-        same_prior(self.beta, other.beta)
-        return replace(self, seen=_plus(self.seen, other.seen))
-
-    def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
-        """Return the posteriors after each outcome in turn."""
-        return sequence(self, data)
+        """Hyperparameters of the posterior: n_v + β_v."""
+        return _plus(self.seen, self.beta)
 
     def marginal(self, value: object) -> BetaBernoulli:
         """Return the marginal Beta distribution of one value against all others.
 
+        Parameters
+        ----------
+        value : object
+
+        Returns
+        -------
+        BetaBernoulli
+
+        Examples
+        --------
         >>> DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "b"]).marginal("a")
         BetaBernoulli(heads=1, tails=2, seen_heads=1, seen_tails=1)
         """
-        heads = self.beta[_known(value, self.beta, "DirichletCategorical")]
+        heads = self.beta[self._known(value)]
         seen = self.seen[value]
         tails = sum(b for other, b in self.beta.items() if other != value)
         return BetaBernoulli(heads, tails, seen, self.n - seen)
 
     @property
     def mle(self) -> dict[Any, float]:
-        """n_v / N"""
-        some("DirichletCategorical", self.n)
+        """Maximum likelihood estimate, n_v / N."""
+        self._check_observed()
         return {value: self.marginal(value).mle for value in self.beta}
 
     @property
     def map(self) -> dict[Any, float]:
-        """The mode of the posterior: (n_v + β_v − 1) / (N + Σβ − m), m values in all."""
-        _has_mode("DirichletCategorical", self.posterior)
+        """Mode of the posterior, (n_v + β_v − 1) / (N + Σβ − m), m values in all."""
+        self._check_mode(self.posterior)
         everything = sum(self.beta.values()) - len(self.beta)
         return {v: float(smoothed(self.seen[v], self.n, b - 1, everything)) for v, b in self.beta.items()}
 
     @property
     def mean(self) -> dict[Any, float]:
-        """(n_v + β_v) / (N + Σβ)"""
+        """Posterior mean, (n_v + β_v) / (N + Σβ)."""
         return {value: self.marginal(value).mean for value in self.beta}
 
     @property
     def variance(self) -> dict[Any, float]:
-        """mean_v · (1 − mean_v) / (N + Σβ + 1)"""
+        """Posterior variance, mean_v · (1 − mean_v) / (N + Σβ + 1)."""
         return {value: self.marginal(value).variance for value in self.beta}
 
     def density(self, p: Mapping[Any, float] | Sequence[float]) -> float:
-        """The posterior density at one distribution: a mapping, or probabilities in the order of β.
+        """Return the posterior density at one distribution.
 
+        Parameters
+        ----------
+        p : dict, or sequence of float
+            Probability of each value; a sequence has the order of β.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> round(DirichletCategorical({"a": 1, "b": 1, "c": 1}).density([0.2, 0.3, 0.5]), 6)   # 2!
         2.0
         """
@@ -324,41 +474,65 @@ class DirichletCategorical(Readable, Drawable):
         return float(logspace.exp(powers @ logspace.log(at) - _log_beta(self.posterior.values())))
 
     def credible_interval(self, level: float = 0.95) -> dict[Any, Interval]:
-        """For each value the middle interval that holds its probability at this level, values one by one."""
+        """Return the central credible interval of the probability of each value by itself.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+
+        Returns
+        -------
+        dict
+            ``{value: (float, float)}``.
+        """
         return {value: self.marginal(value).credible_interval(level) for value in self.beta}
 
     @property
     def predictive(self) -> dict[Any, float]:
-        """The probability of each value at the next throw: the posterior mean."""
+        """Probability of each value of the next outcome: the posterior mean."""
         return self.mean
 
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """log P(outcomes) = log B(n + β) − log B(β), for the outcomes in the order they fell."""
-        return _log_beta(self.posterior.values()) - _log_beta(self.beta.values())
-
     def log_likelihood(self, p: Mapping[Any, float] | Sequence[float]) -> float:
-        """ln P(outcomes | p) = Σ n_v ln p_v, for the outcomes in the order they fell; p as :meth:`density` takes it.
+        """Return ln P(outcomes | p) = Σ n_v ln p_v, for the outcomes in their order.
 
+        Parameters
+        ----------
+        p : dict, or sequence of float
+            Probability of each value, as in :meth:`density`.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> die = DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b"])
         >>> round(float(logspace.exp(die.log_likelihood([0.5, 0.25, 0.25]))), 6)         # ½ · ½ · ¼
         0.0625
         """
         point = self._point(p, "log_likelihood")
         if not (point >= 0).all() or abs(point.sum() - 1) > OFF_ONE:
-            raise BayesError(
-                f"DirichletCategorical.log_likelihood: {point.tolist()} are no probabilities that sum to one."
-            )
+            raise BayesError(f"{self._of('log_likelihood')}: {point.tolist()} are no probabilities that sum to one.")
         counts = np.array([self.seen[value] for value in self.beta], dtype=np.float64)
         there = counts > 0
         return float(counts[there] @ logspace.log(point[there]))
 
     def likelihood_ratio(self, one: Any, other: Any) -> float:
-        """P(outcomes | one) / P(outcomes | other) of two distributions."""
-        return ratio(self.log_likelihood(one), self.log_likelihood(other), "the first", "the second")
+        """Return P(outcomes | one) / P(outcomes | other) of two distributions.
+
+        Parameters
+        ----------
+        one, other : dict, or sequence of float
+            As in :meth:`density`.
+
+        Returns
+        -------
+        float
+        """
+        return likelihood_ratio(self.log_likelihood(one), self.log_likelihood(other), "the first", "the second")
 
     def _point(self, p: Mapping[Any, float] | Sequence[float], who: str) -> Floats:
-        """A distribution over the values, in the order of β."""
+        """Return the probabilities of a distribution in the order of β."""
         if isinstance(p, Mapping):
             if p.keys() != self.beta.keys():
                 lacking, unknown = [v for v in self.beta if v not in p], [v for v in p if v not in self.beta]
@@ -378,20 +552,30 @@ class DirichletCategorical(Readable, Drawable):
         return f"DirichletCategorical.{method}"
 
     def likelihood(self, value: Any) -> LikelihoodCurve:
-        """The likelihood of each probability of one value against all others, and where it is highest.
+        """Return the likelihood of the probability of one value against all others, and its maximum.
 
+        Parameters
+        ----------
+        value : object
+
+        Returns
+        -------
+        LikelihoodCurve
+
+        Examples
+        --------
         >>> DirichletCategorical({"a": 1, "b": 1, "c": 1}).update(["a", "a", "b"]).likelihood("a").maximum    # 2/3
         0.6666666666666666
         """
-        n = self.seen[_known(value, self.beta, self._of("likelihood"))]
+        n = self.seen[self._known(value)]
         curve = BetaBernoulli().update({True: n, False: self.n - n}).likelihood()
         return replace(curve, parameter=f"the probability of {value}")
 
     def curves(self) -> BeliefIntervals:
         """Return prior and posterior means and 95 % credible intervals of each value."""
-        return self.curves_with([("posterior", self)])
+        return self._curves_with([("posterior", self)])
 
-    def curves_with(self, beliefs: Sequence[tuple[str, DirichletCategorical]]) -> BeliefIntervals:
+    def _curves_with(self, beliefs: Sequence[tuple[str, DirichletCategorical]]) -> BeliefIntervals:
         """Return the means and credible intervals of each value under several beliefs."""
         last = beliefs[-1][1]
         before, after, ends = replace(last, seen={}).mean, last.mean, last.credible_interval()
@@ -400,28 +584,22 @@ class DirichletCategorical(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """The posterior, and how sure it is of each value."""
+        """Posterior means and credible intervals, for display."""
         coins = {f"P({value})": self.marginal(value) for value in islice(self.beta, ROWS)}
-        grid = believed({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
+        grid = interval_grid({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
         head = f"Dirichlet over {len(self.beta):,} values after {self.n:g} outcomes"
         return Sheet(head, (replace(grid, more=len(self.beta) - len(coins)),))
 
-    def _counted(self, data: Mapping[Any, float] | Iterable[Any]) -> dict[Any, float]:
-        return _counted(data, self.beta, "DirichletCategorical")
+    @property
+    def _prior(self) -> Mapping[Any, float]:
+        return self.beta
 
+    @property
+    def _counts(self) -> Mapping[Any, float]:
+        return self.seen
 
-def _counted(data: Any, values: Iterable[Any], who: str) -> dict[Any, float]:
-    """Count each value in a list of outcomes or in a mapping from outcome to count."""
-    counts: dict[Any, float] = dict.fromkeys(values, 0)
-    if isinstance(data, Mapping):
-        for value, n in data.items():
-            if not is_number(n) or not 0 <= n < inf:
-                raise BayesError(f"{who}: the count of {value!r} is {n!r}; it is a finite number of at least 0.")
-            counts[_known(value, counts, who)] += n
-    else:
-        for row, outcome in enumerate(_listed(data, who)):
-            counts[_known(outcome, counts, who, f" at position {row}")] += 1
-    return counts
+    def _with_counts(self, counts: Mapping[Any, float]) -> Self:
+        return replace(self, seen=counts)
 
 
 def _some(values: Iterable[Any]) -> str:
@@ -429,48 +607,24 @@ def _some(values: Iterable[Any]) -> str:
     return ", ".join(map(repr, first[:8])) + ", …" * (len(first) > 8)
 
 
-def _known(value: Any, known: Mapping[Any, float], who: str, place: str = "") -> Any:
-    if isinstance(value, Hashable) and value in known:
-        return value
-    raise UnknownValue(
-        f"{who}: {value!r}{place} is not among its values ({_some(known)}). "
-        "Leave it out, or begin with a prior that holds it"
-        f"{did_you_mean(value, known) or '.'}"
-    )
-
-
 def _plus(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
     return {value: n + b[value] for value, n in a.items()}
 
 
 def _minus(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
-    noise = GONE * sum(a.values())  # of counts that are no whole numbers
+    noise = GONE * sum(a.values())  # rounding error of fractional counts
     left = {value: n - b[value] for value, n in a.items()}
     left = {value: 0 if isinstance(n, float) and abs(n) <= noise else n for value, n in left.items()}
     for value, n in left.items():
         if n < 0:
-            raise NotLearnt(
-                f"forget: {b[value]} of {value!r} to forget, and only {a[value]} were learnt. "
-                "Nothing was changed; forget what was learnt."
+            raise NotLearned(
+                f"forget: {b[value]} of {value!r} to forget, and only {a[value]} were learned. "
+                "Nothing was changed; forget what was learned."
             )
     return left
 
 
-def _has_mode(who: str, posterior: Mapping[Any, float]) -> None:
-    for value, a in posterior.items():
-        if a < 1:
-            raise BayesError(
-                f"{who}: the hyperparameter of {value!r} is {a:g} after the data. Below 1 the density grows "
-                "without bound where its probability goes to 0, so there is no mode. Use mean instead."
-            )
-    if all(a == 1 for a in posterior.values()):
-        raise BayesError(
-            f"{who}: every distribution is as probable as any other (all hyperparameters are 1), "
-            "so there is no mode. Use mean, or update first."
-        )
-
-
 def _log_beta(hyperparameters: Iterable[float]) -> float:
-    """log of the multivariate Beta function, Π Γ(a) / Γ(Σ a)."""
+    """Return the log of the multivariate Beta function, Π Γ(a) / Γ(Σ a)."""
     a = list(hyperparameters)
     return sum(map(lgamma, a)) - lgamma(sum(a))

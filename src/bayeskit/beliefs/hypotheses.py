@@ -1,9 +1,9 @@
-"""Hypotheses: a finite set of explanations, what was believed of each, and what the evidence makes of it.
+"""Hypotheses: Bayes' rule over a finite set of named hypotheses.
 
     P(h | D) = P(D | h) · P(h) / Σ_k P(D | k) · P(k)
 
-In bits: the description length of D by way of h is −log2 P(h), the theory, plus −log2 P(D | h), the data given the
-theory. The shortest description (MDL) is the hypothesis of the largest posterior (MAP).
+In bits: the description length of D by h is −log2 P(h) for the theory plus −log2 P(D | h) for the data given the
+theory. The hypothesis with the shortest description (MDL) has the largest posterior (MAP).
 
 Formula: P(h ∣ D) over named hypotheses, description lengths
 """
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.beliefs.belief import likelihood_ratio
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.estimate.prior import normalised
+from bayeskit.estimate.prior import normalized
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import ROWS, Grid, Readable, Sheet, Table
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Floats
 
@@ -35,6 +35,20 @@ BIT = float(logspace.log(2.0))
 class Hypotheses(Readable, Drawable):
     """Posterior over a finite set of named hypotheses; ``update`` returns a new object.
 
+    Parameters
+    ----------
+    prior : dict
+        ``{hypothesis: probability}``.
+
+    Attributes
+    ----------
+    names : tuple
+    log_prior : ndarray of shape (n_hypotheses,)
+    log_likelihood : ndarray of shape (n_hypotheses,)
+        ln P(all evidence so far | hypothesis).
+
+    Examples
+    --------
     >>> patient = Hypotheses({"cancer": 0.008, "healthy": 0.992})
     >>> positive = {"cancer": 0.98, "healthy": 0.03}                     # P(test is positive | each)
     >>> once = patient.update(positive)
@@ -54,23 +68,48 @@ class Hypotheses(Readable, Drawable):
         if not isinstance(prior, Mapping) or not prior:
             raise BayesError(f"Hypotheses: {prior!r} is no mapping from hypothesis to prior probability")
         shares = _numbers(list(prior.values()), "prior probabilities")
-        object.__setattr__(self, "names", tuple(prior))
-        object.__setattr__(self, "log_prior", logspace.log(normalised(shares)))
-        object.__setattr__(self, "log_likelihood", np.zeros(len(prior)))
+        log_prior = logspace.log(normalized(shares))
+        vars(self).update(names=tuple(prior), log_prior=log_prior, log_likelihood=np.zeros(len(prior)))
 
     @classmethod
     def from_bits(cls, lengths: Mapping[Any, float]) -> Hypotheses:
-        """Priors from the lengths of the theories in bits: P(h) ∝ 2^−length.
+        """Build the prior from the lengths of the theories in bits: P(h) ∝ 2^−length.
 
+        Parameters
+        ----------
+        lengths : dict
+            ``{hypothesis: bits}``.
+
+        Returns
+        -------
+        Hypotheses
+
+        Examples
+        --------
         >>> Hypotheses.from_bits({"short": 1, "long": 3}).prior
         {'short': 0.8, 'long': 0.2}
         """
         bits = _numbers(list(lengths.values()), "description lengths")
-        weights = logspace.normalise(-BIT * bits[None])[0][0]
+        weights = logspace.normalize(-BIT * bits[None])[0][0]
         return cls(dict(zip(lengths, weights.tolist(), strict=True)))
 
     def update(self, likelihood: Mapping[Any, float]) -> Hypotheses:
-        """The beliefs after evidence whose probability under each hypothesis is given."""
+        """Return the posterior given new evidence.
+
+        Parameters
+        ----------
+        likelihood : dict
+            P(evidence | hypothesis) of each hypothesis.
+
+        Returns
+        -------
+        Hypotheses
+
+        Raises
+        ------
+        BayesError
+            If a likelihood is missing or invalid, or if the evidence is impossible under every hypothesis.
+        """
         given = self._aligned(likelihood, "likelihood")
         if not np.isfinite(given).all() or (given < 0).any():
             bad = self.names[int(np.argmax(~np.isfinite(given) | (given < 0)))]
@@ -78,14 +117,36 @@ class Hypotheses(Readable, Drawable):
         return self._with(self.log_likelihood + logspace.log(given))
 
     def update_log(self, log_likelihood: Mapping[Any, float]) -> Hypotheses:
-        """The same from logarithms, for evidence too improbable for a float."""
+        """Return the posterior given log likelihoods, for evidence too improbable for a float.
+
+        Parameters
+        ----------
+        log_likelihood : dict
+            ln P(evidence | hypothesis) of each hypothesis.
+
+        Returns
+        -------
+        Hypotheses
+        """
         given = self._aligned(log_likelihood, "log likelihood")
         if np.isnan(given).any() or np.isposinf(given).any():
             raise BayesError("log likelihoods are finite, or −inf for what cannot be")
         return self._with(self.log_likelihood + given)
 
     def update_exceptions(self, exceptions: Mapping[Any, float], n_rows: int, n_classes: int = 2) -> Hypotheses:
-        """Labels of ``n_rows`` rows, coded by the rows where each hypothesis errs (see :func:`exception_bits`)."""
+        """Return the posterior given the labels of rows, coded by the errors of each hypothesis.
+
+        Parameters
+        ----------
+        exceptions : dict
+            Number of errors of each hypothesis; see :func:`exception_bits`.
+        n_rows : int
+        n_classes : int, default=2
+
+        Returns
+        -------
+        Hypotheses
+        """
         counts = self._aligned(exceptions, "number of exceptions")
         bits = np.array([exception_bits(n_rows, k, n_classes) for k in counts.tolist()])
         return self._with(self.log_likelihood - BIT * bits)
@@ -96,13 +157,13 @@ class Hypotheses(Readable, Drawable):
                 "the evidence is impossible under every hypothesis: their posterior is 0/0. "
                 "Some hypothesis is missing, or a likelihood of 0 should be a small number."
             )
-        new = _copy(self)
-        object.__setattr__(new, "log_likelihood", log_likelihood)
+        new = object.__new__(Hypotheses)
+        vars(new).update(names=self.names, log_prior=self.log_prior, log_likelihood=log_likelihood, _index=self._index)
         return new
 
     @cached_property
     def _posterior(self) -> Floats:
-        return logspace.normalise((self.log_prior + self.log_likelihood)[None])[0][0]
+        return logspace.normalize((self.log_prior + self.log_likelihood)[None])[0][0]
 
     @property
     def prior(self) -> dict[Any, float]:
@@ -125,10 +186,20 @@ class Hypotheses(Readable, Drawable):
         return dict(zip(self.names, logspace.exp(self.log_prior + self.log_likelihood).tolist(), strict=True))
 
     def predict(self, votes: Mapping[Any, Mapping[Any, float]]) -> dict[Any, float]:
-        """P(outcome | evidence) = Σ_h P(outcome | h) P(h | evidence), the most probable outcome first: Bayes optimal.
+        """Return the Bayes optimal prediction, P(outcome | evidence) = Σ_h P(outcome | h) P(h | evidence).
 
-        ``votes`` says for each hypothesis how probable it holds each outcome.
+        Parameters
+        ----------
+        votes : dict
+            ``{hypothesis: {outcome: probability}}``.
 
+        Returns
+        -------
+        dict
+            ``{outcome: probability}``, the most probable first.
+
+        Examples
+        --------
         >>> three = Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
         >>> votes = {"h1": {"+": 1, "-": 0}, "h2": {"+": 0, "-": 1}, "h3": {"+": 0, "-": 1}}
         >>> three.map, {outcome: round(p, 6) for outcome, p in three.predict(votes).items()}
@@ -140,8 +211,22 @@ class Hypotheses(Readable, Drawable):
         return {outcomes[i]: float(p[i]) for i in order}
 
     def gibbs(self, votes: Mapping[Any, Mapping[Any, float]], n: int = 1, random_state: Any = None) -> list[Any]:
-        """``n`` answers of the Gibbs classifier: each time one hypothesis, drawn by its posterior, says its outcome.
+        """Draw predictions of the Gibbs classifier: the best outcome of a hypothesis drawn from the posterior.
 
+        Parameters
+        ----------
+        votes : dict
+            ``{hypothesis: {outcome: probability}}``.
+        n : int, default=1
+            Number of draws.
+        random_state : int, optional
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
         >>> three = Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
         >>> votes = {"h1": {"+": 1, "-": 0}, "h2": {"+": 0, "-": 1}, "h3": {"+": 0, "-": 1}}
         >>> round(three.gibbs(votes, 10_000, random_state=0).count("+") / 10_000, 2)
@@ -155,22 +240,22 @@ class Hypotheses(Readable, Drawable):
         return [outcomes[best_outcome[h]] for h in drawn]
 
     def _votes(self, votes: Mapping[Any, Mapping[Any, float]]) -> tuple[list[Any], Floats]:
-        """(outcomes, P(outcome | h) (hypotheses, outcomes))"""
+        """Return the outcomes and P(outcome | h), shape (n_hypotheses, n_outcomes)."""
         if not isinstance(votes, Mapping) or not all(isinstance(vote, Mapping) for vote in votes.values()):
             raise BayesError("give a mapping from hypothesis to the probability of each outcome: {'h1': {'+': 1}, …}")
         self._aligned(dict.fromkeys(votes, 0.0), "vote", "one mapping from outcome to probability")
         outcomes = list(dict.fromkeys(outcome for name in self.names for outcome in votes[name]))
         rows = {name: [votes[name].get(outcome, 0.0) for outcome in outcomes] for name in self.names}
-        return outcomes, np.array([normalised(row, f"the votes of {name!r}") for name, row in rows.items()])
+        return outcomes, np.array([normalized(row, f"the votes of {name!r}") for name, row in rows.items()])
 
     @property
     def map(self) -> Any:
-        """The most probable hypothesis; the first of several."""
+        """Most probable hypothesis; the first of several."""
         return self.names[_best(self.log_prior + self.log_likelihood)]
 
     @property
     def maximum_likelihood(self) -> Any:
-        """The hypothesis under which the evidence is most probable; the first of several."""
+        """Hypothesis under which the evidence is most probable; the first of several."""
         return self.names[_best(self.log_likelihood)]
 
     @property
@@ -179,28 +264,40 @@ class Hypotheses(Readable, Drawable):
         return float(logspace.log_sum_exp(self.log_prior + self.log_likelihood))
 
     def bayes_factor(self, one: Any, other: Any) -> float:
-        """P(evidence | one) / P(evidence | other): what the evidence alone says of two hypotheses."""
-        a, b = (self.log_likelihood[self._position(name)] for name in (one, other))
-        if np.isneginf(a) and np.isneginf(b):
-            raise BayesError(f"the evidence is impossible under {one!r} and {other!r} alike: their ratio is 0/0")
-        with np.errstate(over="ignore"):
-            return float(logspace.exp(a - b))
+        """Return P(evidence | one) / P(evidence | other).
+
+        Parameters
+        ----------
+        one, other
+            Hypotheses.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        BayesError
+            If the evidence is impossible under both.
+        """
+        a, b = (float(self.log_likelihood[self._position(name)]) for name in (one, other))
+        return likelihood_ratio(a, b, repr(one), repr(other))
 
     @property
     def description_lengths(self) -> Table:
-        """Bits of each theory, of the data given it, and in all."""
+        """Table of the bits of each theory, of the data given it, and of both."""
         theory, data = -self.log_prior / BIT + 0.0, -self.log_likelihood / BIT + 0.0
         names = list(self.names) if len({type(n) for n in self.names}) == 1 else [str(n) for n in self.names]
         return Table({"hypothesis": names, "theory bits": theory, "data bits": data, "total bits": theory + data})
 
     @property
     def mdl(self) -> Any:
-        """The hypothesis with the shortest description, theory and data: it is the MAP hypothesis."""
+        """Hypothesis with the shortest description of theory and data; it is the MAP hypothesis."""
         return self.names[_best(-(self.log_prior / -BIT + self.log_likelihood / -BIT))]
 
     @property
     def sheet(self) -> Sheet:
-        """The most probable hypothesis, and P(h) of each before and after the evidence."""
+        """Prior and posterior of each hypothesis, for display."""
         first = self.names[:ROWS]
         after, before = self._posterior[:ROWS].tolist(), logspace.exp(self.log_prior[:ROWS]).tolist()
         columns = {"hypothesis": [str(name) for name in first], "before": before, "after": after}
@@ -236,21 +333,23 @@ class Hypotheses(Readable, Drawable):
         return _numbers([given[name] for name in self.names], what)
 
 
-def _copy(beliefs: Hypotheses) -> Hypotheses:
-    """A copy that shares what does not change."""
-    new = object.__new__(Hypotheses)
-    for field in ("names", "log_prior", "log_likelihood"):
-        object.__setattr__(new, field, getattr(beliefs, field))
-    if "_index" in beliefs.__dict__:
-        new.__dict__["_index"] = beliefs.__dict__["_index"]
-    return new
-
-
 def exception_bits(n_rows: int, n_exceptions: float, n_classes: int = 2) -> float:
-    """Bits that say the labels of ``n_rows`` rows to someone who knows the hypothesis and the rows.
+    """Return the bits that describe the labels of rows given a hypothesis with some errors.
 
-    log2(n + 1) for how many exceptions there are, log2 (n over k) for which, log2(C − 1) for the true class of each.
+    log2(n + 1) for the number of errors, log2 (n over k) for their rows, log2(C − 1) for the true class of each.
 
+    Parameters
+    ----------
+    n_rows : int
+    n_exceptions : int
+    n_classes : int, default=2
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> exception_bits(3, 0), round(exception_bits(3, 1), 6)     # log2 4, log2 4 + log2 3
     (2.0, 3.584963)
     """
@@ -262,7 +361,7 @@ def exception_bits(n_rows: int, n_exceptions: float, n_classes: int = 2) -> floa
 
 
 def _best(scores: Floats) -> int:
-    """The first of those within rounding of the largest."""
+    """Return the first index within rounding error of the largest score."""
     top = scores.max()
     return int(np.argmax(scores >= top - TIE * max(1.0, abs(top))))
 

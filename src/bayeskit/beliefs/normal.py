@@ -12,22 +12,17 @@ from numpy.typing import ArrayLike
 
 from bayeskit.beliefs.belief import (
     POINTS,
+    Belief,
     BeliefCurves,
-    Beliefs,
     Interval,
     LikelihoodCurve,
-    _listed,
-    believed,
-    positive,
-    same_prior,
-    sequence,
-    some,
+    check_same_prior,
+    interval_grid,
     tails,
 )
-from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.errors import NotLearned
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.tables.sheet import Readable, Sheet
+from bayeskit.tables import Sheet
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Floats
 
@@ -35,7 +30,7 @@ T = TypeVar("T")
 
 
 class NormalHyperparameters(NamedTuple):
-    """The four numbers of a normal-inverse-gamma: μ, κ, α, β."""
+    """Hyperparameters of a normal-inverse-gamma: μ, κ, α, β."""
 
     location: float
     kappa: float
@@ -44,7 +39,7 @@ class NormalHyperparameters(NamedTuple):
 
 
 class NormalParameters(NamedTuple, Generic[T]):
-    """Something about each of the two unknowns of a normal: its mean μ and its variance σ²."""
+    """One quantity for each parameter of a normal: its mean μ and its variance σ²."""
 
     mu: T
     sigma2: T
@@ -52,20 +47,20 @@ class NormalParameters(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True)
 class StudentT:
-    """Student's t with `df` degrees of freedom, moved by `location` and stretched by `scale`."""
+    """Student's t with ``df`` degrees of freedom, a location and a scale."""
 
     df: float
     location: float
     scale: float
 
     def density(self, x: ArrayLike) -> Any:
-        """The density at x."""
+        """Return the density at x."""
         from scipy import stats
 
         return stats.t.pdf(np.asarray(x, dtype=np.float64), self.df, self.location, self.scale)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The middle interval that holds x with this probability."""
+        """Return the central interval with this probability."""
         from scipy import stats
 
         low, high = (stats.t.ppf(tail, self.df, self.location, self.scale) for tail in tails(level))
@@ -73,18 +68,32 @@ class StudentT:
 
 
 @dataclass(frozen=True)
-class NormalInverseGamma(Readable, Drawable):
+class NormalInverseGamma(Belief):
     """Normal model with unknown mean and variance: a normal-inverse-gamma prior and the observed values.
 
-    σ² ~ InverseGamma(shape, scale) and μ | σ² ~ Normal(location, σ² / kappa): `kappa` is how many values the
-    guess `location` is worth, 2 · `shape` how many the guess of σ² is worth. After n values with mean x̄:
+    σ² ~ InverseGamma(shape, scale) and μ | σ² ~ Normal(location, σ² / kappa). After n values with mean x̄:
 
         κn = κ0 + n                 μn = (κ0 μ0 + n x̄) / κn
         αn = α0 + n/2               βn = β0 + ½ Σ(x − x̄)² + ½ κ0 n (x̄ − μ0)² / κn
 
-    The values are kept as n, Σx and Σx² in double-double: an outlier learnt and forgotten again does not
-    take the digits of the others with it.
+    The values are stored as n, Σx and Σx² in double-double precision, so forgetting an outlier restores the other
+    digits.
 
+    Parameters
+    ----------
+    location : float
+        Prior mean of μ.
+    kappa : float
+        Weight of ``location``, in values.
+    shape : float
+        Half the weight of the prior of σ², in values.
+    scale : float
+        Scale of the prior of σ².
+    seen : Moments, optional
+        Observed values.
+
+    Examples
+    --------
     >>> belief = NormalInverseGamma(location=0, kappa=1, shape=1, scale=1).update([1.0, 2.0, 3.0])
     >>> belief.posterior                                    # 6/4, 1 + 3, 1 + 3/2, 1 + 2/2 + 12/8
     NormalHyperparameters(location=1.5, kappa=4, shape=2.5, scale=3.5)
@@ -101,21 +110,21 @@ class NormalInverseGamma(Readable, Drawable):
     seen: Moments = field(default_factory=lambda: Moments.zeros(1, 1))
 
     def __post_init__(self) -> None:
-        positive("NormalInverseGamma", kappa=self.kappa, shape=self.shape, scale=self.scale)
+        self._check_positive(kappa=self.kappa, shape=self.shape, scale=self.scale)
         if not is_number(self.location) or not isfinite(self.location):
-            raise BayesError(f"NormalInverseGamma: location is {self.location!r}; it is a finite number.")
+            raise self._error(f"location is {self.location!r}; it is a finite number.")
 
     def __hash__(self) -> int:
         return hash((self.prior, self.n))
 
     @property
     def sheet(self) -> Sheet:
-        """The posterior, and how sure it is of the mean and the variance."""
+        """Posterior means and credible intervals, for display."""
         location, kappa, shape, scale = self.posterior
         mu, sigma2 = self.mean if shape > 0.5 else (None, inf)
         ends = self.credible_interval()
         head = f"normal-inverse-gamma({location:g}, {kappa:g}, {shape:g}, {scale:g}) after {self.n:,} values"
-        return Sheet(head, (believed({"μ": (mu, ends.mu), "σ²": (sigma2, ends.sigma2)}),))
+        return Sheet(head, (interval_grid({"μ": (mu, ends.mu), "σ²": (sigma2, ends.sigma2)}),))
 
     def __repr__(self) -> str:
         prior = ", ".join(f"{name}={number!r}" for name, number in self.prior._asdict().items())
@@ -123,12 +132,12 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def prior(self) -> NormalHyperparameters:
-        """The hyperparameters before the data."""
+        """Hyperparameters of the prior."""
         return NormalHyperparameters(self.location, self.kappa, self.shape, self.scale)
 
     @property
     def posterior(self) -> NormalHyperparameters:
-        """The hyperparameters after the data."""
+        """Hyperparameters of the posterior."""
         if not self.n:
             return self.prior
         n, mean = self.n, float(self.seen.mean()[0, 0])
@@ -140,48 +149,82 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def n(self) -> int:
-        """Return the number of observed values."""
+        """Number of observed values."""
         return int(self.seen.n[0, 0])
 
     def update(self, data: Iterable[float]) -> Self:
-        """Return the posterior after adding these values."""
-        return replace(self, seen=self.seen + _moments(data))
+        """Return the posterior after adding values.
+
+        Parameters
+        ----------
+        data : iterable of float
+
+        Returns
+        -------
+        NormalInverseGamma
+            A new object.
+        """
+        return replace(self, seen=self.seen + self._moments(data))
 
     def forget(self, data: Iterable[float]) -> Self:
-        """Return the posterior after removing these values; raise if they cannot have been observed."""
-        gone = _moments(data)
+        """Return the posterior after removing values.
+
+        Parameters
+        ----------
+        data : iterable of float
+
+        Returns
+        -------
+        NormalInverseGamma
+            A new object.
+
+        Raises
+        ------
+        NotLearned
+            If the values cannot have been observed.
+        """
+        gone = self._moments(data)
         if gone.n[0, 0] > self.n:
-            raise NotLearnt(
-                f"NormalInverseGamma.forget: {gone.n[0, 0]} values to forget, and only {self.n} were learnt. "
-                "Nothing was changed; forget what was learnt."
+            raise NotLearned(
+                f"NormalInverseGamma.forget: {gone.n[0, 0]} values to forget, and only {self.n} were learned. "
+                "Nothing was changed; forget what was learned."
             )
         if self.seen.lacks(gone).any():
-            raise NotLearnt(
-                "NormalInverseGamma.forget: these values are not among those learnt, for no values have "
-                "the sum and the sum of squares left over. Nothing was changed; forget what was learnt."
+            raise NotLearned(
+                "NormalInverseGamma.forget: these values are not among those learned, for no values have "
+                "the sum and the sum of squares left over. Nothing was changed; forget what was learned."
             )
         return replace(self, seen=self.seen - gone)
 
     def merge(self, other: Self) -> Self:
-        """Return the posterior given the values of both, which must have the same prior."""
-        same_prior(self.prior, other.prior)
-        return replace(self, seen=self.seen + other.seen)
+        """Return the posterior given the values of both.
 
-    def sequence(self, data: Iterable[float]) -> Beliefs[Self]:
-        """Return the posteriors after each value in turn."""
-        return sequence(self, data)
+        Parameters
+        ----------
+        other : NormalInverseGamma
+            A belief with the same prior.
+
+        Returns
+        -------
+        NormalInverseGamma
+            A new object.
+
+        Raises
+        ------
+        SchemaMismatch
+            If the priors differ.
+        """
+        check_same_prior(self.prior, other.prior)
+        return replace(self, seen=self.seen + other.seen)
 
     @property
     def of_mu(self) -> StudentT:
-        """Return the marginal posterior of μ: Student's t with 2 αn degrees of freedom."""
+        """Marginal posterior of μ: Student's t with 2 αn degrees of freedom."""
         location, kappa, shape, scale = self.posterior
         return StudentT(2 * shape, location, sqrt(scale / (shape * kappa)))
 
     def likelihood(self) -> LikelihoodCurve:
-        """The likelihood of each μ at the variance that suits it best, −n/2 · ln(Σ(x − μ)² / n), and its maximum.
-
-        Terms that are the same for every μ are left out.
-        """
+        """Return the profile likelihood of μ, −n/2 · ln(Σ(x − μ)² / n) up to a constant, and its maximum."""
         best, variance = self.mle
         width = 4 * sqrt(variance / self.n)
         line = np.linspace(best - width, best + width, POINTS)
@@ -189,10 +232,10 @@ class NormalInverseGamma(Readable, Drawable):
         return LikelihoodCurve("μ", line, log_likelihood, best, -self.n / 2 * log(variance), self.n)
 
     def curves(self) -> BeliefCurves:
-        """The densities of μ before and after the values, and its likelihood, scaled to an area of one."""
+        """Return the prior, the likelihood and the posterior of μ, each with area one."""
         if not self.n:
-            return self.curves_with([("prior", self)])
-        curves = self.curves_with([("prior", replace(self, seen=Moments.zeros(1, 1))), ("posterior", self)])
+            return self._curves_with([("prior", self)])
+        curves = self._curves_with([("prior", replace(self, seen=Moments.zeros(1, 1))), ("posterior", self)])
         marks = (("mean", self.posterior.location),)
         squares = float(self.seen.squared_deviations()[0, 0])
         if not squares:  # all values are equal, and the likelihood has no maximum
@@ -203,8 +246,8 @@ class NormalInverseGamma(Readable, Drawable):
         prior, posterior = curves.curves
         return replace(curves, curves=(prior, ("likelihood", likelihood), posterior), marks=marks)
 
-    def curves_with(self, beliefs: Sequence[tuple[str, NormalInverseGamma]]) -> BeliefCurves:
-        """The densities of μ under several beliefs, by name."""
+    def _curves_with(self, beliefs: Sequence[tuple[str, NormalInverseGamma]]) -> BeliefCurves:
+        """Return the densities of μ under several beliefs, by name."""
         ends = np.array([belief.of_mu.interval(0.99) for _, belief in beliefs])
         low, high = self.of_mu.interval(0.9999)
         room = 3 * (high - low)
@@ -213,36 +256,36 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def mle(self) -> NormalParameters[float]:
-        """x̄ and Σ(x − x̄)² / n"""
-        some("NormalInverseGamma", self.n)
+        """Maximum likelihood estimates, x̄ and Σ(x − x̄)² / n."""
+        self._check_observed()
         squares = float(self.seen.squared_deviations()[0, 0])
         if not squares:
-            raise BayesError(
-                "NormalInverseGamma: all values seen are equal, so the likelihood grows without bound as σ² "
-                "goes to 0 and has no maximum. Use map or mean, which the prior keeps finite."
+            raise self._error(
+                "all values seen are equal, so the likelihood grows without bound as σ² goes to 0 and has no maximum. "
+                "Use map or mean, which the prior keeps finite."
             )
         return NormalParameters(float(self.seen.mean()[0, 0]), squares / self.n)
 
     @property
     def map(self) -> NormalParameters[float]:
-        """The joint mode of the posterior: μn and βn / (αn + 3/2)."""
+        """Joint mode of the posterior, μn and βn / (αn + 3/2)."""
         location, _, shape, scale = self.posterior
         return NormalParameters(location, scale / (shape + 1.5))
 
     @property
     def mean(self) -> NormalParameters[float]:
-        """The posterior means μn and βn / (αn − 1), the latter ∞ up to αn = 1."""
+        """Posterior means, μn and βn / (αn − 1), the latter ∞ up to αn = 1."""
         location, _, shape, scale = self.posterior
         if shape <= 0.5:
-            raise BayesError(
-                f"NormalInverseGamma: with shape {shape:g} μ has tails so heavy that it has no mean. "
-                "Learn a value, take a shape above 1/2, or use map."
+            raise self._error(
+                f"with shape {shape:g} μ has tails so heavy that it has no mean. Learn a value, take a shape above "
+                "1/2, or use map."
             )
         return NormalParameters(location, scale / (shape - 1) if shape > 1 else inf)
 
     @property
     def variance(self) -> NormalParameters[float]:
-        """The posterior variances of μ, βn / (κn (αn − 1)), and of σ², βn² / ((αn − 1)² (αn − 2)).
+        """Posterior variances of μ, βn / (κn (αn − 1)), and of σ², βn² / ((αn − 1)² (αn − 2)).
 
         Infinite up to αn = 1 and αn = 2.
         """
@@ -252,7 +295,17 @@ class NormalInverseGamma(Readable, Drawable):
         return NormalParameters(of_mu, of_sigma2)
 
     def density(self, mu: ArrayLike, sigma2: ArrayLike) -> Any:
-        """The joint posterior density at μ and σ²; 0 for σ² ≤ 0."""
+        """Return the joint posterior density.
+
+        Parameters
+        ----------
+        mu, sigma2 : float or array-like
+
+        Returns
+        -------
+        float or ndarray
+            0 for σ² ≤ 0.
+        """
         from scipy import stats
 
         location, kappa, shape, scale = self.posterior
@@ -262,9 +315,16 @@ class NormalInverseGamma(Readable, Drawable):
         return np.where(spread > 0, of_mu * stats.invgamma.pdf(there, shape, scale=scale), 0.0)[()]
 
     def credible_interval(self, level: float = 0.95) -> NormalParameters[Interval]:
-        """The middle intervals that hold μ and σ² at this level, each by itself.
+        """Return the central credible intervals of μ (Student's t) and σ² (inverse gamma), each by itself.
 
-        μ alone is Student's t with 2 αn degrees of freedom, σ² alone an inverse gamma.
+        Parameters
+        ----------
+        level : float, default=0.95
+
+        Returns
+        -------
+        NormalParameters
+            Intervals ``mu`` and ``sigma2``.
         """
         from scipy import stats
 
@@ -275,7 +335,7 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def predictive(self) -> StudentT:
-        """Return the posterior predictive: Student's t with 2 αn degrees of freedom, centered at μn.
+        """Posterior predictive: Student's t with 2 αn degrees of freedom, centered at μn.
 
         >>> NormalInverseGamma(0, 1, 1, 1).predictive
         StudentT(df=2, location=0, scale=1.4142135623730951)
@@ -285,7 +345,7 @@ class NormalInverseGamma(Readable, Drawable):
 
     @property
     def log_marginal_likelihood(self) -> float:
-        """log P(values) = log Γ(αn)/Γ(α0) + α0 log β0 − αn log βn + ½ log κ0/κn − n/2 · log 2π"""
+        """ln P(values) = log Γ(αn)/Γ(α0) + α0 log β0 − αn log βn + ½ log κ0/κn − n/2 · log 2π"""
         before, after = self.prior, self.posterior
         return (
             lgamma(after.shape)
@@ -295,11 +355,8 @@ class NormalInverseGamma(Readable, Drawable):
             + (log(before.kappa) - log(after.kappa) - self.n * log(2 * pi)) / 2
         )
 
-
-def _moments(data: Any) -> Moments:
-    x: Floats = np.array(_listed(data, "NormalInverseGamma"), dtype=np.float64).reshape(-1, 1)
-    for row in np.flatnonzero(~(np.abs(x) <= 1e150)):
-        raise BayesError(
-            f"NormalInverseGamma: {x[row, 0]!r} at position {row} is missing or beyond 1e150. Leave it out."
-        )
-    return Moments.of(x, np.zeros(len(x)), n_classes=1)
+    def _moments(self, data: Any) -> Moments:
+        x: Floats = np.array(self._list(data), dtype=np.float64).reshape(-1, 1)
+        for row in np.flatnonzero(~(np.abs(x) <= 1e150)):
+            raise self._error(f"{x[row, 0]!r} at position {row} is missing or beyond 1e150. Leave it out.")
+        return Moments.of(x, np.zeros(len(x)), n_classes=1)

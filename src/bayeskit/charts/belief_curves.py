@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.charts.marks import Line, Lines, strongest
+from bayeskit.charts.marks import Line, LineChart, strongest
 from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, round_to, title
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def curves_chart(record: BeliefCurves) -> Any:
     head = f"Posterior of {_short(record.parameter)} ({record.n:g} outcomes)"
     if rising:
         head = f"Posterior of {_short(record.parameter)} by outcome"
-    drawn = Lines(
+    drawn = LineChart(
         head, record.parameter, "density", lines=lines, rising=rising, marks=marks[:1], x_domain=record.between,
         remark="" if rising or len(names) < 3 else "the likelihood is scaled to the same area",
     )  # fmt: skip
@@ -45,7 +45,7 @@ def _short(parameter: str) -> str:
 def likelihood_chart(record: LikelihoodCurve) -> Any:
     """Draw the likelihood relative to its maximum."""
     relative = record.relative
-    return Lines(
+    return LineChart(
         f"Likelihood of {_short(record.parameter)} ({record.n:g} outcomes, maximum at {record.maximum:.4g})",
         record.parameter,
         "likelihood, of its maximum",

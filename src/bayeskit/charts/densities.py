@@ -11,8 +11,8 @@ from bayeskit.charts.style import (
     PALETTE,
     SIGNED,
     altair,
-    colour,
-    colours,
+    color,
+    colors,
     cut,
     dash,
     in_title,
@@ -30,7 +30,7 @@ from bayeskit.explain.regions import DecisionRegions
 from bayeskit.typing import Floats
 
 CURVE = 160  # numbers at which a curve is drawn
-LIGHT = (PALETTE[1], PALETTE[3], OTHERS)  # colours on which letters are dark
+LIGHT = (PALETTE[1], PALETTE[3], OTHERS)  # colors on which letters are dark
 MOST = len(PALETTE)  # classes that are drawn
 
 
@@ -63,7 +63,7 @@ def density_chart(record: ClassDensities) -> Any:
         alt.Chart(inline(curves))
         .transform_calculate(label=name_of(names))
         .mark_line(strokeWidth=2.2, interpolate=_between(record))
-        .encode(x, y, colour(names, heading=safe(record.target)), dash(len(names)), tooltip=tip)
+        .encode(x, y, color(names, heading=safe(record.target)), dash(len(names)), tooltip=tip)
     )
     tops = [
         {"x": round_to(float(line[i]), 6), "p": round_to(float(joint[c, i])), "name": cut(names[c], 16)}
@@ -111,18 +111,18 @@ def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floa
         alt.Chart(inline(rows))
         .transform_calculate(label=name_of(names))
         .mark_rect(opacity=0.28, stroke="white", strokeWidth=0.4)
-        .encode(x, y, alt.X2("x2:Q"), alt.Y2("zero:Q"), colour(names, heading=safe(record.target)), tooltip=tip)
+        .encode(x, y, alt.X2("x2:Q"), alt.Y2("zero:Q"), color(names, heading=safe(record.target)), tooltip=tip)
     )
 
 
 def _strip(alt: Any, record: ClassDensities) -> Any:
     """Draw a strip below the curves, colored by predicted class."""
     low, high = _range(record)
-    of = {label: colours(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
+    of = {label: colors(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
     rows = [
         {
             "x": round_to(max(start, low), 6), "x2": round_to(min(end, high), 6), "label": str(label),
-            "short": cut(label, 18), "colour": of[label], "middle": round_to((max(start, low) + min(end, high)) / 2, 6),
+            "short": cut(label, 18), "color": of[label], "middle": round_to((max(start, low) + min(end, high)) / 2, 6),
             "room": bool(min(end, high) - max(start, low) > 0.08 * (high - low)), "light": of[label] in LIGHT,
         }
         for start, end, label in record.regions
@@ -132,7 +132,7 @@ def _strip(alt: Any, record: ClassDensities) -> Any:
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     x = alt.X("x:Q", axis=None, scale=scale)
     tip = [alt.Tooltip("label:N", title="decided"), alt.Tooltip("x:Q", title="from"), alt.Tooltip("x2:Q", title="to")]
-    bars = base.mark_bar(height=16).encode(x, alt.X2("x2:Q"), alt.Color("colour:N", scale=None), tooltip=tip)
+    bars = base.mark_bar(height=16).encode(x, alt.X2("x2:Q"), alt.Color("color:N", scale=None), tooltip=tip)
     names = base.transform_filter("datum.room").mark_text(fontSize=10, fontWeight="bold")
     ink = alt.condition("datum.light", alt.value("#1c1c1c"), alt.value("white"))
     texts = names.encode(alt.X("middle:Q", axis=None, scale=scale), alt.Text("short:N"), color=ink)
@@ -159,7 +159,7 @@ def regions_chart(record: DecisionRegions) -> Any:
     y = alt.Y("y:Q", title=safe(b), scale=alt.Scale(domain=[y0, y1], nice=False, zero=False))
     shades = alt.Opacity("sure:O", legend=None, scale=alt.Scale(domain=[0, 1, 2, 3], range=list(SHADES)))
     tip = [alt.Tooltip("label:N", title="decided"), alt.Tooltip("from:N", title="probability from")]
-    hue = colour(names, heading=safe(record.target))
+    hue = color(names, heading=safe(record.target))
     plane = (
         alt.Chart(inline(_runs(record)))
         .transform_calculate(
@@ -180,7 +180,7 @@ def regions_chart(record: DecisionRegions) -> Any:
         .mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=0.6, size=42)
     )
     drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), tooltip=told)
-    remark = "other columns left out; stronger colour: surer of the class"
+    remark = "other columns left out; stronger color: surer of the class"
     if record.counted:
         size = alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130]))
         drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), size, tooltip=[*told, "rows:Q"])
@@ -232,7 +232,7 @@ PIXELS = 9_000  # of all images together
 CLASSES = 30
 ACROSS = 5  # images in a line
 STRONG = 0.97  # of the weights are told apart; the few beyond look like the strongest of them
-GREYS = ("#ffffff", "#1a1a1a")
+GRAYS = ("#ffffff", "#1a1a1a")
 
 
 def images_chart(record: ClassImages) -> Any:
@@ -271,7 +271,7 @@ def images_chart(record: ClassImages) -> Any:
     )
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, wide], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[tall - 2, -2], nice=False))
-    shades = alt.Scale(domain=[0, 99], **({"scheme": SIGNED} if record.signed else {"range": list(GREYS)}))
+    shades = alt.Scale(domain=[0, 99], **({"scheme": SIGNED} if record.signed else {"range": list(GRAYS)}))
     tip = [alt.Tooltip("label:N", title=safe(record.target)), alt.Tooltip("value:Q", title=record.what, format=".3~g")]
     drawn = base.mark_rect().encode(
         x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), alt.Fill("v:Q", scale=shades, legend=None),

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.charts.marks import LABEL, Waterfall, waterfall
 from bayeskit.charts.style import (
-    AGAINST,
-    FOR,
     PALETTE,
     altair,
-    band,
     cut,
     dash,
     in_title,
@@ -27,9 +23,9 @@ from bayeskit.charts.style import (
     shape,
     title,
 )
-from bayeskit.charts.style import colour as colour_of
+from bayeskit.charts.style import color as color_of
 from bayeskit.errors import BayesError
-from bayeskit.explain.evidence import Explanation, format_cell, format_factor, format_probability
+from bayeskit.explain.evidence import Explanation, format_cell, format_probability
 from bayeskit.models.text.explanations import WordsForAndAgainst
 
 if TYPE_CHECKING:
@@ -38,91 +34,12 @@ if TYPE_CHECKING:
     from bayeskit.explain.work import Work
 
 
-BARS = 20  # columns or words that have a bar of their own
-LABEL = 34  # letters beside the axis
-
-
-@dataclass(frozen=True)
-class Waterfall:
-    """A start, parts that are added to it, and their sum."""
-
-    head: str
-    remark: str
-    predicted: str
-    against: str
-    start: tuple[str, float]
-    parts: Sequence[tuple[str, float]]
-    total: float
-    short: Mapping[str, str] = field(default_factory=dict)  # what stands beside the axis for a part
-
-
 def evidence_chart(record: Explanation | WordsForAndAgainst) -> Any:
     """Draw log odds as a waterfall from the prior to their sum, strongest first.
 
     Contributions by probability zero have no length; the subtitle names them.
     """
     return waterfall(_steps(record))
-
-
-def waterfall(steps: Waterfall) -> Any:
-    """Draw the bars of a sum from its start to its total."""
-    alt = altair()
-    bars = _bars(steps)
-    if not bars:
-        raise BayesError("the odds are infinite before any evidence: there is nothing to draw")
-    names = [steps.short.get(bar["what"], bar["what"]) for bar in bars]
-    ends = f"← for {safe(steps.against, 24)} · log odds (nats) · for {safe(steps.predicted, 24)} →"
-    x = alt.X("low:Q", title=ends, scale=alt.Scale(zero=True, nice=True))
-    y = alt.Y("at:O", title=None, **named_axis(names, LABEL))
-    signs = alt.Scale(domain=["for", "against"], range=[FOR, AGAINST])
-    tip = [
-        alt.Tooltip("what:N", title="evidence"),
-        alt.Tooltip("times:N", title="makes"),
-        alt.Tooltip("log_odds:Q", title="log odds", format="+.3f"),
-        alt.Tooltip("high:Q", title="sum so far", format="+.3f"),
-    ]
-    base = alt.Chart(inline(bars))
-    drawn = base.mark_bar(height={"band": 0.72}).encode(
-        x, y, alt.X2("high:Q"), alt.Color("speaks:N", legend=None, scale=signs), tooltip=tip
-    )
-    figures = base.mark_text(align="left", dx=4, fontSize=10, color="#333333").encode(
-        alt.X("right:Q"), y, alt.Text("log_odds:Q", format="+.2f")
-    )
-    zero = alt.Chart(inline([{"low": 0}])).mark_rule(color="#444444").encode(alt.X("low:Q"))
-    chart = alt.layer(zero, drawn, figures)
-    return offline(chart.properties(width=400, height=alt.Step(band(len(bars))), title=title(steps.head, steps.remark)))
-
-
-def _bars(steps: Waterfall) -> list[dict[str, Any]]:
-    """Return the start and end of each bar."""
-    finite = [(what, odds) for what, odds in steps.parts if math.isfinite(odds)]
-    if more := finite[BARS + 1 :] and finite[BARS:]:
-        finite = [*finite[:BARS], (f"(and {len(more):,} more)", sum(odds for _, odds in more))]
-    listed = [(*part, False) for part in (steps.start, *finite) if math.isfinite(part[1])]
-    if math.isfinite(steps.total):
-        listed.append(("together", steps.total, True))
-    bars, so_far = [], 0.0
-    for at, (what, odds, last) in enumerate(listed):
-        low = 0.0 if last else so_far
-        so_far = low + odds
-        bars.append(
-            {
-                "at": at,
-                "what": what,
-                "low": round_to(low, 6),
-                "high": round_to(so_far, 6),
-                "right": round_to(max(low, so_far), 6),
-                "log_odds": odds,
-                "speaks": "for" if odds >= 0 else "against",
-                "times": _times(steps, odds),
-            }
-        )
-    return bars
-
-
-def _times(steps: Waterfall, odds: float) -> str:
-    more, less = (steps.predicted, steps.against) if odds >= 0 else (steps.against, steps.predicted)
-    return f"{more} {format_factor(abs(odds))} times as likely as {less}"
 
 
 def _label(column: str, value: str) -> str:
@@ -188,7 +105,7 @@ def work_chart(record: Work) -> Any:
     y = alt.Y("y:Q", title="product so far, as a power of ten", scale=alt.Scale(zero=False))
     whole = name_of([record.classes[i] for i in order.tolist()])
     base = alt.Chart(inline(rows)).transform_calculate(label=whole)
-    hue = colour_of(names, heading="posterior")
+    hue = color_of(names, heading="posterior")
     lines = base.mark_line(strokeWidth=2.2).encode(x, y, hue, dash(len(names)))
     shapes = [shape(names, heading="posterior")] if len(names) > 1 else []
     tip = [

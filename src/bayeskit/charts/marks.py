@@ -1,9 +1,9 @@
-"""Bar charts, heat maps and line charts that the other charts are made of."""
+"""Bar charts, heat maps, line charts and waterfalls that the other charts are made of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +13,14 @@ from bayeskit.charts.style import (
     AGAINST,
     FAINT,
     FONT,
+    FOR,
     INK,
     LETTER,
     LIGHT_TO_DARK,
     PALETTE,
     altair,
     band,
-    colour,
+    color,
     cut,
     dash,
     inline,
@@ -32,6 +33,7 @@ from bayeskit.charts.style import (
     title,
 )
 from bayeskit.errors import BayesError
+from bayeskit.explain.evidence import format_factor
 from bayeskit.typing import Floats
 
 MOST = 40  # bars of a chart; the rest is one bar, or a note
@@ -72,11 +74,11 @@ def bars(
     y = alt.Y("at:O", title=None if of is None else safe(of), **named_axis(names))
     axis = safe(axis)
     x = alt.X("number:Q", title=axis, scale=alt.Scale(zero=True))
-    colour = alt.Color("sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[INK, AGAINST]))
+    color = alt.Color("sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[INK, AGAINST]))
     tip = [alt.Tooltip("name:N", title="of"), alt.Tooltip("number:Q", title=axis, format=form)]
     tip += [alt.Tooltip(f"{key}:N", title=key) for key in tips or {}]
     base = alt.Chart(inline(rows))
-    layers = [base.mark_bar(height={"band": 0.72}).encode(x, y, colour, tooltip=tip)]
+    layers = [base.mark_bar(height={"band": 0.72}).encode(x, y, color, tooltip=tip)]
     if ticks is not None:
         mark = base.mark_tick(color="#222222", thickness=2, height={"band": 0.9})
         layers.append(mark.encode(alt.X("tick:Q"), y, tooltip=tip))
@@ -190,7 +192,7 @@ class Line:
 
 
 @dataclass
-class Lines:
+class LineChart:
     """A line chart and its axes."""
 
     head: str
@@ -218,7 +220,7 @@ class Lines:
         names = [line.name for line in drawn]
         x, y = self._axes(alt)
         shades = [_between(i / max(len(names) - 1, 1)) for i in range(len(names))] if self.rising else None
-        hue = colour(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
+        hue = color(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
         layers = [*self.below]
         if self.guide:
             ends = [{"x": a, "y": b} for a, b in self.guide]
@@ -299,3 +301,82 @@ def thin_points(x: Floats, y: Floats, n: int = POINTS) -> list[int]:
     at = np.clip(np.searchsorted(along, wanted), 0, len(there) - 1)
     at[0], at[-1] = 0, len(there) - 1
     return [int(k) for k in there[np.unique(at)]]
+
+
+STEPS = 20  # bars of a waterfall; the others are one bar
+LABEL = 34  # letters beside the axis of a waterfall
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """A start, parts that are added to it, and their sum."""
+
+    head: str
+    remark: str
+    predicted: str
+    against: str
+    start: tuple[str, float]
+    parts: Sequence[tuple[str, float]]
+    total: float
+    short: Mapping[str, str] = field(default_factory=dict)  # what stands beside the axis for a part
+
+
+def waterfall(steps: Waterfall) -> Any:
+    """Draw the bars of a sum from its start to its total."""
+    alt = altair()
+    bars = _waterfall_bars(steps)
+    if not bars:
+        raise BayesError("the odds are infinite before any evidence: there is nothing to draw")
+    names = [steps.short.get(bar["what"], bar["what"]) for bar in bars]
+    ends = f"← for {safe(steps.against, 24)} · log odds (nats) · for {safe(steps.predicted, 24)} →"
+    x = alt.X("low:Q", title=ends, scale=alt.Scale(zero=True, nice=True))
+    y = alt.Y("at:O", title=None, **named_axis(names, LABEL))
+    signs = alt.Scale(domain=["for", "against"], range=[FOR, AGAINST])
+    tip = [
+        alt.Tooltip("what:N", title="evidence"),
+        alt.Tooltip("times:N", title="makes"),
+        alt.Tooltip("log_odds:Q", title="log odds", format="+.3f"),
+        alt.Tooltip("high:Q", title="sum so far", format="+.3f"),
+    ]
+    base = alt.Chart(inline(bars))
+    drawn = base.mark_bar(height={"band": 0.72}).encode(
+        x, y, alt.X2("high:Q"), alt.Color("speaks:N", legend=None, scale=signs), tooltip=tip
+    )
+    figures = base.mark_text(align="left", dx=4, fontSize=10, color="#333333").encode(
+        alt.X("right:Q"), y, alt.Text("log_odds:Q", format="+.2f")
+    )
+    zero = alt.Chart(inline([{"low": 0}])).mark_rule(color="#444444").encode(alt.X("low:Q"))
+    chart = alt.layer(zero, drawn, figures)
+    return offline(chart.properties(width=400, height=alt.Step(band(len(bars))), title=title(steps.head, steps.remark)))
+
+
+def _waterfall_bars(steps: Waterfall) -> list[dict[str, Any]]:
+    """Return the start and end of each bar."""
+    finite = [(what, odds) for what, odds in steps.parts if math.isfinite(odds)]
+    if more := finite[STEPS + 1 :] and finite[STEPS:]:
+        finite = [*finite[:STEPS], (f"(and {len(more):,} more)", sum(odds for _, odds in more))]
+    listed = [(*part, False) for part in (steps.start, *finite) if math.isfinite(part[1])]
+    if math.isfinite(steps.total):
+        listed.append(("together", steps.total, True))
+    bars, so_far = [], 0.0
+    for at, (what, odds, last) in enumerate(listed):
+        low = 0.0 if last else so_far
+        so_far = low + odds
+        bars.append(
+            {
+                "at": at,
+                "what": what,
+                "low": round_to(low, 6),
+                "high": round_to(so_far, 6),
+                "right": round_to(max(low, so_far), 6),
+                "log_odds": odds,
+                "speaks": "for" if odds >= 0 else "against",
+                "times": _times(steps, odds),
+            }
+        )
+    return bars
+
+
+def _times(steps: Waterfall, odds: float) -> str:
+    more, less = (steps.predicted, steps.against) if odds >= 0 else (steps.against, steps.predicted)
+    return f"{more} {format_factor(abs(odds))} times as likely as {less}"

@@ -11,7 +11,7 @@ from bayeskit.charts.marks import MOST, SIDE, bars, heat, rest_of, strongest
 from bayeskit.charts.style import (
     PALETTE,
     altair,
-    colour,
+    color,
     in_title,
     inline,
     named_axis,
@@ -22,7 +22,7 @@ from bayeskit.charts.style import (
 )
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import format_cell
-from bayeskit.tables.table import ProbabilityTable
+from bayeskit.tables import ProbabilityTable
 from bayeskit.tolerance import OFF_ONE
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _bars(record: ProbabilityTable, head: str) -> Any:
                 **named_axis(names),
             ),
             alt.YOffset("class:N", scale=alt.Scale(domain=list(range(len(contexts))))),
-            colour(contexts, heading=safe(record.given)),
+            color(contexts, heading=safe(record.given)),
             tooltip=[
                 alt.Tooltip("value:N", title=safe(record.variable)),
                 alt.Tooltip("context:N", title=safe(record.given)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.charts.marks import MOST, SIDE, Line, Lines, bars, heat
+from bayeskit.charts.marks import MOST, SIDE, Line, LineChart, bars, heat
 from bayeskit.charts.style import (
     FAINT,
     INK,
@@ -58,7 +58,7 @@ def confusion_chart(record: Evaluation) -> Any:
     counts, classes = np.asarray(record.counts, dtype=np.float64), list(map(str, record.classes))
     if not counts.sum():
         raise BayesError("no row was scored: there is nothing to draw")
-    remark = f"{record.method}; dark: where the rows of a class go"
+    remark = f"{record.method}; shaded by the share of the true class"
     if len(classes) > SIDE:
         kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: SIDE - 1])
         counts, classes = _with_others(counts, kept), [*(classes[i] for i in kept), "(others)"]
@@ -71,7 +71,7 @@ def confusion_chart(record: Evaluation) -> Any:
         counts,
         f"Confusion matrix (accuracy {record.accuracy:.1%})",
         down_is=f"true {record.target}",
-        across_is="taken for",
+        across_is="predicted",
         figure_is="rows",
         form=",.0f" if whole else ".3~g",
         remark=remark,
@@ -128,10 +128,10 @@ def reliability_chart(record: Reliability) -> Any:
         for i in range(len(record.rows))
     ]  # fmt: skip
     unit = alt.Scale(domain=[0, 1], nice=False)
-    x, y = alt.X("said:Q", title=None, scale=unit), alt.Y("seen:Q", title="share that came true", scale=unit)
+    x, y = alt.X("said:Q", title=None, scale=unit), alt.Y("seen:Q", title="observed frequency", scale=unit)
     tip = [
-        alt.Tooltip("said:Q", title="said, on average"),
-        alt.Tooltip("seen:Q", title="came true"),
+        alt.Tooltip("said:Q", title="mean predicted probability"),
+        alt.Tooltip("seen:Q", title="observed frequency"),
         alt.Tooltip("rows:Q", title="rows", format=",.6~g"),
     ]
     base = alt.Chart(inline(rows))
@@ -147,7 +147,7 @@ def reliability_chart(record: Reliability) -> Any:
     lower = (
         base.mark_rect(color=INK, opacity=0.55, stroke="white")
         .encode(
-            alt.X("from:Q", title="probability that was said", scale=unit),
+            alt.X("from:Q", title="predicted probability", scale=unit),
             alt.Y("rows:Q", title="rows", axis=alt.Axis(tickCount=3, format="~s")),
             alt.X2("to:Q"),
             alt.Y2("zero:Q"),
@@ -173,16 +173,15 @@ def brier_chart(record: BrierParts) -> Any:
         f"Decomposition of the Brier score ({record.brier:.3f})",
         "part of the Brier score",
         form="+.4f",
-        remark="reliability: how far off what is said is; resolution: what the model tells of the classes",
+        remark="reliability: calibration error (lower is better); resolution: separation of the classes",
     )
 
 
 def _heads(record: Reliability) -> tuple[str, str]:
     """Return the title and subtitle of a reliability diagram."""
     of = "of the predicted class" if record.of is None else f"of {record.of}"
-    verdict = "calibrated" if record.is_trusted else "not calibrated"
     error = f"calibration error {record.error:.3f}, by chance {record.by_chance:.3f}"
-    return f"Reliability diagram {of} ({verdict})", f"{error}; bars: where chance would put the dots"
+    return f"Reliability diagram {of} ({record.verdict})", f"{error}; bars: where chance would put the dots"
 
 
 UNIT = (0.0, 1.0)
@@ -193,7 +192,7 @@ def roc_chart(record: RocCurve) -> Any:
     """Draw the true positive rate by false positive rate; the dotted line is chance."""
     if not np.isfinite(record.area):
         raise BayesError(f"there are rows of {record.of!r} alone, or none: a ROC needs both")
-    return Lines(
+    return LineChart(
         f"ROC curve of {in_title(record.of)} (AUC {record.area:.3f})",
         "false positive rate",
         "true positive rate",
@@ -211,7 +210,7 @@ def precision_recall_chart(record: PrecisionRecall) -> Any:
     if not np.isfinite(record.precision).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
     even = record.break_even
-    return Lines(
+    return LineChart(
         f"Precision-recall curve of {in_title(record.of)} (break-even {even:.3f})",
         "recall",
         "precision",
@@ -229,7 +228,7 @@ def lift_chart(record: LiftCurve) -> Any:
     """Draw the lift by the share of the best-scored rows."""
     if not np.isfinite(record.lift).any():
         raise BayesError(f"no row is of class {record.of!r}: there is nothing to draw")
-    return Lines(
+    return LineChart(
         f"Lift curve of {in_title(record.of)} (top 10 % of rows: {record.found_at(0.1):.0%} of the class)",
         "share of the rows taken, the best-scored first",
         "times as many as by chance",
@@ -249,7 +248,7 @@ def rank_chart(probabilities: Any, label: object) -> Any:
     if not len(p):
         raise BayesError("there are no rows: there is nothing to draw")
     expected = float(p.sum())
-    return Lines(
+    return LineChart(
         f"Probability of {in_title(label)} by rank ({expected:,.3g} expected among {len(p):,} rows)",
         "rows, the most probable first",
         f"P({label})",
@@ -269,9 +268,9 @@ def learning_chart(record: LearningCurve, measure: str = "accuracy") -> Any:
         Line(name, sizes, mean, *(() if spreads is None else (mean - spreads[i], mean + spreads[i])))
         for i, (name, mean) in enumerate(zip(record.models, means, strict=True))
     ]
-    return Lines(
-        f"{_upper(NAMES[measure])} on {record.test_rows:,} other rows, by the number of rows learnt",
-        "rows learnt",
+    return LineChart(
+        f"{_upper(NAMES[measure])} on {record.test_rows:,} other rows, by the number of rows learned",
+        "rows learned",
         NAMES[measure],
         remark="" if spreads is None else "bands: a standard deviation over the repeats",
         lines=lines,

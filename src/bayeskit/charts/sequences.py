@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.charts.evidence import Waterfall, waterfall
-from bayeskit.charts.style import OTHERS, PALETTE, altair, colour, cut, inline, name_of, offline, round_to, title
+from bayeskit.charts.marks import Waterfall, waterfall
+from bayeskit.charts.style import OTHERS, PALETTE, altair, color, cut, inline, name_of, offline, round_to, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import format_probability
 
@@ -50,7 +50,7 @@ def states_chart(
     ticks = alt.Axis(tickMinStep=1, format=",d")
     x = alt.X("t:Q", title="step", axis=ticks, scale=alt.Scale(domain=[0, n], nice=False, zero=False))
     shades = [PALETTE[i] if i < len(kept) else OTHERS for i in range(len(names))]
-    hue = colour(names, heading="state", shades=shades)
+    hue = color(names, heading="state", shades=shades)
     named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names), p="datum.y2 - datum.y")
     tip = [
         alt.Tooltip("label:N", title="state"),
@@ -138,7 +138,7 @@ def _strip(alt: Any, runs: list[tuple[int, int, int]], names: Sequence[object], 
     base = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
     bare = _bare(alt, last)
     tip = [alt.Tooltip("label:N", title="best path"), "t:Q", alt.Tooltip("t2:Q", title="to")]
-    hue = colour(names, heading="state", shades=shades)
+    hue = color(names, heading="state", shades=shades)
     ink = alt.condition("datum.light", alt.value("#16181a"), alt.value("white"))
     words = base.transform_filter("datum.room").mark_text(fontSize=10, fontWeight="bold")
     return alt.layer(

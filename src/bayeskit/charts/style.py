@@ -266,7 +266,7 @@ def _listed(lines: Sequence[str]) -> str:
     return f"[{', '.join(literal(line) for line in lines)}]"
 
 
-def colour(
+def color(
     names: Sequence[object],
     field: str = "class",
     heading: str | None = None,
@@ -278,7 +278,7 @@ def colour(
     A single class has no legend.
     """
     alt = altair()
-    scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colours(len(names))))
+    scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colors(len(names))))
     shown = (
         alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30, "symbolOpacity": 1} | legend))
         if len(names) > 1
@@ -287,10 +287,10 @@ def colour(
     return alt.Color(f"{field}:N", title=heading, scale=scale, legend=shown)
 
 
-def colours(n: int) -> list[str]:
+def colors(n: int) -> list[str]:
     """Return a color for each of n classes.
 
-    >>> colours(2), colours(8)[-1]
+    >>> colors(2), colors(8)[-1]
     (['#1a5a96', '#ebae34'], '#cfcfcf')
     """
     return [*PALETTE[:n], *[OTHERS] * (n - len(PALETTE))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayeskit.charts.marks import SIDE, Line, Lines, bars, heat
+from bayeskit.charts.marks import SIDE, Line, LineChart, bars, heat
 from bayeskit.charts.style import altair, cut, inline, lookup, name_of, offline, round_to, title
 from bayeskit.errors import BayesError
 
@@ -95,7 +95,7 @@ def topic_choice_chart(record: TopicChoice) -> Any:
     numbers = np.array(record.table["n_topics"], dtype=np.float64)
     order = np.argsort(numbers, kind="stable")
     losses = np.array(record.table["perplexity"], dtype=np.float64)
-    return Lines(
+    return LineChart(
         f"Held-out perplexity by number of topics (best: {record.n_topics})",
         "topics",
         "perplexity",

@@ -63,16 +63,16 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def bayes(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Classifiers from counted data: fit one on a file, see how good it is and why, and keep it up to date.
+    """Fit Bayesian classifiers to files, evaluate and explain them, and keep them up to date.
 
     \b
     Start with
       bayes fit birds.csv --target species -o birds.bayes
       bayes predict birds.bayes new.csv
-    or with the tour
+    or with the demonstration
       bayes demo
     """
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from bayeskit.memory import memory_size
 from bayeskit.printable import printable, printable_json
-from bayeskit.tables.sheet import Figure
+from bayeskit.tables import ROWS, Figure
 
 
 def plural(count: int | float, word: str) -> str:
@@ -22,18 +23,6 @@ def plural(count: int | float, word: str) -> str:
     return f"{count:,} {word}{ending}" if isinstance(count, int) else f"{count:,.6g} {word}{ending}"
 
 
-def size_of(n_bytes: int) -> str:
-    """Format a number of bytes.
-
-    >>> size_of(812), size_of(3_400), size_of(2_500_000_000)
-    ('812 bytes', '3.4 kB', '2.5 GB')
-    """
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.1f} {name}"
-    return f"{n_bytes} bytes"
-
-
 WIDTH = 80
 WIDEST_LINE = 100  # of a sentence: longer ones are hard to read
 WIDEST = 28  # of the name of a column, and at which a text is cut where not all fits in a terminal
@@ -42,16 +31,16 @@ UNBOUNDED = 1_000_000  # lines and columns are broken here, not by the console
 
 
 class Page:
-    """Output of a command: standard output, or stderr if standard output contains data.
+    """Output of a command: standard output, or stderr if the data goes there (``output`` is ``-``).
 
     All readable output is printed here; control characters in names and values are escaped.
     """
 
-    def __init__(self, as_json: bool = False, stream: IO[str] | None = None) -> None:
+    def __init__(self, as_json: bool = False, stream: IO[str] | None = None, output: str | None = None) -> None:
         from rich.console import Console
 
         self.as_json = as_json
-        self.stream = stream or sys.stdout
+        self.stream = stream or (sys.stderr if output == "-" else sys.stdout)
         terminal = Console(file=self.stream)
         self.cuts = terminal.is_terminal  # what is too wide; a pipe gets all of it
         self.width = terminal.width if terminal.is_terminal else WIDTH
@@ -107,6 +96,38 @@ class Page:
             for row in zip(*(cells[name] for name in names), strict=True):
                 table.add_row(*(Text(_clip(cell, wide[name])) for name, cell in zip(names, row, strict=True)))
             self.console.print(table)
+
+    def sheet(self, sheet: Any) -> None:
+        """Print a sheet: its title, sentences, tables and lines."""
+        self.line(sheet.title, style="bold")
+        for part in sheet.parts:
+            if isinstance(part, str):
+                self.line(part)
+            elif hasattr(part, "columns"):
+                self.grid(part)
+            elif hasattr(part, "sentences"):
+                for sentence in part.sentences:
+                    self.line(sentence)
+            else:
+                self.lines(part.lines[:ROWS])
+                self.more(len(part.lines) - ROWS, "lines")
+
+    def grid(self, grid: Any, limit: int | None = None, what: str = "") -> None:
+        """Print the first rows of a grid and the number of the others; without a limit, up to three more rows."""
+        n = len(next(iter(grid.columns.values()), ()))
+        most = (n if n <= ROWS + 3 else ROWS) if limit is None else limit
+        shown = min(n, most)
+        self.table({name: values[:shown] for name, values in grid.columns.items()})
+        self.more(n - shown + grid.more, what)
+
+    def more(self, count: int, what: str = "") -> None:
+        """Print how many entries a table leaves out, if any."""
+        if count > 0:
+            self.line(f"… and {count:,} more{what and ' '}{what}: --json has them all", style="dim")
+
+    def saved(self, output: str, n_bytes: int) -> None:
+        """Print where the model was written."""
+        self.line(f"model written to {'stdout' if output == '-' else output} ({memory_size(n_bytes)})", style="bold")
 
     def json(self, record: Any) -> None:
         """Print the whole record if the command has ``--json``."""

@@ -8,49 +8,29 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayeskit.cli.commands.fit.from_tables import MODELS
+from bayeskit.cli.commands.fit import MODELS
 from bayeskit.errors import Message, join_hint
 from bayeskit.printable import printable
 
-OPTIONS = {
+_SAME_NAME = (
+    "encoding target delimiter columns decimal comment cuts sql unseen numeric prior smoothing variance ddof "
+    "memory_limit recipe pattern hash_bits characters ngrams folds level probability count"
+)
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "roles": "--role",
     "domains": "--domain",
     "types": "--type",
     "missing": "--empty",
-    "encoding": "--encoding",
-    "target": "--target",
     "column": "--text",
-    "delimiter": "--delimiter",
-    "columns": "--columns",
-    "decimal": "--decimal",
-    "comment": "--comment",
-    "cuts": "--cuts",
     "engine": "--processes",
-    "sql": "--sql",
     "sample_weight": "--weight",
-    "unseen": "--unseen",
-    "numeric": "--numeric",
-    "prior": "--prior",
-    "smoothing": "--smoothing",
-    "variance": "--variance",
-    "ddof": "--ddof",
-    "memory_limit": "--memory-limit",
     "timeout": "--wait",
-    "recipe": "--recipe",
-    "pattern": "--pattern",
-    "hash_bits": "--hash-bits",
-    "characters": "--characters",
-    "ngrams": "--ngrams",
-    "folds": "--folds",
-    "level": "--level",
-    "probability": "--probability",
-    "count": "--count",
     "n_topics": "--topics",
-    "unlabelled": "--drop-unlabelled",
+    "unlabeled": "--drop-unlabeled",
 }
 """The option that passes a setting."""
 
-FLAGS = {"--drop-unlabelled"}
+FLAGS = {"--drop-unlabeled"}
 """Options without a value."""
 
 NO_OPTION = {

@@ -6,7 +6,6 @@ import codecs
 import glob  # Path.glob takes no absolute pattern
 import os
 import sys
-import time
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import Reading, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
+from bayeskit.progress import Bar
 from bayeskit.storage.files import (
     LOCK_TIMEOUT,
     MAGIC,
@@ -74,9 +74,6 @@ def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:
             return what
     is_table = start.startswith((PARQUET, *WIDE)) or suffix in (".parquet", ".pq") or encoding is not None
     return "a binary file" if b"\0" in start and not is_table else None
-
-
-BAR_AFTER = 0.5  # seconds before a bar appears
 
 
 def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
@@ -155,47 +152,25 @@ def watched(source: Any, doing: str, *, printing: bool = False) -> Iterator[Any]
     if not sys.stderr.isatty() or (printing and sys.stdout.isatty()) or not hasattr(source, "watched"):
         yield source
         return
-    bar = _Bar(doing)
-    try:
+    with FileBar(doing) as bar:
         yield source.watched(bar)
-    finally:
-        bar.close()
 
 
-class _Bar:
+class FileBar(Bar):
+    """Show the bytes and rows of files that are read so far."""
+
     def __init__(self, doing: str) -> None:
+        super().__init__(True)
         self.doing = doing
-        self.started = time.monotonic()
-        self.bar: Any = None
-        self.task: Any = None
 
-    def __call__(self, progress: Progress) -> None:
-        if self.bar is None:
-            if time.monotonic() - self.started < BAR_AFTER:
-                return
-            self._show(progress.bytes_total)
-        self.bar.update(self.task, completed=progress.bytes_read, rows=f"{progress.rows:,} rows")
+    def __call__(self, progress: Progress) -> None:  # type: ignore[override]
+        self.show(self.doing, progress.bytes_read, progress.bytes_total, f"{progress.rows:,} rows")
 
-    def _show(self, total: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    def columns(self) -> list[Any]:
+        """Return the bytes and the time left."""
+        from rich.progress import DownloadColumn, TextColumn, TimeRemainingColumn
 
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=16),
-            TextColumn("{task.fields[rows]}"),
-            DownloadColumn(),
-            TimeRemainingColumn(compact=True),
-            TextColumn("left"),
-            console=Console(file=sys.stderr),
-            transient=True,
-        )
-        self.task = self.bar.add_task(self.doing, total=total, rows="")
-        self.bar.start()
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        return [DownloadColumn(), TimeRemainingColumn(compact=True), TextColumn("left")]
 
 
 def load_model(path: str) -> Any:

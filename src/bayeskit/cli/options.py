@@ -11,6 +11,24 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+
+def option(names: str, metavar: str | None, text: str, **settings: Any) -> Any:
+    """Declare an option by its names, placeholder and help."""
+    return typer.Option(*names.split(), metavar=metavar, help=text, **settings)
+
+
+def choice(names: str, text: str, *choices: str, metavar: str | None = None) -> Any:
+    """Declare an option with a fixed set of values, which a shell completes; other values are an error."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
+            raise typer.BadParameter(f"{value!r} is none of {', '.join(choices)}")
+        return value
+
+    settings = {"autocompletion": lambda: list(choices), "callback": check}
+    return option(names, metavar or "|".join(choices), text, **settings)
+
+
 Data = Annotated[
     list[str],
     typer.Argument(
@@ -19,40 +37,22 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .bayes file, or - for stdin.")]
-Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column that holds the class.")]
-Text = Annotated[
-    str | None,
-    typer.Option("--text", metavar="COLUMN", help="The column that holds the text, where the model is of documents."),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option("--weight", metavar="COLUMN", help="The column that says how often each row counts."),
-]
-DropUnlabelled = Annotated[
-    bool, typer.Option("--drop-unlabelled", help="Leave rows without a class out, and say how many.")
-]
+Target = Annotated[str, option("--target -t", "COLUMN", "Column with the class.")]
+Text = Annotated[str | None, option("--text", "COLUMN", "Column with the text, for models of documents.")]
+Weight = Annotated[str | None, option("--weight", "COLUMN", "Column with the weight of each row.")]
+DropUnlabeled = Annotated[bool, option("--drop-unlabeled", None, "Skip rows without a class, and print how many.")]
 
 
-def among(*words: str) -> Callable[[], list[str]]:
-    """Return a function that completes an option in a shell."""
-    return lambda: list(words)
-
-
-WholeFile = Annotated[
-    bool, typer.Option("--whole-file", help="Of documents: each file is one, of any ending, and not each of its lines.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+WholeFile = Annotated[bool, option("--whole-file", None, "Documents: each file is one document, whatever its ending.")]
+Json = Annotated[bool, option("--json", None, "Print one JSON object instead of tables.")]
 
 Roles = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--role",
-        metavar="COLUMN=ROLE",
-        help="Take a column as categorical, numeric, text, ignore or parts of a date. May be repeated.",
+        "COLUMN=ROLE",
+        "Role of a column: categorical, numeric, text, ignore or parts of a date. May be repeated.",
     ),
-]
-Wait = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for someone else who changes the model.")
 ]
 
 
@@ -61,45 +61,31 @@ class Reading:
     """Options for reading a file of rows."""
 
     sql: Annotated[
-        str | None,
-        typer.Option(
-            "--sql", metavar="QUERY", help="The rows of a SELECT, where DATA is a database: a file or postgresql://..."
-        ),
+        str | None, option("--sql", "QUERY", "SELECT statement, if DATA is a database: a file or postgresql://...")
     ] = None
     column_type: Annotated[
         list[str] | None,
-        typer.Option(
-            "--type", metavar="COLUMN=TYPE", help="Read a column as string, float, integer or boolean. May be repeated."
-        ),
+        option("--type", "COLUMN=TYPE", "Type of a column: string, float, integer or boolean. May be repeated."),
     ] = None
     delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter", metavar="CHAR", help="Between the cells of a CSV file; by default seen from its header."
-        ),
+        str | None, option("--delimiter", "CHAR", "Delimiter of a CSV file; by default detected from the header.")
     ] = None
     encoding: Annotated[
-        str | None, typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as cp1252.")
+        str | None, option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
     ] = None
     empty: Annotated[
         list[str] | None,
-        typer.Option(
-            "--empty", metavar="TEXT", help="A text that means an empty cell of a CSV file, instead of the usual ones."
-        ),
+        option("--empty", "TEXT", "Text that marks a missing cell of CSV or JSON lines, instead of the usual ones."),
     ] = None
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line of a CSV file is a row: columns are c1, c2, ...")
-    ] = False
-    columns: Annotated[
-        str | None,
-        typer.Option("--columns", metavar="A,B,...", help="Names of the columns of a CSV file without a header."),
-    ] = None
-    decimal: Annotated[
-        str | None, typer.Option("--decimal", metavar="CHAR", help="A comma, where numbers have one: 1,5.")
-    ] = None
+    no_header: Annotated[bool, option("--no-header", None, "The CSV file has no header: columns are c1, c2, ...")] = (
+        False
+    )
+    columns: Annotated[str | None, option("--columns", "A,B,...", "Column names of a CSV file without a header.")] = (
+        None
+    )
+    decimal: Annotated[str | None, option("--decimal", "CHAR", "Decimal point of numbers, such as ',' for 1,5.")] = None
     comment: Annotated[
-        str | None,
-        typer.Option("--comment", metavar="TEXT", help="Lines of a CSV file that start so are left out, such as '#'."),
+        str | None, option("--comment", "TEXT", "Skip lines of a CSV file that start with this, such as '#'.")
     ] = None
 
     @property
@@ -120,35 +106,30 @@ AS_IT_IS = Reading()
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowOptions:
     """Options that select rows or documents and the columns to copy."""
 
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Copy a column of the data. May be repeated.")
+        list[str] | None, option("--keep", "COLUMN", "Copy a column of the data as it is. May be repeated.")
     ] = None
-    keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of the data.")] = False
+    keep_all: Annotated[bool, option("--keep-all", None, "Copy all columns of the data.")] = False
     unreadable: Annotated[
         str,
-        typer.Option(
+        choice(
             "--unreadable",
-            autocompletion=among("error", "missing"),
-            metavar="error|missing",
-            help="What a cell is that does not fit its column, such as a word among numbers.",
+            "How to treat a cell that does not fit its column, such as a word among numbers.",
+            "error",
+            "missing",
         ),
     ] = "error"
     text: Text = None
     whole_file: WholeFile = False
     quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", help="No notes on stderr: rows written, cells unread, rows of another kind."),
+        bool, option("--quiet -q", None, "Print no notes on stderr (rows written, unreadable cells, drift).")
     ] = False
 
-    def __post_init__(self) -> None:
-        if self.unreadable not in ("error", "missing"):
-            raise typer.BadParameter(f"{self.unreadable!r} is neither error nor missing", param_hint="--unreadable")
 
-
-ALL_ROWS = Rows()
+ALL_ROWS = RowOptions()
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

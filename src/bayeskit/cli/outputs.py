@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from bayeskit.cli.options import option
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable, printable_json
 from bayeskit.storage.files import is_stream, replace_file
@@ -106,6 +105,20 @@ class _Writer:
             self.open.close()
 
 
+def beside(columns: Mapping[str, Any], made: Iterable[tuple[str, Any]], prefix: str = "predicted") -> dict[str, Any]:
+    """Return columns and, after them, computed ones; a computed column whose name is taken gets a prefix.
+
+    >>> list(beside({"sky": 1}, [("sky", 2), ("probability", 3), ("probability", 4)]))
+    ['sky', 'predicted sky', 'probability', 'predicted probability']
+    """
+    together = dict(columns)
+    for name, column in made:
+        while name in together:
+            name = f"{prefix} {name}"
+        together[name] = column
+    return together
+
+
 def plain(table: Any) -> Any:
     """Decode dictionary columns, so that every batch has the same column types."""
     import pyarrow as pa
@@ -118,9 +131,7 @@ def plain(table: Any) -> Any:
 
 CHART_ENDINGS = (".png", ".svg", ".html")
 
-Plot = Annotated[
-    str | None, typer.Option("--plot", metavar="FILE", help="Draw it as well, into a .png, .svg or .html file.")
-]
+Plot = Annotated[str | None, option("--plot", "FILE", "Also draw a chart to a .png, .svg or .html file.")]
 
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
@@ -138,7 +149,7 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     check_converter()
 
 
-def plot(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
+def draw(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     """Draw a chart to a file if requested, and report it."""
     from bayeskit.storage.files import replace_file
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, short
-from bayeskit.explain.overview import contents, percent, round_count
-from bayeskit.tables.sheet import Figure
+from bayeskit.explain.overview import classes_grid, columns_grid, percent
+from bayeskit.tables import Figure
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
@@ -15,41 +15,14 @@ if TYPE_CHECKING:
 SHOWN = 12  # columns and classes in a table; --json has all
 
 
-def show_columns(page: Page, records: list[dict[str, Any]]) -> None:
+def show_columns(page: Page, tally: Tally) -> None:
     """Show the columns as a table."""
-    first = records[:SHOWN] if len(records) > SHOWN + 3 else records
-    page.table(
-        {
-            "column": [record["column"] for record in first],
-            "taken as": [record["role"] for record in first],
-            "holds": [contents(record) for record in first],
-            "missing": [record.get("missing") for record in first],
-        }
-    )
-    _tell_more(page, len(records) - len(first), "columns")
+    page.grid(columns_grid(tally), SHOWN, "columns")
 
 
 def show_classes(page: Page, tally: Tally) -> None:
-    """Show the number of rows of each class."""
-    counts = [round_count(n) for n in tally.class_counts.tolist()]
-    order = sorted(range(len(counts)), key=lambda i: -counts[i])
-    listed = order if len(order) <= SHOWN + 3 else order[:SHOWN]
-    if len(order) == len(listed):
-        listed = sorted(listed)
-    total = sum(counts)
-    page.table(
-        {
-            tally.schema.target.name: [str(tally.classes[i]) for i in listed],
-            "rows": [counts[i] for i in listed],
-            "share": [percent(counts[i] / total) for i in listed],
-        }
-    )
-    _tell_more(page, len(order) - len(listed), "classes")
-
-
-def _tell_more(page: Page, more: int, what: str) -> None:
-    if more > 0:
-        page.line(f"… and {more:,} more {what}", style="dim")
+    """Show the number of rows of each class; the largest classes if there are many."""
+    page.grid(classes_grid(tally, by_size=len(tally.classes) > SHOWN + 3), SHOWN, "classes")
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
@@ -80,7 +53,9 @@ def calibration_record(evaluation: Evaluation) -> dict[str, Any] | None:
         "by_chance": curve.by_chance,
         "said": curve.said_in_all,
         "seen": curve.seen_in_all,
-        "trusted": curve.is_trusted,
+        "p_value": curve.p_value,
+        "detectable": curve.detectable,
+        "verdict": curve.verdict,
         "brier_parts": {n: getattr(parts, n) for n in ("reliability", "resolution", "uncertainty", "within")},
     }
 
@@ -105,14 +80,11 @@ def show_measures(page: Page, evaluation: Evaluation) -> None:
         page.line(note)
 
 
-def show_telling(page: Page, model: Any, limit: int = 6) -> None:
+def show_importance(page: Page, informative: Any, limit: int = 6) -> None:
     """Show the most informative columns."""
-    informative = telling_of(model)
-    if informative is None:
-        return
     page.table(
         {
-            "most telling columns": [column.column for column in informative.columns[:limit]],
+            "most informative columns": [column.column for column in informative.columns[:limit]],
             f"bits of {informative.class_bits:.3g}": [
                 Figure(f"{column.bits:.3f}") for column in informative.columns[:limit]
             ],
@@ -121,15 +93,14 @@ def show_telling(page: Page, model: Any, limit: int = 6) -> None:
     )
 
 
-def telling_records(model: Any) -> list[dict[str, Any]] | None:
+def importance_records(informative: Any) -> list[dict[str, Any]] | None:
     """Return the mutual information of each column with the class, in decreasing order."""
-    informative = telling_of(model)
     if informative is None:
         return None
     return [{"column": c.column, "bits": c.bits, "share": c.share} for c in informative.columns]
 
 
-def telling_of(model: Any) -> Any:
+def importance_of(model: Any) -> Any:
     """Return the informative columns except texts; None if there are none."""
     if not hasattr(model, "column_importance"):
         return None

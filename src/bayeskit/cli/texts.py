@@ -1,4 +1,4 @@
-"""Read, predict and show documents."""
+"""Documents and tagged sentences: open, fit, show and explain them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import Reading, Rows
+from bayeskit.cli.options import Reading, RowOptions
+from bayeskit.cli.outputs import check_plot, draw
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
 from bayeskit.inner_model import reader_of
 
 if TYPE_CHECKING:
+    from bayeskit.cli.commands.fit import DocumentOptions, FitOptions, SentenceOptions
     from bayeskit.cli.console import Page
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json")
@@ -36,7 +38,7 @@ def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:
         raise BayesError(f"{option} is for models of documents, and this is {with_article(type(model).__name__)}")
 
 
-def open_labelled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
+def open_labeled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
     """Open labeled documents: two columns of a table, or a folder with one subfolder per class."""
     from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, TextColumn
@@ -52,7 +54,7 @@ def open_labelled(data: Sequence[str], text: str | None, target: str, reading: R
     return TextColumn.of(source, text)
 
 
-def open_unlabelled(
+def open_unlabeled(
     data: Sequence[str], text: str | None, named: bool, reading: Reading, whole_file: bool = False
 ) -> Any:
     """Open documents to predict: a column of tables, the files of folders, else the lines of files or of a pipe.
@@ -78,11 +80,11 @@ def open_unlabelled(
     return LinesSource.of(data, encoding=reading.encoding)
 
 
-def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> tuple[Any, Any]:
+def open_kept(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading) -> tuple[Any, Any]:
     """Return the documents to predict and a function from a batch of them to the kept columns."""
     from bayeskit.cli.inputs import check_kept
 
-    source = open_unlabelled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
+    source = open_unlabeled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
     columns = columns_of(source)
     keep = list(columns) if rows.keep_all else rows.keep or []
     if keep:
@@ -93,7 +95,7 @@ def open_kept(model: Any, data: Sequence[str], rows: Rows, reading: Reading) -> 
         names = (["file"] if "file" in batch.columns else []) + keep
         if rows.keep_all and not names:  # the line itself
             return {"text": _as_text(batch.columns["text"])}
-        return {name: batch.columns[name] for name in names}
+        return {name: batch.cells_of(name) for name in names}
 
     return source, kept
 
@@ -124,12 +126,12 @@ def columns_of(source: Any) -> Any:
 
 def show_words(page: Page, model: Any, n: int = 8) -> None:
     """Show the most informative words of each class, one line per class."""
-    page.line("most telling words", style="dim")
-    for label, words in telling_records(model, n).items():
+    page.line("most informative words", style="dim")
+    for label, words in word_records(model, n).items():
         page.line(f"{label}: {', '.join(word['word'] for word in words)}")
 
 
-def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
+def word_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
     """Return the most informative words of each class, with counts and evidence."""
     table = model.telling_words(n)
     words_of: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
@@ -142,7 +144,7 @@ def telling_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
     """Explain the class of a document by its strongest words."""
     from bayeskit.explain.evidence import format_log_odds, format_probability
-    from bayeskit.tables.sheet import Figure
+    from bayeskit.tables import Figure
 
     sure = "" if record["probability"] is None else f" with probability {format_probability(record['probability'])}"
     page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")
@@ -211,3 +213,168 @@ def _plain(column: Any) -> Any:
     import pyarrow as pa
 
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def fit_documents(
+    data: list[str],
+    target: str,
+    shared: FitOptions,
+    options: DocumentOptions,
+    reading: Reading,
+    gigabytes: float | None,
+    json: bool,
+) -> None:
+    """Fit a TextClassifier, score it and save it."""
+    from bayeskit.cli import summary
+    from bayeskit.cli.console import Page, plural
+    from bayeskit.cli.inputs import check_writable, save_model, watched
+    from bayeskit.models.text.classifier import TextClassifier
+
+    output, text = shared.output, options.text
+    settings = options.settings(shared) | ({} if gigabytes is None else {"memory_limit": gigabytes * 1e9})
+    check_writable(output, is_model=True)
+    check_plot(shared.plot, data)
+    page = Page(json, output=output)
+    model = TextClassifier(column=text, **settings)
+    model._check_settings()
+    source = open_labeled(data, text, target, reading)
+    with watched(source, "reading") as documents:
+        model.fit_source(documents)
+    evaluation = None
+    if shared.scores and model.tally_.n_rows > 1 and hasattr(model, "leave_one_out"):
+        with watched(source, "leaving each document out") as documents:
+            evaluation = model.leave_one_out(documents, None)
+    written = save_model(model, output)  # before printing: a closed pipe must not lose the model
+    tally = model.tally_
+    n = int(tally.n_rows)
+    page.line(f"{source.name}: {plural(n, 'document')}, {plural(len(tally.classes), 'class')} of {target}")
+    page.line(_what(model))
+    page.line()
+    summary.show_classes(page, tally)
+    if evaluation is not None:
+        page.line()
+        summary.show_measures(page, evaluation)
+        tell_scores(page, model, evaluation.method)
+    page.line()
+    show_words(page, model)
+    page.line()
+    page.saved(output, written)
+    draw(page, shared.plot, lambda: model.telling_words(12).chart())
+    page.json(
+        {
+            "data": source.name,
+            "documents": n,
+            "target": target,
+            "recipe": model.recipe_.name,
+            "words": len(model.words_),
+            "candidates": candidate_records(model),
+            "features": feature_records(model),
+            "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
+            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
+            "column_importance": word_records(model),
+            "model": output,
+            "bytes": written,
+        }
+    )
+
+
+def candidate_records(model: Any) -> list[dict[str, Any]] | None:
+    """Return the candidates of weighted evidence, with the leave-one-out log loss of each."""
+    if not hasattr(model, "candidates_"):
+        return None
+    table = model.candidates_
+    rows = zip(*(table[name] for name in table.column_names), strict=True)
+    return [dict(zip(table.column_names, row, strict=True)) for row in rows]
+
+
+def feature_records(model: Any) -> list[dict[str, Any]] | None:
+    """Return the feature sets tried by recipe "best", with their cross-validated log loss; None if there was no
+    choice."""
+    tried = getattr(getattr(model, "linear_", None), "tried", ())
+    return [{"features": name, "log loss": loss} for name, loss in tried] or None
+
+
+def _what(model: Any) -> str:
+    """Describe the recipe and its choices in words."""
+    from bayeskit.cli.console import plural
+
+    tokenizer = model.schema_.columns["text"].tokenizer
+    unit = "characters" if tokenizer.pattern in ("char", "char_wb") else "words"
+    low, high = tokenizer.ngrams
+    runs = "" if high == 1 else f", runs of {low} to {high} {unit}"
+    if tokenizer.characters is not None:
+        runs += ", runs of {} to {} characters".format(*tokenizer.characters)
+    counted = plural(len(model.words_), "bucket" if tokenizer.hash_bits else "word")
+    chosen = ""
+    if hasattr(model, "candidates_") and len(model.candidates_["a"]) > 1:
+        w = model.weights_
+        chosen = f"; chose a = {w.a:g}, g = {w.g:g}{runs or ' and single words'} of {len(model.candidates_['a'])} tried"
+        runs = ""
+    name, fitted = model.recipe, model.recipe_
+    named = name if name == fitted.name else f"{fitted.name}, chosen by {name}"
+    if fitted.name == "best" and fitted.linear is not None:
+        first, second = fitted.linear.shares
+        chosen += f"; {first:.2f} of the evidence and {second:.2f} of the linear half"
+        drawn = fitted.linear.n_drawn
+        chosen += "" if drawn is None else f", fitted on {drawn:,} documents drawn at random"
+        losses = ", ".join(f"{loss:.4f} with {name}" for name, loss in fitted.linear.tried)
+        chosen += f"; log loss on folds {losses}" if losses else ""
+    return f"recipe {named}: {counted}{runs}{chosen}"
+
+
+def fit_sentences(data: list[str], shared: FitOptions, options: SentenceOptions, reading: Reading, json: bool) -> None:
+    """Fit a Tagger and save it."""
+    from bayeskit.cli.console import Page, plural
+    from bayeskit.cli.inputs import check_writable, save_model, watched
+    from bayeskit.data.text.folders import LinesSource
+    from bayeskit.data.text.tagged import read_tagged
+    from bayeskit.errors import BayesError
+    from bayeskit.models.tagger import Tagger
+
+    output = shared.output
+    check_writable(output, is_model=True)
+    page = Page(json, output=output)
+    model = Tagger() if options.own_states is None else Tagger(own_states=options.own_states)
+    with watched(LinesSource.of(data, encoding=reading.encoding), "reading") as lines:
+        read = read_tagged(lines)
+    if read.tags is None:
+        raise BayesError(f"the words of {read.name} have no tags (they are in the fourth field of CoNLL-U)")
+    fine = read.fine if options.fine else None
+    model.fit(read.words, read.tags, fine)
+    written = save_model(model, output)
+    n_words, n_tags = int(model.tally_.n_rows), len(model.classes_)
+    page.line(f"{read.name}: {plural(len(read.words), 'sentence')}, {plural(n_words, 'word')}, {plural(n_tags, 'tag')}")
+    what = f"{plural(len(model.states_), 'state')}: tags"
+    what += ", finer tags within them" if fine is not None else ""
+    page.line(what + (f", and {plural(len(model.own_states_), 'common word')}" if model.own_states_ else ""))
+    page.line()
+    page.table(shares(model))
+    page.line()
+    page.saved(output, written)
+    page.json(record(model) | {"data": read.name, "sentences": len(read.words), "model": output, "bytes": written})
+
+
+def shares(model: Any) -> dict[str, list[Any]]:
+    """Return the tags in decreasing frequency, and their shares."""
+    from bayeskit.explain.overview import percent
+
+    counts = dict(zip(model.tally_.classes, model.tally_.class_counts.tolist(), strict=True))
+    tags = sorted(counts, key=counts.__getitem__, reverse=True)
+    n = sum(counts.values())
+    return {
+        "tag": tags,
+        "words": [f"{counts[tag]:,}" for tag in tags],
+        "share": [percent(counts[tag] / n) for tag in tags],
+    }
+
+
+def record(model: Any) -> dict[str, Any]:
+    """Return a tagger as plain data."""
+    counts = dict(zip(map(str, model.tally_.classes), model.tally_.class_counts.tolist(), strict=True))
+    return {
+        "words": int(model.tally_.n_rows),
+        "tags": counts,
+        "states": len(model.states_),
+        "own_states": list(model.own_states_),
+    }

@@ -6,9 +6,8 @@ import logging
 import sys
 import warnings
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,12 +17,12 @@ from bayeskit.models.base.estimator import Estimator, check_is_fitted, one_of
 from bayeskit.tolerance import LEAST_ROWS, LIFT
 from bayeskit.typing import Array, Floats, Ints
 
-WIGGLE = float(np.finfo(float).eps) ** 0.5  # by which rounding may let a likelihood fall
+WIGGLE = float(np.finfo(float).eps) ** 0.5  # tolerated decrease of a likelihood by rounding
 log = logging.getLogger("bayeskit.sequence")
 
 
 class ConvergenceMonitor:
-    """Record the log likelihood of each EM iteration and decide when to stop. Subclasses may change the rule:
+    """Record the log likelihood of each EM iteration and decide when to stop; subclasses may change the rule.
 
     >>> class Patient(ConvergenceMonitor):
     ...     @property
@@ -68,7 +67,7 @@ class ConvergenceMonitor:
         return len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
 
 
-Counts = dict[str, Floats]  # what is expected of a round, by name
+Counts = dict[str, Floats]  # expected statistics of an E-step, by name
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,8 @@ class HMMRows:
     logs: Floats
     codes: Array | None
     starts: Ints
-    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = (
-        None  # columns, mean, precision, constant, centre
-    )
+    # columns, mean, precision, constant, center
+    normals: tuple[list[Floats], Floats, Floats, Floats, Floats] | None = None
 
 
 class BaseHMM(Estimator):
@@ -99,7 +97,6 @@ class BaseHMM(Estimator):
     implementation: str
     startprob_: Floats
     transmat_: Floats
-    emission_names: ClassVar[Mapping[str, str]]  # letter of ``params``: attribute
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
@@ -114,28 +111,28 @@ class BaseHMM(Estimator):
 
     # -- emissions of a subclass ---------------------------------------------------------------------
 
-    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+    def _encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return ln P(row | state) as the kernels read it."""
         raise NotImplementedError
 
-    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+    def _e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: return ln P of all rows and the expected statistics."""
         raise NotImplementedError
 
-    def m_step(self, counts: Counts) -> None:
+    def _m_step(self, counts: Counts) -> None:
         """Run the M-step of the emissions."""
         raise NotImplementedError
 
-    def n_free_parameters(self) -> dict[str, int]:
+    def _n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
         states = self.n_components
         return {"s": states - 1, "t": states * (states - 1)}
 
-    def emit(self, state: int, random_state: Any) -> Any:
+    def _emit(self, state: int, random_state: Any) -> Any:
         """Draw a row in a state."""
         raise NotImplementedError
 
-    def as_rows(self, X: Any) -> Array:
+    def _as_rows(self, X: Any) -> Array:
         """Return rows as an array, shape (n_rows, n_columns)."""
         from sklearn.utils.validation import check_array
 
@@ -145,21 +142,21 @@ class BaseHMM(Estimator):
 
     def fit(self, X: Any, lengths: Any = None) -> Self:
         """Fit by Baum–Welch on rows ``X``, split into sequences of these ``lengths``."""
-        rows = self.as_rows(X)
+        rows = self._as_rows(X)
         starts = sequence_starts(lengths, len(rows))
         self._init(rows, lengths)
         self._check()
         self.monitor_.reset()
         for _ in range(self.n_iter):
             with np.errstate(under="ignore"):  # shares of states that are as good as none
-                log_prob, counts = self.e_step(rows, self.encode_rows(rows, starts))
+                log_prob, counts = self._e_step(rows, self._encode_rows(rows, starts))
             if not np.isfinite(log_prob):
                 raise BayesError(
                     "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
                     "transmat_ and the emissions."
                 )
             self._m_step_chain(counts)
-            self.m_step(counts)
+            self._m_step(counts)
             self.monitor_.report(log_prob)
             if self.monitor_.converged:
                 break
@@ -174,28 +171,22 @@ class BaseHMM(Estimator):
 
     def _forward_backward(self, seen: HMMRows, by_row: bool) -> tuple[float, Counts, Floats]:
         """Run forward–backward: return ln P, expected starts and transitions, and posteriors or emission sums."""
-        log_start, log_transition = self._log_chain()
         likelihoods, _, start, transitions, states, _ = kernels.count_states(
-            seen.logs,
-            seen.codes,
-            None,
-            None,
-            seen.normals,
-            seen.starts,
-            log_start,
-            log_transition,
-            None,
-            None,
-            by_row,
-            1,
+            **self._kernel_arguments(seen), after=None, by_row=by_row
         )
         return float(likelihoods.sum()), {"start": start, "transitions": transitions}, states
 
-    def _log_chain(self) -> tuple[Floats, Floats]:
-        return (
-            np.ascontiguousarray(logspace.log(self.startprob_)),
-            np.ascontiguousarray(logspace.log(self.transmat_)),
-        )
+    def _kernel_arguments(self, seen: HMMRows) -> dict[str, Any]:
+        """Return the arguments shared by all kernels."""
+        return {
+            **vars(seen),
+            "labels": None,
+            "allowed": None,
+            "log_start": np.ascontiguousarray(logspace.log(self.startprob_)),
+            "log_transition": np.ascontiguousarray(logspace.log(self.transmat_)),
+            "before": None,
+            "n_threads": 1,
+        }
 
     def _init(self, X: Array, lengths: Any = None) -> None:
         """Initialize the parameters as hmmlearn does."""
@@ -207,7 +198,7 @@ class BaseHMM(Estimator):
             self.startprob_ = rng.dirichlet(np.full(states, 1.0 / states))
         if self._needs_init("t", "transmat_"):
             self.transmat_ = rng.dirichlet(np.full(states, 1.0 / states), size=states)
-        sizes = self.n_free_parameters()
+        sizes = self._n_free_parameters()
         wanted = sum(sizes[letter] for letter in self.params)
         if X.size < wanted:
             log.warning("%d numbers are to be found from %d: this will be a degenerate solution", wanted, X.size)
@@ -227,29 +218,21 @@ class BaseHMM(Estimator):
         one_of("implementation", self.implementation, ("log", "scaling"))
         self.startprob_ = np.asarray(self.startprob_, dtype=np.float64)
         self.transmat_ = np.asarray(self.transmat_, dtype=np.float64)
-        states = self.n_components
-        for name, table, shape in (
-            ("startprob_", self.startprob_, (states,)),
-            ("transmat_", self.transmat_, (states, states)),
-        ):
-            check_table(name, table, shape)
+        check_table("startprob_", self.startprob_, (self.n_components,))
+        check_table("transmat_", self.transmat_, (self.n_components, self.n_components))
 
     # -- inference -----------------------------------------------------------------------------------
 
     def _seen(self, X: Any, lengths: Any) -> tuple[Array, HMMRows]:
         self._check_is_fitted()
         self._check()
-        rows = self.as_rows(X)
-        return rows, self.encode_rows(rows, sequence_starts(lengths, len(rows)))
+        rows = self._as_rows(X)
+        return rows, self._encode_rows(rows, sequence_starts(lengths, len(rows)))
 
     def score(self, X: Any, lengths: Any = None) -> float:
-        """ln P(X)."""
+        """Return ln P(X)."""
         _, seen = self._seen(X, lengths)
-        log_start, log_transition = self._log_chain()
-        likelihoods = kernels.filter_states(
-            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, False, 1
-        )[0]
-        return float(likelihoods.sum())
+        return float(kernels.filter_states(**self._kernel_arguments(seen), every=False)[0].sum())
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
         """Return ln P(X) and the posteriors, shape (n_rows, n_states)."""
@@ -273,10 +256,7 @@ class BaseHMM(Estimator):
             posteriors = self.predict_proba(X, lengths)
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
         _, seen = self._seen(X, lengths)
-        log_start, log_transition = self._log_chain()
-        path, scores, _, _ = kernels.best_states(
-            seen.logs, seen.codes, None, None, seen.normals, seen.starts, log_start, log_transition, None, -1, True, 1
-        )
+        path, scores, _, _ = kernels.best_states(**self._kernel_arguments(seen), last=-1, keep=True)
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
 
@@ -293,20 +273,20 @@ class BaseHMM(Estimator):
         rng = check_random_state(self.random_state if random_state is None else random_state)
         reached, reached_first = np.cumsum(self.transmat_, axis=1), np.cumsum(self.startprob_)
         state = int((reached_first > rng.rand()).argmax()) if currstate is None else int(currstate)
-        states, rows = [state], [self.emit(state, rng)]
+        states, rows = [state], [self._emit(state, rng)]
         for _ in range(n_samples - 1):
             state = int((reached[state] > rng.rand()).argmax())
             states.append(state)
-            rows.append(self.emit(state, rng))
+            rows.append(self._emit(state, rng))
         return np.atleast_2d(rows), np.array(states, dtype=np.int64)
 
     def aic(self, X: Any, lengths: Any = None) -> float:
         """Return the Akaike information criterion, −2 ln P + 2 · parameters; lower is better."""
-        return -2 * self.score(X, lengths) + 2 * sum(self.n_free_parameters().values())
+        return -2 * self.score(X, lengths) + 2 * sum(self._n_free_parameters().values())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Return the Bayesian information criterion, −2 ln P + ln rows · parameters; lower is better."""
-        return -2 * self.score(X, lengths) + sum(self.n_free_parameters().values()) * float(logspace.log(len(X)))
+        return -2 * self.score(X, lengths) + sum(self._n_free_parameters().values()) * float(logspace.log(len(X)))
 
     def get_stationary_distribution(self) -> Floats:
         """Return the stationary distribution of the transition matrix."""
@@ -317,9 +297,6 @@ class BaseHMM(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "startprob_") and hasattr(self, "transmat_")
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
 
 
 def sequence_starts(lengths: Any, n_rows: int) -> Ints:
@@ -357,7 +334,7 @@ class CategoricalHMM(BaseHMM):
     """Drop-in replacement for ``hmmlearn.hmm.CategoricalHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_`` and ``emissionprob_``, which may be set
-    instead of learnt. ``implementation`` is taken and makes no difference.
+    instead of learned. ``implementation`` is taken and makes no difference.
 
     >>> weather = CategoricalHMM(2)
     >>> weather.startprob_, weather.transmat_ = [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]]
@@ -381,17 +358,15 @@ class CategoricalHMM(BaseHMM):
     init_params: str = "ste"
     implementation: str = "log"
 
-    emission_names: ClassVar[Mapping[str, str]] = {"e": "emissionprob_"}
-
-    def as_rows(self, X: Any) -> Array:
+    def _as_rows(self, X: Any) -> Array:
         """Return one column of integers."""
-        rows = super().as_rows(X)
+        rows = super()._as_rows(X)
         if rows.shape[1] != 1:
             warnings.warn("Inputs of shape other than (n_samples, 1) are deprecated.", DeprecationWarning, stacklevel=4)
             rows = rows.reshape(-1, 1)
         return rows
 
-    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+    def _encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return the log table of symbols and the symbol of each row."""
         table = np.ascontiguousarray(logspace.log(self.emissionprob_).T)
         if X.dtype.kind not in "iu":
@@ -401,26 +376,24 @@ class CategoricalHMM(BaseHMM):
             raise BayesError(f"the symbol {bad} is none of the model's, which are 0 to {len(table) - 1}")
         return HMMRows(table, X[:, 0].astype(np.uint32), starts)
 
-    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+    def _e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: ln P, and expected counts of starts, transitions and symbols."""
         log_prob, counts, symbols = self._forward_backward(seen, by_row=False)
         return log_prob, {**counts, "symbols": symbols.T}
 
-    def m_step(self, counts: Counts) -> None:
+    def _m_step(self, counts: Counts) -> None:
         """Run the M-step of P(symbol | state)."""
         if "e" in self.params:
             self.emissionprob_: Floats = dirichlet_mode(
                 self.emissionprob_, self.emissionprob_prior, counts["symbols"], False
             )
 
-    def n_free_parameters(self) -> dict[str, int]:
+    def _n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
-        return {**super().n_free_parameters(), "e": self.n_components * (self._n_symbols() - 1)}
+        n_symbols = self.emissionprob_.shape[1] if self.n_features is None else self.n_features
+        return {**super()._n_free_parameters(), "e": self.n_components * (n_symbols - 1)}
 
-    def _n_symbols(self) -> int:
-        return self.n_features if self.n_features is not None else self.emissionprob_.shape[1]
-
-    def emit(self, state: int, random_state: Any) -> list[int]:
+    def _emit(self, state: int, random_state: Any) -> list[int]:
         """Draw a symbol."""
         return [int((np.cumsum(self.emissionprob_[state]) > random_state.rand()).argmax())]
 
@@ -461,7 +434,7 @@ class GaussianHMM(BaseHMM):
     """Drop-in replacement for ``hmmlearn.hmm.GaussianHMM``.
 
     Settings and attributes are hmmlearn's: ``startprob_``, ``transmat_``, ``means_`` and ``covars_``, which may be set
-    instead of learnt. ``implementation`` is taken and makes no difference: likelihoods do not underflow.
+    instead of learned. ``implementation`` is taken and makes no difference: likelihoods do not underflow.
 
     >>> X = np.array([0.1, -0.2, 0.0, 5.1, 4.9, 5.2, 0.3, -0.1]).reshape(-1, 1)
     >>> two = GaussianHMM(2, random_state=0).fit(X)
@@ -487,8 +460,6 @@ class GaussianHMM(BaseHMM):
     init_params: str = "stmc"
     implementation: str = "log"
 
-    emission_names: ClassVar[Mapping[str, str]] = {"m": "means_", "c": "covars_"}
-
     # -- covariances ---------------------------------------------------------------------------------
 
     @property
@@ -513,8 +484,7 @@ class GaussianHMM(BaseHMM):
                 raise BayesError("'spherical' covars have length n_components")
             given = given.reshape(states, -1).mean(axis=1)
         shapes = {"spherical": 1, "diag": 2, "full": 3, "tied": 2}
-        if self.covariance_type not in shapes:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
+        self._check_covariance_type()
         if given.ndim != shapes[self.covariance_type]:
             raise BayesError(f"covars_ of type {self.covariance_type!r} have not {given.ndim} axes")
         if self.covariance_type in ("spherical", "diag"):
@@ -524,6 +494,10 @@ class GaussianHMM(BaseHMM):
             raise BayesError("covars must be symmetric, positive-definite")
         self._covars_ = given
 
+    def _check_covariance_type(self) -> None:
+        if self.covariance_type not in TYPES:
+            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
+
     def _variances(self, d: int) -> Floats:
         """Return variances, shape (n_states, n_columns), for diagonal and spherical covariances."""
         held = self._covars_
@@ -531,11 +505,11 @@ class GaussianHMM(BaseHMM):
 
     # -- rows ----------------------------------------------------------------------------------------
 
-    def as_rows(self, X: Any) -> Array:
+    def _as_rows(self, X: Any) -> Array:
         """Return rows in column-major order, as the kernels read them."""
-        return np.asfortranarray(super().as_rows(X))
+        return np.asfortranarray(super()._as_rows(X))
 
-    def encode_rows(self, X: Array, starts: Ints) -> HMMRows:
+    def _encode_rows(self, X: Array, starts: Ints) -> HMMRows:
         """Return the log density of each row in each state."""
         X = X.astype(np.float64, copy=False)
         if X.shape[1] != self.means_.shape[1]:
@@ -551,33 +525,33 @@ class GaussianHMM(BaseHMM):
         normals = (columns, *_normal_form(means, variances), X.mean(axis=0))
         return HMMRows(np.zeros((0, self.n_components)), None, starts, normals)
 
-    def e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
+    def _e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
         """Run the E-step: ln P, and sums of rows by state, centered on the overall mean."""
-        centre = X.mean(axis=0)
+        center = X.mean(axis=0)
         if seen.normals is not None:
             log_prob, counts, (n, first, second) = self._forward_backward(seen, by_row=False)
-            return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "centre": centre}
+            return log_prob, counts | {"n": n[:, 0], "first": first, "second": second, "center": center}
         log_prob, counts, states = self._forward_backward(seen, by_row=True)
-        away = X - centre
-        counts |= {"n": states.sum(axis=0), "first": states.T @ away, "centre": centre}
+        away = X - center
+        counts |= {"n": states.sum(axis=0), "first": states.T @ away, "center": center}
         if self.covariance_type == "tied":
             counts["second"] = (away.T @ away)[None]  # of all states, which share every row
         else:
             counts["second"] = np.stack([(away * states[:, [k]]).T @ away for k in range(states.shape[1])])
         return log_prob, counts
 
-    def m_step(self, counts: Counts) -> None:
+    def _m_step(self, counts: Counts) -> None:
         """Run the M-step of means and covariances; a state without rows keeps its own."""
         n, weight = counts["n"][:, None], self.means_weight
         reached = n[:, 0] > 0
         if "m" in self.params:
-            total = counts["first"] + n * counts["centre"]
+            total = counts["first"] + n * counts["center"]
             with np.errstate(invalid="ignore", divide="ignore"):
                 means = (weight * np.asarray(self.means_prior) + total) / (weight + n)
             self.means_: Floats = np.where(np.isfinite(means), means, self.means_)
         if "c" not in self.params:
             return
-        shift, from_prior = self.means_ - counts["centre"], self.means_ - self.means_prior
+        shift, from_prior = self.means_ - counts["center"], self.means_ - self.means_prior
         if self.covariance_type in ("full", "tied"):
             across = counts["first"][:, :, None] * shift[:, None, :]
             spread = n[:, :, None] * shift[:, :, None] * shift[:, None, :] - across - np.swapaxes(across, 1, 2)
@@ -600,14 +574,14 @@ class GaussianHMM(BaseHMM):
         else:
             self._covars_ = np.where(reached[:, None], variances, self._covars_)
 
-    def n_free_parameters(self) -> dict[str, int]:
+    def _n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
         states, d = self.n_components, self.n_features
         triangle = d * (d + 1) // 2
         covariances = {"spherical": states, "diag": states * d, "full": states * triangle, "tied": triangle}
-        return {**super().n_free_parameters(), "m": states * d, "c": covariances[self.covariance_type]}
+        return {**super()._n_free_parameters(), "m": states * d, "c": covariances[self.covariance_type]}
 
-    def emit(self, state: int, random_state: Any) -> Floats:
+    def _emit(self, state: int, random_state: Any) -> Floats:
         """Draw a row."""
         drawn: Floats = random_state.multivariate_normal(self.means_[state], self.covars_[state])
         return drawn
@@ -617,7 +591,10 @@ class GaussianHMM(BaseHMM):
     def _init(self, X: Array, lengths: Any = None) -> None:
         super()._init(X, lengths)
         if self._needs_init("m", "means_"):
-            self.means_ = self._cluster_means(X)
+            from sklearn.cluster import KMeans
+
+            clusters = KMeans(self.n_components, random_state=self.random_state, n_init=10)
+            self.means_ = clusters.fit(X).cluster_centers_
         if self._needs_init("c", "covars_"):
             states, d = self.n_components, X.shape[1]
             whole = np.atleast_2d(np.cov(X.T)) + self.min_covar * np.eye(d)
@@ -628,16 +605,8 @@ class GaussianHMM(BaseHMM):
                 "tied": whole,
             }[self.covariance_type]
 
-    def _cluster_means(self, X: Array) -> Floats:
-        """Return k-means cluster centers, as hmmlearn initializes the means."""
-        from sklearn.cluster import KMeans
-
-        means: Floats = KMeans(self.n_components, random_state=self.random_state, n_init=10).fit(X).cluster_centers_
-        return means
-
     def _check_and_set_n_features(self, X: Array) -> None:
-        if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
+        self._check_covariance_type()
         known = getattr(self, "n_features", X.shape[1])
         if known != X.shape[1]:
             raise BayesError(f"Unexpected number of dimensions, got {X.shape[1]} but expected {known}")
@@ -645,8 +614,7 @@ class GaussianHMM(BaseHMM):
 
     def _check(self) -> None:
         super()._check()
-        if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
+        self._check_covariance_type()
         self.means_ = np.asarray(self.means_, dtype=np.float64)
         if self.means_.ndim != 2 or len(self.means_) != self.n_components:
             raise BayesError(f"means_ must have one row for each state, and its shape is {self.means_.shape}")

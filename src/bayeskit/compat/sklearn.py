@@ -28,7 +28,7 @@ from sklearn.utils.validation import _check_sample_weight, check_non_negative, v
 from bayeskit import kernels
 from bayeskit.data.label_codes import class_codes, class_names, distinct_labels, holds_integers
 from bayeskit.estimate.variance import log_peak
-from bayeskit.logspace import log, log_normalise, normalise
+from bayeskit.logspace import log, log_normalize, normalize
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Array, Floats
@@ -46,15 +46,15 @@ class _Posterior(naive_bayes._BaseNB):
     classes_: Any
 
     def predict_log_proba(self, X: Any) -> Any:
-        """log P(c | x): array (n_rows, n_classes)."""
+        """Return log P(c | x), shape (n_rows, n_classes)."""
         scores = self.predict_joint_log_proba(X)
         if not _is_float64(scores):
             return super().predict_log_proba(X)
-        log_posterior, log_evidence = log_normalise(scores)
+        log_posterior, log_evidence = log_normalize(scores)
         return log_posterior if np.all(log_evidence < np.inf) else super().predict_log_proba(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """P(c | x): array (n_rows, n_classes)."""
+        """Return P(c | x), shape (n_rows, n_classes)."""
         posterior = _posterior(self.predict_joint_log_proba(X))
         return super().predict_proba(X) if posterior is None else posterior[0]
 
@@ -270,7 +270,7 @@ class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):
         tables = [np.ascontiguousarray(np.concatenate([p.T, beyond])) for p in self.feature_log_prob_]
         columns = _code_columns(X, [len(table) - 1 for table in tables])
         kernels.score_codes(columns, tables, scores, ONE_THREAD)
-        if np.isnan(scores).any():  # a negative or unseen category, or nothing learnt without smoothing
+        if np.isnan(scores).any():  # a negative or unseen category, or nothing learned without smoothing
             check_non_negative(X, "CategoricalNB (input X)")
             return super()._joint_log_likelihood(X)
         return scores
@@ -303,7 +303,7 @@ def _posterior(scores: Any) -> tuple[Floats, Floats] | None:
     """Probabilities (n_rows, n_classes) and log evidence (n_rows,); None for other types and infinite scores."""
     if not _is_float64(scores):
         return None
-    probabilities, log_evidence = normalise(scores)
+    probabilities, log_evidence = normalize(scores)
     return (probabilities, log_evidence) if np.all(log_evidence < np.inf) else None
 
 

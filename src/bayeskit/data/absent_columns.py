@@ -1,8 +1,8 @@
 """Fill columns that are absent from rows to be scored with missing cells.
 
-A record says what is known of one thing, so it may say less. Of a table that lacks a column it is said once; a name
-that is nearly that of the column is taken for a slip and refused. Lines of JSON may each have other keys: one that no
-line has shown so far is read from all of them, so that no answer depends on the lines before it.
+A single record may lack columns silently; a table that lacks one causes a warning. A column whose name is nearly that
+of the absent one is an error, since it is probably misspelled. JSON lines may differ in their keys: a key that no line
+has shown yet is expected in all of them, so that a prediction does not depend on the lines before it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bayeskit.data.schema import Kind, Numeric, Schema, Text
 from bayeskit.data.source import Batch, ReadThrough, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesWarning, SchemaMismatch
+from bayeskit.lazy import pa
 
 SLIP = 0.8  # similarity above which one name counts as a misspelling of another
 
@@ -105,7 +106,5 @@ class WithAbsent(ReadThrough):
         return replace(self, source=self.source.watched(watch))
 
     def batches(self) -> Iterator[Batch]:
-        import pyarrow as pa
-
         for batch in self.source.batches():
             yield replace(batch, columns={**batch.columns, **{n: pa.nulls(batch.n_rows) for n in self.absent}})

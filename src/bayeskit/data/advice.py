@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, cut, is_arrow
-from bayeskit.data.factors import Factor, factor_values
-from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import Batch
+from bayeskit.data.cells import Factor, factor_values
+from bayeskit.data.frames import MemorySource
+from bayeskit.data.schema import Categorical, Numeric, Role, Schema, declared_roles
+from bayeskit.data.source import Batch, Narrowing, Source, first_rows
 from bayeskit.errors import AdviceWarning, format_setting
+from bayeskit.lazy import pa
 
 SAMPLE = 10_000  # rows looked at
 FEW = 10  # distinct whole numbers that look like codes
@@ -42,6 +45,38 @@ class Advice:
     hint: str
     role: str | None = None
     in_memory: Advice | None = None  # for a table that is not read from a file
+
+
+def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
+    """Warn of columns whose inferred role is doubtful, with the ``roles=`` that changes it; not of ``decided`` ones."""
+    if roles is not None and not isinstance(roles, Mapping):
+        return
+    declared = {*decided, *declared_roles(roles, source.kinds, schema)}
+    undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
+    sentences = []
+    if source.named and source.target in schema.used:
+        reason = f"column {source.target!r} has the name of the target and is learned from"
+        sentences.append(
+            by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
+        )
+    batch = first_rows(source) if undeclared else None
+    if batch is not None:
+        if source.named:
+            texts = [name for name in undeclared if _is_text(name, source, batch)]
+            noticed = advice(batch, schema.restrict(undeclared), texts)
+        else:
+            noticed = numbers_as_text(batch, schema, undeclared)
+        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+    for sentence in together(sentences):
+        if not has_told(str(sentence)):
+            warnings.warn(sentence, stacklevel=6)
+
+
+def _is_text(name: str, source: Source, batch: Batch) -> bool:
+    """Return True if the column is declared as text: categories of a frame, types of a file."""
+    if not isinstance(source, MemorySource):
+        return name in (getattr(source, "types", None) or {})
+    return str(getattr(batch.columns[name], "type", "")).startswith("dictionary")
 
 
 def advice(batch: Batch, schema: Schema, texts: Container[str] = ()) -> Iterator[Advice]:
@@ -230,8 +265,6 @@ def _better_as(name: str, what: str, role: str) -> Advice:
 
 def _as_it_is(column: Column) -> Column:
     """Decode a dictionary column, whose dictionary may hold values of other rows."""
-    import pyarrow as pa
-
     if not is_arrow(column) or not pa.types.is_dictionary(column.type):
         return column
     if pa.types.is_string_view(column.type.value_type):  # of polars; Arrow does not take from these
@@ -242,14 +275,10 @@ def _as_it_is(column: Column) -> Column:
 def _is_integer(column: object) -> bool:
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iu"
-    import pyarrow as pa
-
     return is_arrow(column) and bool(pa.types.is_integer(column.type))  # type: ignore[attr-defined]
 
 
 def _is_float(column: object) -> bool:
     if isinstance(column, np.ndarray):
         return bool(column.dtype.kind == "f")
-    import pyarrow as pa
-
     return is_arrow(column) and bool(pa.types.is_floating(column.type))  # type: ignore[attr-defined]

@@ -12,10 +12,16 @@ import numpy as np
 from bayeskit import kernels
 from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
-from bayeskit.data.dates import date_part
-from bayeskit.data.factors import Factor, beyond_int64, factor_integers, factor_values
+from bayeskit.data.cells import (
+    Factor,
+    as_floats,
+    beyond_int64,
+    date_part,
+    factor_integers,
+    factor_values,
+    raise_unusable,
+)
 from bayeskit.data.missing_labels import refusal
-from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
@@ -110,8 +116,9 @@ class Encoder:
                 else:
                     codes[name] = self._binned(numbers, role.cuts, name, batch.start)
         labels, responsibilities = self._labels(batch)
-        texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts()}
-        tokens = TokensWhenAsked({n: partial(self._tokens, n, texts[n]) for n in texts if n in self.words})
+        texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts}
+        counters = {n: partial(self._tokens, n, texts[n]) for n in texts if n in self.words}
+        tokens: Mapping[str, TokenRows] = TokensWhenAsked(counters) if counters else {}
         return Block(
             batch.n_rows, batch.start, codes, floats, labels, responsibilities, batch.weights, texts, tokens,
             batch.sequence_starts,

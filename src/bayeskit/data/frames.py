@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
-from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, arrow_array, cut, is_arrow
+from bayeskit.data.cells import in_its_type, object_kind
 from bayeskit.data.schema import NO_COLUMNS, Kind
 from bayeskit.data.source import (
     Batch,
@@ -25,67 +24,9 @@ from bayeskit.data.source import (
     weight_column,
 )
 from bayeskit.errors import BayesError, NotScalar, SchemaMismatch, with_article
+from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
 from bayeskit.typing import Array, Floats
-
-NUMBERS = (int, float, Decimal, np.integer, np.floating)
-MISSING = ("NoneType", "NAType", "NaTType")  # pandas' own by name: it need not be there
-MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
-
-
-def in_its_type(column: Array) -> Column:
-    """Convert a column of numbers or booleans to its Arrow type; return any other column unchanged.
-
-    >>> str(in_its_type(np.array([1, None, 2.5], dtype=object)).type)
-    'double'
-    >>> in_its_type(np.array([1, "two"], dtype=object)).dtype
-    dtype('O')
-    """
-    if not isinstance(first_cell(column), (*NUMBERS, np.bool_)):
-        return column
-    import pyarrow as pa
-
-    try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError):  # mixed, or numbers that Arrow has no one type for
-        return column
-
-
-def object_kind(column: Array) -> Kind:
-    """Return the kind that the cells of an object column share.
-
-    >>> [object_kind(np.array(cells, dtype=object)) for cells in ([2**70, 0.5], [date(2024, 5, 1), None], [1, "two"])]
-    ['float', 'date', 'object']
-    >>> object_kind(np.array(["1", None], dtype=object)), object_kind(np.array([None, np.nan], dtype=object))
-    ('string', 'null')
-    """
-    first = first_cell(column)
-    if first is None:
-        return "null"
-    if isinstance(first, str):
-        return "string"  # or mixed with others: either is categorical
-    cells = column.tolist()
-    types = {kind for kind in set(map(type, cells)) if kind.__name__ not in MISSING}
-    if float in types and not any(type(cell) is float and cell == cell for cell in cells):
-        types.discard(float)  # NaN alone
-    if types <= {bool, np.bool_}:
-        return "boolean"
-    if all(issubclass(kind, NUMBERS) and kind is not bool for kind in types):
-        return "float"
-    return "date" if all(issubclass(kind, MOMENTS) for kind in types) else "object"
-
-
-def first_cell(column: Array) -> Any:
-    """Return the first cell that is not missing; None if all are missing."""
-    return next((cell for cell in column if not is_missing(cell)), None)
-
-
-def is_missing(cell: Any) -> bool:
-    """Return True for None, NaN, NA and NaT."""
-    if type(cell).__name__ in MISSING:
-        return True
-    return isinstance(cell, (float, np.floating, Decimal)) and bool(cell != cell)
-
 
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
@@ -112,7 +53,17 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     Returns
     -------
     Source
+        Rows in batches, with the kinds of their columns.
 
+    Raises
+    ------
+    BayesError
+        If the data is not a table, or settings for files are given with other data.
+    SchemaMismatch
+        If a named target or weight column does not exist.
+
+    Examples
+    --------
     >>> source = open_source({"sky": ["sun", "rain"], "play": ["yes", "no"], "days": [3, 1]}, "play", "days")
     >>> dict(source.kinds), next(source.batches()).weights.tolist()
     ({'sky': 'string'}, [3.0, 1.0])
@@ -128,7 +79,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
     if is_source(data):
-        return _labelled(data, labels, weights)
+        return _labeled(data, labels, weights)
     if isinstance(data, bytes):
         raise BayesError(f"{data[:40]!r} is bytes, not a table: pass a frame, an array, records or the path of a file")
     check_not_cluster_frame(data)
@@ -153,7 +104,7 @@ def _are_paths(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
 
 
-def _labelled(source: Any, labels: Any, weights: Any) -> Source:
+def _labeled(source: Any, labels: Any, weights: Any) -> Source:
     """Return a source with its labels and weights set."""
     if weights is not None:
         if not isinstance(weights, str) or not hasattr(source, "with_weight"):
@@ -274,8 +225,6 @@ def _compact(column: Column) -> Column:
     """Copy a slice without the buffers of the whole column, so that parts stay small when sent."""
     if not is_arrow(column):
         return column
-    import pyarrow as pa
-
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
     return pa.concat_arrays(chunks) if chunks else pa.nulls(0, column.type)
@@ -347,8 +296,6 @@ def _is_record(series: Any) -> bool:
 
 
 def _arrow_table(data: Any) -> Any:
-    import pyarrow as pa
-
     try:
         return pa.table(data)
     except (pa.ArrowInvalid, TypeError, ValueError):
@@ -467,20 +414,14 @@ def _pandas_column(series: Any) -> Column:
     if dtype.name in ("boolean", "Float32", "Float64") or dtype.name.lower().startswith(("int", "uint")):
         if series.isna().any():
             if dtype.name[0] in "IU" and not series.dropna().between(-(2**53), 2**53).all():
-                import pyarrow as pa
-
-                return pa.array(series, from_pandas=True)  # floats would make one of two neighbours
+                return pa.array(series, from_pandas=True)  # floats would make one of two neighbors
             return series.to_numpy(
                 dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
             )
         return series.to_numpy(dtype=dtype.numpy_dtype)
     if dtype.name == "category" or dtype.name in ("string", "str") or type(dtype).__name__ == "ArrowDtype":
-        import pyarrow as pa
-
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):  # of a time zone
-        import pyarrow as pa
-
         return pa.array(series.dt.tz_convert("UTC"), from_pandas=True)
     return np.asarray(series, dtype=object)
 
@@ -490,8 +431,6 @@ _NA = {True: None, False: np.nan}
 
 def from_list(values: Sequence[Any]) -> Column:
     """Convert a list to an Arrow array of the type its values share, else to objects."""
-    import pyarrow as pa
-
     try:
         few = len(values) <= FEW  # such a call is to be quick from the first on; of more, each is
         return arrow_array(values, nan_is_missing=True) if few else pa.array(values, from_pandas=True)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from bayeskit.arrow_arrays import Column, is_arrow, taken
-from bayeskit.data.factors import factor_values
+from bayeskit.data.cells import factor_values
 from bayeskit.data.source import Batch, Narrowing, ReadThrough, Responsibilities, engine_of, first_rows
-from bayeskit.errors import BayesWarning, Unlabelled
+from bayeskit.errors import BayesWarning, Unlabeled
 from bayeskit.typing import Array, Bools
 
 PLACES = 5  # places that a message names
-HINT = 'label or drop such rows, or pass unlabelled="drop" to leave them out'
+HINT = 'label or drop such rows, or pass unlabeled="drop" to leave them out'
 
 
 def without_label(labels: Column | Responsibilities | None) -> Bools | None:
@@ -77,16 +77,16 @@ class Gaps:
         return f"{self.n_missing:,} of {self.n_rows:,} rows have no label ({where}{more})"
 
 
-def refusal(missing: Bools, start: int) -> Unlabelled:
+def refusal(missing: Bools, start: int) -> Unlabeled:
     """Build the error for the unlabeled rows of one label column."""
     gaps = Gaps()
     gaps.add(len(missing), missing, start)
-    error = Unlabelled(gaps.sentence(), hint=HINT)
+    error = Unlabeled(gaps.sentence(), hint=HINT)
     error.is_partial = True
     return error
 
 
-def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
+def refusal_of_all(source: Any, problem: Unlabeled) -> Unlabeled:
     """Re-scan the source and build an error that counts every unlabeled row."""
     if not problem.is_partial or engine_of(source) is not None:
         return problem
@@ -98,16 +98,16 @@ def refusal_of_all(source: Any, problem: Unlabelled) -> Unlabelled:
         return problem
     name = getattr(source, "name", None)
     column = f" in column {source.target!r}" if source.target else ""
-    of_all = Unlabelled(f"{gaps.sentence(source)}{column}", hint=HINT)
+    of_all = Unlabeled(f"{gaps.sentence(source)}{column}", hint=HINT)
     return of_all if name is None else of_all.within(name)
 
 
 @dataclass(frozen=True)
-class LabelledRows(ReadThrough):
+class LabeledRows(ReadThrough):
     """The labeled rows of a source, numbered consecutively; the first pass warns how many are left out.
 
     >>> from bayeskit.data.frames import open_source
-    >>> source = LabelledRows(open_source({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"]))
+    >>> source = LabeledRows(open_source({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"]))
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
     ...     [batch.columns["x"].tolist() for batch in source.batches()], str(told[0].message)
@@ -115,13 +115,13 @@ class LabelledRows(ReadThrough):
     """
 
     gaps: Gaps = field(default_factory=Gaps)
-    is_part: bool = False  # such may have no labelled rows, and whoever has all parts says how many are left out
+    is_part: bool = False  # such may have no labeled rows, and whoever has all parts says how many are left out
 
     @property
     def here(self) -> str | None:
         """Return the location for error messages: rows are numbered among labeled rows."""
         inner = getattr(self.source, "here", None)
-        return inner if not self.gaps.n_missing else "rows with a label" if inner is None else f"{inner}, labelled rows"
+        return inner if not self.gaps.n_missing else "rows with a label" if inner is None else f"{inner}, labeled rows"
 
     @property
     def engine(self) -> Any:
@@ -140,25 +140,25 @@ class LabelledRows(ReadThrough):
             gaps.add(batch.n_rows, missing, batch.start, getattr(self.source, "here", None))
             self.gaps.n_missing = max(self.gaps.n_missing, gaps.n_missing)
             start = start if batch.start else 0  # files number their rows from 0 on
-            labelled = (
+            labeled = (
                 replace(batch, start=start) if missing is None else _rows_of(batch, np.flatnonzero(~missing), start)
             )
-            start += labelled.n_rows
-            n_kept += labelled.n_rows
-            if labelled.n_rows:
-                yield labelled
+            start += labeled.n_rows
+            n_kept += labeled.n_rows
+            if labeled.n_rows:
+                yield labeled
         if self.is_part:
             return
         if gaps.n_rows and not n_kept:
-            raise self.none_labelled(gaps.n_rows)
+            raise self.none_labeled(gaps.n_rows)
         if gaps.n_missing and not self.gaps.is_warned_of:
             self.gaps.is_warned_of = True
             place = "" if self.name is None else f"{self.name}: "
             warnings.warn(BayesWarning(f"{place}{gaps.sentence(self.source)}: left out"), stacklevel=2)
 
-    def none_labelled(self, n_rows: int) -> Unlabelled:
+    def none_labeled(self, n_rows: int) -> Unlabeled:
         """Build the error for rows that all lack a label."""
-        none = Unlabelled(f"none of the {n_rows:,} rows has a label")
+        none = Unlabeled(f"none of the {n_rows:,} rows has a label")
         return none if self.name is None else none.within(self.name)
 
 

@@ -7,8 +7,9 @@ once. A table gives the same rows in each of its forms, files among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse,
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.source import Batch, Responsibilities, Source, is_source
 from bayeskit.errors import BayesError
+from bayeskit.lazy import pa
 from bayeskit.typing import Array, Ints
 
 NO_ROWS = "there are no rows: Found array with 0 sample(s) while a minimum of 1 is required."
@@ -75,7 +77,7 @@ class WholeTable:
         """Return the rows at these indices as an unlabeled table."""
         return WholeTable(self.take(rows), len(rows), None, self.target)
 
-    def labelled(self, sample_weight: Any = None) -> tuple[WholeTable, Any]:
+    def labeled(self, sample_weight: Any = None) -> tuple[WholeTable, Any]:
         """Return (the labeled rows, their weights); warn about rows left out."""
         missing = without_label(self.labels)
         if missing is None:
@@ -83,8 +85,8 @@ class WholeTable:
         tell_dropped(missing)
         rows = np.flatnonzero(~missing)
         labels = taken(self.labels, rows)
-        labelled = replace(self, data=self.take(rows), n_rows=len(rows), labels=labels, columns=None)
-        return labelled, None if sample_weight is None else np.asarray(sample_weight)[rows]
+        labeled = replace(self, data=self.take(rows), n_rows=len(rows), labels=labels, columns=None)
+        return labeled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
     def listed_labels(self) -> Array:
         """Return the labels as an array of plain values."""
@@ -94,16 +96,16 @@ class WholeTable:
         return listed
 
 
-def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
+def read_table(X: Any, y: Any, labeled: bool = True) -> WholeTable:
     """Read the rows of a table and their labels, given as values or as a column name.
 
-    If ``labelled``, missing labels raise an error.
+    If ``labeled``, missing labels raise an error.
 
     >>> table = read_table({"sky": ["sun", "rain", "sun"], "play": ["yes", "no", "yes"]}, "play")
     >>> table.take(np.array([0, 2]))["sky"].to_pylist(), table.listed_labels().tolist()
     (['sun', 'sun'], ['yes', 'no', 'yes'])
     """
-    if y is None and labelled:
+    if y is None and labeled:
         raise BayesError("the classes of the rows are needed: y is None")
     X = collected(X)
     if isinstance(X, Taken):
@@ -112,7 +114,7 @@ def read_table(X: Any, y: Any, labelled: bool = True) -> WholeTable:
             raise BayesError(f"there are {len(X):,} sequences and {len(labels):,} labels: give one for each")
         return WholeTable(X, len(X), labels)
     if isinstance(X, (str, Path)) or is_source(X):
-        return _of_source(open_source(X, y), labelled)
+        return _of_source(open_source(X, y), labeled)
     if is_sparse(X) or _is_list_of_texts(X):
         cells = X.tocsr() if is_sparse(X) else label_column(X)[0]
         n_rows = cells.shape[0] if is_sparse(X) else len(cells)
@@ -162,14 +164,14 @@ def _one(batches: Sequence[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     columns = {name: together([batch.columns[name] for batch in batches]) for name in batches[0].columns}
-    labels, weights = ([getattr(batch, part) for batch in batches] for part in ("labels", "weights"))
-    return Batch(
-        columns,
-        sum(batch.n_rows for batch in batches),
-        batches[0].start,
-        None if any(part is None for part in labels) else together(labels),
-        None if any(part is None for part in weights) else np.concatenate(weights),
-    )
+    labels = _all_or_none([batch.labels for batch in batches], together)
+    weights = _all_or_none([batch.weights for batch in batches], np.concatenate)
+    return Batch(columns, sum(batch.n_rows for batch in batches), batches[0].start, labels, weights)
+
+
+def _all_or_none(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """Join the parts, or return None if one is None."""
+    return None if any(part is None for part in parts) else join(parts)
 
 
 def in_order(data: Any) -> Any:
@@ -230,31 +232,26 @@ def read_block(encoder: Encoder, source: Source) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     assert not blocks[0].texts
-    labels, weights = ([getattr(block, part) for block in blocks] for part in ("labels", "weights"))
     return Block(
         sum(block.n_rows for block in blocks),
         blocks[0].start,
         {name: np.concatenate([block.codes[name] for block in blocks]) for name in blocks[0].codes},
         {name: np.concatenate([block.floats[name] for block in blocks]) for name in blocks[0].floats},
-        None if any(part is None for part in labels) else np.concatenate(labels),
-        None,
-        None if any(part is None for part in weights) else np.concatenate(weights),
-        sequence_starts=_joined([block.sequence_starts for block in blocks]),
+        _all_or_none([block.labels for block in blocks], np.concatenate),
+        weights=_all_or_none([block.weights for block in blocks], np.concatenate),
+        sequence_starts=_all_or_none([block.sequence_starts for block in blocks], _join_starts),
     )
 
 
-def _joined(parts: Sequence[Ints | None]) -> Ints | None:
+def _join_starts(parts: list[Ints]) -> Ints:
     """Concatenate the sequence starts of several blocks."""
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = None if joined is None or part is None else np.concatenate([joined, part[1:] + joined[-1]])
-    return joined
+    return reduce(lambda joined, part: np.concatenate([joined, part[1:] + joined[-1]]), parts)
 
 
-def _of_source(source: Source, labelled: bool) -> WholeTable:
+def _of_source(source: Source, labeled: bool) -> WholeTable:
     """Read all rows of files into memory."""
     batch = read_batch(source)
-    if labelled and batch.labels is None:
+    if labeled and batch.labels is None:
         raise BayesError("the rows have no classes: name the column that holds them as y")
     labels = None if batch.labels is None else plain_strings(batch.labels)
     return WholeTable(dict(batch.columns), batch.n_rows, labels, source.target or "class")
@@ -277,6 +274,4 @@ def together(parts: Sequence[Column]) -> Column:
         raise BayesError("responsibilities go with tables in memory, not with files")
     if not is_arrow(parts[0]):
         return np.concatenate(parts)
-    import pyarrow as pa
-
     return pa.concat_tables([pa.table({"cells": part}) for part in parts]).unify_dictionaries()["cells"]

@@ -17,7 +17,8 @@ from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
 from bayeskit.nearest import did_you_mean
 
-Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text"]  # text: whole documents
+Kind = Literal["string", "boolean", "integer", "float", "date", "object", "null", "text", "code"]
+"""Kinds of columns; "text" are whole documents, "code" asks for numbers that are categories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Categorical:
     ----------
     domain : tuple of values, optional
         All possible values, in order. They count in smoothing even if no row shows them.
+
+    Examples
+    --------
+    >>> Schema({"sky": Categorical(("sun", "rain", "snow"))}).coded
+    ['sky']
     """
 
     domain: tuple[Value, ...] | None = None
@@ -44,6 +50,17 @@ class Numeric:
         Read a number as the interval between cuts that contains it; a value on a cut belongs to the left interval.
     kind : str, optional
         Distribution of the column, set by models that choose it from the data.
+
+    Raises
+    ------
+    BayesError
+        If the cuts do not rise or are not finite.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": Numeric(), "height": Numeric(cuts=(160.0, 180.0))})
+    >>> schema.measured, schema.coded
+    (['age'], ['height'])
     """
 
     cuts: tuple[float, ...] | None = None
@@ -59,7 +76,13 @@ class Numeric:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Role of a column that is not a feature, such as a name or a row number."""
+    """Role of a column that is not a feature, such as a name or a row number.
+
+    Examples
+    --------
+    >>> Schema({"id": Ignored(), "age": Numeric()}).used
+    ['age']
+    """
 
     name: ClassVar[str] = "ignore"
 
@@ -72,6 +95,11 @@ class Text:
     ----------
     tokenizer : Tokenizer
         Settings by which documents are split into words.
+
+    Examples
+    --------
+    >>> Schema({"review": Text(), "age": Numeric()}).texts
+    ['review']
     """
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
@@ -86,7 +114,7 @@ PARTS: dict[str, tuple[Value, ...] | None] = {
     "weekday": WEEKDAYS,
     "hour": tuple(range(24)),
 }
-"""What a date has, and the values that it can be where these are few."""
+"""Parts of a date, and their possible values where these are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +175,7 @@ class Target:
 
 
 NO_TARGET = Target("", ("",))
-"""Of tables that are counted without classes: one class without a name, to which every row belongs."""
+"""Target of tables without classes: every row belongs to one class without a name."""
 
 
 @dataclass(frozen=True)
@@ -173,12 +201,12 @@ class Schema:
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.target))
 
-    @property
+    @cached_property
     def used(self) -> list[str]:
         """Return the columns that are features."""
         return [name for name, role in self.columns.items() if not isinstance(role, Ignored)]
 
-    @property
+    @cached_property
     def inputs(self) -> list[str]:
         """Return the columns of the data, in order; date parts count as one column."""
         return list(dict.fromkeys(map(self.input_of, self.columns)))
@@ -193,15 +221,18 @@ class Schema:
         role = self.columns[name]
         return role.of if isinstance(role, DatePart) else name
 
+    @cached_property
     def coded(self) -> list[str]:
         """Return the columns read as codes: categorical ones and numbers with cuts."""
-        others = {*self.measured(), *self.texts()}
+        others = {*self.measured, *self.texts}
         return [name for name in self.used if name not in others]
 
+    @cached_property
     def measured(self) -> list[str]:
         """Return the columns read as numbers."""
         return [n for n in self.used if isinstance(r := self.columns[n], Numeric) and r.cuts is None]
 
+    @cached_property
     def texts(self) -> list[str]:
         """Return the columns read as documents."""
         return [n for n in self.used if isinstance(self.columns[n], Text)]
@@ -344,7 +375,7 @@ def infer(
 ) -> Schema:
     """Infer the schema from column kinds and declarations.
 
-    >>> infer({"sky": "string", "age": "float", "zip": "integer"}, roles={"zip": "categorical"}).coded()
+    >>> infer({"sky": "string", "age": "float", "zip": "integer"}, roles={"zip": "categorical"}).coded
     ['sky', 'zip']
     """
     every = roles if roles is not None and not isinstance(roles, Mapping) else None
@@ -407,7 +438,7 @@ def _column(key: Any, role: Any, schema: Schema) -> str:
 
 
 TYPES: dict[type, Kind] = {int: "integer", float: "float", str: "string", bool: "boolean"}
-"""Python's types as they stand for the columns that hold them."""
+"""Kinds of columns by the Python type of their cells."""
 
 NO_COLUMNS = "the data has no columns: 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required."
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayeskit.arrow_arrays import as_one_array
 from bayeskit.errors import BayesError, with_article
+from bayeskit.lazy import pa, pc
 from bayeskit.typing import Ints
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 WORD = re.compile(r"\w+(?:[-'’.,:/@]\w+)*|[^\w\s]")  # runs of letters and digits, what joins them; marks one by one
 Tokenize = Callable[[str], list[str]]
@@ -35,8 +33,6 @@ class Sentences:
     @classmethod
     def of(cls, sentences: Any, tokenize: Tokenize = WORD.findall, what: str = "word") -> Sentences:
         """Read lists of words, strings that are tokenized, or a column of either in Arrow, pandas or polars."""
-        import pyarrow as pa
-
         listed = _as_lists(sentences, tokenize, what)
         words, starts = (
             listed.flatten(),
@@ -52,8 +48,6 @@ class Sentences:
 
     def check(self, what: str) -> None:
         """Raise an error for a missing or empty word."""
-        import pyarrow.compute as pc
-
         absent = pc.fill_null(pc.equal(pc.binary_length(self.words), 0), True)
         if pc.any(absent, min_count=0).as_py():
             at = int(np.argmax(absent.to_numpy(zero_copy_only=False)))
@@ -83,8 +77,6 @@ class Sentences:
 
 def _as_lists(sentences: Any, tokenize: Tokenize, what: str) -> Any:
     """Return an Arrow list array of strings."""
-    import pyarrow as pa
-
     if isinstance(sentences, (str, bytes)):
         raise BayesError("sentences come in a list: for one alone, [sentence]")
     if not isinstance(sentences, (pa.Array, pa.ChunkedArray)):

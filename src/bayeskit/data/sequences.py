@@ -19,15 +19,15 @@ import numpy.typing as npt
 from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, taken
 from bayeskit.data import frames
 from bayeskit.data.block import Block
+from bayeskit.data.cells import LARGEST, as_floats, factor_values
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.factors import factor_values
 from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
-from bayeskit.data.numbers import LARGEST, as_floats
 from bayeskit.data.reader import Taken, read_batch, read_block, together
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, as_weights, is_source
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
+from bayeskit.lazy import pa, pc
 from bayeskit.nearest import did_you_mean
 from bayeskit.typing import Array, Floats, Ints
 
@@ -94,9 +94,8 @@ class Sequences(Taken):
                 raise BayesError("these are sequences already: lengths, sequence and order go with other data")
             made = data
         else:
-            made = cls(
-                **vars(read_positions(data, lengths, sequence, order, labels if isinstance(labels, str) else None))
-            )
+            target = labels if isinstance(labels, str) else None
+            made = _read_sequences(data, lengths, sequence, order, target)
             check_numbers(made.columns, made.starts)
         if labels is not None and not isinstance(labels, str):
             made = replace(made, labels=align_labels(labels, made.starts))
@@ -177,8 +176,8 @@ class Sequences(Taken):
         if self.n_rows:
             return read_block(encoder, self)
         schema = encoder.schema
-        codes = {name: np.zeros(0, np.uint8) for name in schema.coded()}
-        floats = {name: np.zeros(0) for name in schema.measured()}
+        codes = {name: np.zeros(0, np.uint8) for name in schema.coded}
+        floats = {name: np.zeros(0) for name in schema.measured}
         return Block(0, 0, codes, floats, sequence_starts=self.starts)
 
     # -- as sequences --------------------------------------------------------------------------------
@@ -262,26 +261,13 @@ def label_values(labels: Any, n: int) -> list[Value | None]:
     return [canonical(value) for value in listed]
 
 
-@dataclass(frozen=True)
-class Positions:
-    """All steps one after another: the fields of a :class:`Sequences`."""
-
-    columns: Mapping[str, Column]
-    starts: Ints
-    named: bool = True
-    labels: Column | None = None
-    target: str | None = None
-    ids: tuple[Any, ...] | None = None
-    rows: Ints | None = None
-
-
 def is_table(data: Any) -> bool:
     """Return True for data with named columns: a frame, a mapping, records, a file or another source."""
     records = isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], Mapping)
     return records or isinstance(data, (str, Path)) or is_source(data) or _is_table(collected(data))
 
 
-def read_positions(data: Any, lengths: Any, sequence: str | None, order: str | None, target: str | None) -> Positions:
+def _read_sequences(data: Any, lengths: Any, sequence: str | None, order: str | None, target: str | None) -> Sequences:
     """Read sequences in any form."""
     if data is None:
         raise BayesError("there is no data: the sequences are None")
@@ -298,7 +284,7 @@ def read_positions(data: Any, lengths: Any, sequence: str | None, order: str | N
         return _from_array(data, lengths)
     if lengths is not None:
         flat = list(data)
-        return Positions(*_columns(flat, _starts_from_lengths(lengths, len(flat))))
+        return Sequences(*_columns(flat, _starts_from_lengths(lengths, len(flat))))
     return _from_lists(data)
 
 
@@ -378,13 +364,13 @@ def _table(data: Any, target: str | None) -> tuple[dict[str, Column], int, bool,
     return columns, n_rows, named, columns.pop(target) if target is not None else None
 
 
-def _one_table(data: Any, lengths: Any, target: str | None) -> Positions:
+def _one_table(data: Any, lengths: Any, target: str | None) -> Sequences:
     """Read a frame as one sequence, or several by their lengths."""
     columns, n_rows, named, labels = _table(data, target)
-    return Positions(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
+    return Sequences(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
 
 
-def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> Positions:
+def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> Sequences:
     """Group rows by their sequence column; sequences are in order of first appearance."""
     columns, _, named, labels = _table(data, target)
     for name, what in ((sequence, "sequence"), (order, "order")):
@@ -402,36 +388,29 @@ def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> P
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
     if not columns:
         raise BayesError(f"beside {sequence!r} there is no column that the sequences could be made of")
-    return Positions(columns, starts.astype(np.int64), named, labels, target, ids, rows)
+    return Sequences(columns, starts.astype(np.int64), named, labels, target, ids, rows)
 
 
 def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], Ints]:
     """Return the distinct ids in order of appearance, and the index of each row's id."""
-    import pyarrow as pa
-
-    array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
-    if array.null_count:
-        row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise BayesError(f"row {row} has no {name!r}: each row says to which sequence it belongs")
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    encoded = array.dictionary_encode()
+    encoded = _without_gaps(column, f"{name!r}: each row says to which sequence it belongs").dictionary_encode()
     ids = tuple(canonical(value) for value in encoded.dictionary.to_pylist())
     return ids, np.asarray(encoded.indices, dtype=np.int64)
 
 
 def _ranks(column: Column, name: str) -> Ints:
     """Rank the cells of a column; ties by row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    cells = _without_gaps(column, f"{name!r}, which says where it stands in its sequence")
+    return np.asarray(pc.rank(cells, tiebreaker="first"), dtype=np.int64)
 
-    array = as_one_array(column) if not isinstance(column, np.ndarray) else pa.array(column, from_pandas=True)
+
+def _without_gaps(column: Column, needed: str) -> Any:
+    """Return a column as an Arrow array of plain values; raise an error for the first missing cell."""
+    array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
     if array.null_count:
         row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise BayesError(f"row {row} has no {name!r}, which says where it stands in its sequence")
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    return np.asarray(pc.rank(array, tiebreaker="first"), dtype=np.int64)
+        raise BayesError(f"row {row} has no {needed}")
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
 def _no_column_error(name: str, what: str, names: list[str]) -> SchemaMismatch:
@@ -442,7 +421,7 @@ def _no_column_error(name: str, what: str, names: list[str]) -> SchemaMismatch:
 # -- arrays ------------------------------------------------------------------------------------------
 
 
-def _from_array(array: Array, lengths: Any) -> Positions:
+def _from_array(array: Array, lengths: Any) -> Sequences:
     """Read an array of shape (n_steps, n_columns), (n_steps,) or (n_sequences, n_steps, n_columns)."""
     if array.ndim == 3:
         if lengths is not None:
@@ -452,7 +431,7 @@ def _from_array(array: Array, lengths: Any) -> Positions:
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     _, columns, n_rows, named = columns_of(array)
-    return Positions(columns, _starts_from_lengths(lengths, n_rows), named)
+    return Sequences(columns, _starts_from_lengths(lengths, n_rows), named)
 
 
 def _starts_from_lengths(lengths: Any, n_rows: int) -> Ints:
@@ -487,7 +466,7 @@ def _is_arrow_list(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "polars" and str(getattr(data, "dtype", "")).startswith("List")
 
 
-def _from_lists(data: Any) -> Positions:
+def _from_lists(data: Any) -> Sequences:
     if _is_arrow_list(data):
         return _from_arrow_lists(data)
     if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
@@ -495,7 +474,7 @@ def _from_lists(data: Any) -> Positions:
     return _concatenate(list(data), "sequences")
 
 
-def _concatenate(sequences: list[Any], what: str) -> Positions:
+def _concatenate(sequences: list[Any], what: str) -> Sequences:
     """Concatenate lists, arrays or frames, one per sequence."""
     for i, one in enumerate(sequences):
         if isinstance(one, (str, bytes, Mapping)) or not hasattr(one, "__len__"):
@@ -504,14 +483,14 @@ def _concatenate(sequences: list[Any], what: str) -> Positions:
     arrays = [one for one in sequences if (isinstance(one, np.ndarray) and one.dtype != object) or _is_table(one)]
     if not arrays:
         lists = (one.tolist() if hasattr(one, "tolist") else one for one in sequences)
-        return Positions(*_columns(list(chain.from_iterable(lists)), starts))
+        return Sequences(*_columns(list(chain.from_iterable(lists)), starts))
     filled = [one for one in sequences if len(one)] or arrays[:1]
     parts = [columns_of(_two_dimensional(one)) for one in filled]
     names, *_, named = parts[0]
     for part in parts:
         if part[0] != names:
             raise SchemaMismatch(f"the sequences differ in their columns: {', '.join(names)} and {', '.join(part[0])}")
-    return Positions({name: together([part[1][name] for part in parts]) for name in names}, starts, named)
+    return Sequences({name: together([part[1][name] for part in parts]) for name in names}, starts, named)
 
 
 def _two_dimensional(sequence: Any) -> Any:
@@ -545,10 +524,8 @@ def _columns(flat: list[Any], starts: Ints) -> tuple[dict[str, Column], Ints, bo
     return {"x0": from_list(flat)}, starts, False
 
 
-def _from_arrow_lists(data: Any) -> Positions:
+def _from_arrow_lists(data: Any) -> Sequences:
     """Read Arrow lists of values or records."""
-    import pyarrow as pa
-
     column = as_one_array(data.to_arrow() if hasattr(data, "to_arrow") else data)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
@@ -558,10 +535,10 @@ def _from_arrow_lists(data: Any) -> Positions:
     cells = column.flatten()
     if pa.types.is_struct(cells.type):
         named = {field.name: part for field, part in zip(cells.type, cells.flatten(), strict=True)}
-        return Positions(named, starts, True)
+        return Sequences(named, starts, True)
     if arrow_kind(cells.type) == "object":
-        return Positions(*_columns(cells.to_pylist(), starts))
-    return Positions({"x0": cells} if len(cells) or not pa.types.is_null(cells.type) else {}, starts, False)
+        return Sequences(*_columns(cells.to_pylist(), starts))
+    return Sequences({"x0": cells} if len(cells) or not pa.types.is_null(cells.type) else {}, starts, False)
 
 
 def _not_a_sequence_error(i: int, one: Any, what: str) -> BayesError:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 
 from bayeskit.arrow_arrays import Column
+from bayeskit.data.cells import as_floats
 from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError, SchemaMismatch, Unlabelled
+from bayeskit.errors import BayesError, SchemaMismatch, Unlabeled
 from bayeskit.nearest import did_you_mean
 from bayeskit.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    pass
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
 
@@ -58,6 +56,11 @@ class Batch:
     labels: Column | Responsibilities | None = None
     weights: Floats | None = None
     sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
+    kept: Mapping[str, Column] = field(default_factory=dict)  # columns to copy, as they are in the file
+
+    def cells_of(self, name: str) -> Column:
+        """Return a column as it is in the file, where it was kept, else as it was read."""
+        return self.kept[name] if name in self.kept else self.columns[name]
 
 
 class Source(Protocol):
@@ -138,6 +141,22 @@ def closing_rows(rows: Iterator[Any]) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def naming_the_file(source: Source) -> Iterator[None]:
+    """Add the file name to errors about rows; count all unlabeled rows."""
+    try:
+        yield
+    except Unlabeled as problem:
+        from bayeskit.data.missing_labels import refusal_of_all
+
+        raise refusal_of_all(source, problem) from None
+    except BayesError as problem:
+        here = getattr(source, "here", None)
+        if here is None or here in str(problem):
+            raise
+        raise problem.within(here) from None
+
+
 def in_one_state(source: Any) -> AbstractContextManager[None]:
     """Return a context in which every pass over a source finds the same rows, if the source supports it."""
     return source.in_one_state() if hasattr(source, "in_one_state") else nullcontext()
@@ -171,6 +190,8 @@ def for_schema(
             asked[theirs] = "text" if isinstance(role, Text) else None
         else:
             asked[theirs] = "float" if isinstance(role, Numeric) else _text(values.get(name, ()))
+            if name not in values and source.kinds[theirs] in ("integer", "float") and not isinstance(role, Numeric):
+                asked[theirs] = "code"
     if source.target is not None:
         asked[source.target] = _text(classes)
     return source.reading(asked)
@@ -178,22 +199,6 @@ def for_schema(
 
 def _text(values: Iterable[Value]) -> Kind | None:
     return "string" if {type(value) for value in values} == {str} else None
-
-
-@contextmanager
-def naming_the_file(source: Source) -> Iterator[None]:
-    """Add the file name to errors about rows; count all unlabeled rows."""
-    try:
-        yield
-    except Unlabelled as problem:
-        from bayeskit.data.missing_labels import refusal_of_all
-
-        raise refusal_of_all(source, problem) from None
-    except BayesError as problem:
-        here = getattr(source, "here", None)
-        if here is None or here in str(problem):
-            raise
-        raise problem.within(here) from None
 
 
 OR_DECLARE = re.compile(r", or (?:declare|read the column as text:) (?:roles|types)=.*\.$", re.DOTALL)
@@ -222,10 +227,57 @@ def check_weight_column(name: str, there: Iterable[str], target: Any) -> None:
         raise BayesError(f"column {name!r} cannot be both the target and the weight of the rows")
 
 
+class HasHead:
+    """Mix-in of sources with a ``head`` of all columns: some are read, one is the target, one the weight."""
+
+    head: Any
+    target: str | None
+    weight: str | None
+    asked: Mapping[str, Kind | None] | None
+    kinds: Any
+
+    def with_target(self, name: str) -> Self:
+        """Return a source that takes its labels from this column."""
+        if name not in self.head:
+            known = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
+            raise SchemaMismatch(f"{self._subject} has no target column {name!r} {known}")
+        return self._copy(target=name)
+
+    def with_weight(self, name: str) -> Self:
+        """Return a source that takes its row weights from this column."""
+        check_weight_column(name, self.head, self.target)
+        return self._copy(weight=name)
+
+    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
+        """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
+        return self._copy(asked=dict(asked))
+
+    @property
+    def columns_read(self) -> list[str]:
+        """Return the names of the columns that are read, the target and the weight among them."""
+        beside = [name for name in (self.target, self.weight) if name is not None]
+        return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
+
+    def to_batch(self, columns: dict[str, Column], n_rows: int, start: int) -> Batch:
+        """Return rows with their labels and weights taken out of the columns."""
+        labels = None if self.target is None else columns.pop(self.target)
+        weights = None if self.weight is None else weight_column(columns.pop(self.weight), self.weight, start)
+        return Batch(columns, n_rows, start, labels, weights)
+
+    @property
+    def _subject(self) -> str:
+        """Return the beginning of a message about the columns."""
+        return "the frame"
+
+    def _copy(self, **changes: Any) -> Self:
+        """Return a copy with some settings changed, keeping the inferred types."""
+        copy = replace(cast(Any, self), **changes)
+        copy.__dict__.update({key: vars(self)[key] for key in ("head", "fields", "_now") if key in vars(self)})
+        return copy
+
+
 def weight_column(column: Column, name: str, start: int) -> Floats:
     """Return the weights of a column; raise an error naming the row of a missing or invalid weight."""
-    from bayeskit.data.numbers import as_floats
-
     numbers = as_floats(column, name, start)
     gaps = np.flatnonzero(np.isnan(numbers))
     if len(gaps):

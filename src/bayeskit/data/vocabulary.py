@@ -92,10 +92,26 @@ def declared_first(declared: Sequence[Value], seen: Sequence[Value]) -> tuple[Va
     return (*(merged.pop(value) for value in dict.fromkeys(declared)), *merged.values())
 
 
-def positions(values: Sequence[Value], among: Sequence[Value]) -> Ints:
+def positions(values: Sequence[Value | None], among: Sequence[Value | None]) -> Ints:
     """Return the index of each of ``values`` ``among`` the others, -1 if absent."""
     index = {value: i for i, value in enumerate(among)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int64)
+
+
+def blank_names(names: Iterable[Value | None], present: Iterable[Value | None]) -> tuple[Value | None, ...]:
+    """Replace names that are not present by None; positions stay, and with them what was fitted for each name.
+
+    >>> blank_names(("hail", "rain", "sun"), ["rain", "snow", "sun"])
+    (None, 'rain', 'sun')
+    """
+    there = set(present)
+    return tuple(name if name in there else None for name in names)
+
+
+def are_names(names: Sequence[Any]) -> bool:
+    """Return True for values that differ, among which some may be blank."""
+    named = [name for name in names if name is not None]
+    return len({*named}) == len(named) and all(isinstance(name, (str, int, float)) for name in named)
 
 
 class Vocabulary:
@@ -142,7 +158,7 @@ class Vocabulary:
     def integer_table(self) -> tuple[int, npt.NDArray[np.uint32]] | None:
         """Return (lowest integer, codes from there on) if the integers among the values are in a narrow range."""
         if self._table is None:
-            integers = [int(v) for v in self.values if not isinstance(v, (str, float))]
+            integers = [int(v) for v in self.values if isinstance(v, int)]
             low, high = (min(integers), max(integers)) if integers else (0, -1)
             if high - low > SPAN or low < -(2**62) or high > 2**62:
                 return None

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 from bayeskit.data.frames import MemorySource, open_source
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, Source, check_weight_column, weight_column
+from bayeskit.data.source import Batch, HasHead, Source
 from bayeskit.engines.engine import rows_not_here
-from bayeskit.errors import BayesError, SchemaMismatch
-from bayeskit.nearest import did_you_mean
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from bayeskit.errors import SchemaMismatch
+from bayeskit.lazy import pa
 
 Work = Callable[[Any], Mapping[str, Any]]  # from some rows as a table to more columns, Arrow arrays
 LOOK = 10_000  # rows that are looked at for advice
@@ -24,7 +21,7 @@ TOGETHER = 1 << 17  # rows that are counted at a time: clusters send fewer
 
 
 @dataclass(frozen=True)
-class ClusterFrame(ABC):
+class ClusterFrame(HasHead, ABC):
     """A cluster frame with the columns in use, the target and the weight column.
 
     ``passes`` are the rows that each reading has found so far: the data must not change between them.
@@ -52,36 +49,9 @@ class ClusterFrame(ABC):
         """Return the kinds of all columns except the target and the weight."""
         return {name: kind for name, kind in self.head.items() if name not in (self.target, self.weight)}
 
-    @property
-    def columns(self) -> list[str]:
-        """Return the columns that are read."""
-        beside = [name for name in (self.target, self.weight) if name is not None]
-        return list(dict.fromkeys([*(self.kinds if self.asked is None else self.asked), *beside]))
-
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """Return a source restricted to these columns."""
-        return self._copy(asked=dict(asked))
-
-    def with_target(self, name: str) -> Self:
-        """Return a source that takes its labels from this column."""
-        if name not in self.head:
-            columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"the frame has no target column {name!r} {columns}")
-        return self._copy(target=name)
-
-    def with_weight(self, name: str) -> Self:
-        """Return a source that takes its row weights from this column."""
-        check_weight_column(name, self.head, self.target)
-        return self._copy(weight=name)
-
-    def _copy(self, **changes: Any) -> Self:
-        copy = replace(self, **changes)
-        copy.__dict__.update({"head": self.head} if "head" in self.__dict__ else {})
-        return copy
-
     def look(self) -> Batch | None:
         """Return some of the first rows."""
-        source = labelled(open_source(self.first(self.columns)), self.target, self.weight)
+        source = labeled(open_source(self.first(self.columns_read)), self.target, self.weight)
         return next(iter(source.batches()), None)
 
     def batches(self) -> Iterator[Batch]:
@@ -89,7 +59,7 @@ class ClusterFrame(ABC):
         raise rows_not_here(self.engine)
 
 
-def labelled(source: Source, target: str | None, weight: str | None) -> Source:
+def labeled(source: Source, target: str | None, weight: str | None) -> Source:
     """Return a table in memory with two of its columns as labels and weights."""
     assert isinstance(source, MemorySource)
     source = source if target is None else source.with_target(target)
@@ -103,7 +73,7 @@ def check_names(names: list[str]) -> None:
 
 
 @dataclass(frozen=True)
-class ArrivingBatches:
+class ArrivingBatches(HasHead):
     """The rows of a part as Arrow batches, read once and combined into larger ones."""
 
     number: int
@@ -125,8 +95,6 @@ class ArrivingBatches:
 
     def batches(self) -> Iterator[Batch]:
         """Yield batches of some ten thousand rows."""
-        import pyarrow as pa
-
         waiting: list[pa.RecordBatch] = []
         start, n_rows = 0, 0
         for batch in self.arriving:
@@ -140,11 +108,4 @@ class ArrivingBatches:
 
     def _batch(self, table: pa.Table, start: int) -> Batch:
         columns = dict(zip(table.column_names, table.combine_chunks().columns, strict=True))
-        labels = None if self.target is None else columns.pop(self.target)
-        weights = None if self.weight is None else weight_column(columns.pop(self.weight), self.weight, start)
-        return Batch(columns, table.num_rows, start, labels, weights)
-
-
-def refuse_absent(package: str, extra: str, problem: ImportError) -> BayesError:
-    """Build the error for a package that is not installed."""
-    return BayesError.not_installed(f"such frames are read by {package}", problem, extra)
+        return self.to_batch(columns, table.num_rows, start)

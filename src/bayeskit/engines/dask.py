@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayeskit.data.frames import is_cluster_frame, open_source
-from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Kind, Schema
 from bayeskit.data.source import Source
-from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labelled, refuse_absent
+from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labeled
 from bayeskit.engines.engine import MAX_CATEGORIES, as_remote_source
 from bayeskit.engines.records import Counted, Ledger, Task, groups
 from bayeskit.errors import BayesError, LostParts, with_article
+from bayeskit.lazy import pa
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FAN_IN = 16  # records that a task merges, on the worker that has most of them
 BYTES = 1 << 26  # of files, for one task
@@ -62,9 +60,9 @@ class Dask:
     ) -> Tally:
         """Count on the workers, one thread per task; the tally equals that of a local fit."""
         delayed = _dask().delayed
-        drops = isinstance(source, LabelledRows)
+        drops = isinstance(source, LabeledRows)
         rows = source.source if drops else source
-        task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
+        task = Task(schema, plan, memory_limit, self.max_categories, drops)
         shared = delayed(task)
         if isinstance(rows, DaskFrame):
             parts = rows.partitions()
@@ -73,7 +71,7 @@ class Dask:
             ledger = Ledger([f"partition {number}" for number in range(len(parts))], None, None, rows.passes)
         else:
             files = rows.parts(self._n_parts(rows))
-            records = [delayed(count_part)(shared, number, part) for number, part in enumerate(files)]
+            records = [shared.count(number, part) for number, part in enumerate(files)]
             ledger = Ledger.of(files, rows.passes)
         return ledger.close([self._computed(_tree(records))], task, source)
 
@@ -92,7 +90,7 @@ class Dask:
             if type(problem).__name__ not in ("KilledWorker", "FutureCancelledError", "CancelledError"):
                 raise
             why = str(problem).strip().split("\n")[0][:300]
-            raise LostParts(f"Dask did not count every part, so nothing was learnt: {why}") from problem
+            raise LostParts(f"Dask did not count every part, so nothing was learned: {why}") from problem
         assert isinstance(counted, Counted)
         return counted
 
@@ -101,7 +99,7 @@ class Dask:
         import pandas as pd
 
         check_names([*map(str, frame.columns), *new])
-        meta = _meta(frame).assign(**{name: pd.Series([], dtype=_pandas_type(kind)) for name, kind in new.items()})
+        meta = _meta(frame).assign(**{name: pd.Series([], dtype=kind.to_pandas_dtype()) for name, kind in new.items()})
         return frame.map_partitions(add_columns, _dask().delayed(work), meta=meta)
 
 
@@ -113,7 +111,7 @@ class DaskFrame(ClusterFrame):
     def of(cls, frame: Any, engine: Dask) -> DaskFrame:
         """Wrap a frame; raise an error for duplicate column names."""
         if not hasattr(frame, "npartitions") or not hasattr(frame, "dtypes"):
-            raise BayesError(f"a Dask frame is learnt from, not {with_article(type(frame).__name__)}")
+            raise BayesError(f"a Dask frame is learned from, not {with_article(type(frame).__name__)}")
         check_names(list(map(str, frame.columns)))
         return cls(frame, engine)
 
@@ -131,7 +129,7 @@ class DaskFrame(ClusterFrame):
 
     def partitions(self) -> list[Any]:
         """Return the lazy partitions of the columns that are read."""
-        return list(self._of(self.columns).to_delayed())
+        return list(self._of(self.columns_read).to_delayed())
 
     def _of(self, names: Sequence[str]) -> Any:
         theirs = {str(name): name for name in self.frame.columns}
@@ -141,14 +139,9 @@ class DaskFrame(ClusterFrame):
 def count_frame(task: Task, number: int, part: Any, target: str | None, weight: str | None) -> Counted:
     """Count a partition, which is a pandas frame; rows are numbered within their part."""
     try:
-        return task.count(number, labelled(open_source(part), target, weight))
+        return task.count(number, labeled(open_source(part), target, weight))
     except BayesError as problem:
         raise problem.within(f"part {number} of the frame") from None
-
-
-def count_part(task: Task, number: int, part: Source) -> Counted:
-    """Count a part of files."""
-    return task.count(number, part)
 
 
 def add_columns(part: Any, work: Work) -> Any:
@@ -179,13 +172,9 @@ def _meta(frame: Any) -> Any:
     return make_meta(frame)
 
 
-def _pandas_type(kind: pa.DataType) -> Any:
-    return kind.to_pandas_dtype()
-
-
 def _dask() -> Any:
     try:
         import dask
     except ImportError as problem:
-        raise refuse_absent("dask", "dask", problem) from None
+        raise BayesError.not_installed("such frames are read by dask", problem, "dask") from None
     return dask

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql_syntax import Node, exp
 from bayeskit.data.source import HEAVIEST, LIGHTEST
 from bayeskit.data.vocabulary import Value, canonical
-from bayeskit.dialects import syntax
-from bayeskit.dialects.syntax import Node
 from bayeskit.engines.grouped_counts import CLASS, GroupedCounts
 from bayeskit.errors import BayesError, LostParts
 from bayeskit.tally.moments import LARGEST_COUNT, Moments
@@ -82,7 +82,6 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Sp
 
 def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[float], float]]:
     """Return (the largest magnitude by class, the smallest nonzero one) of each column."""
-    exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
     columns = []
     for i in range(len(names)):
@@ -109,7 +108,7 @@ def weight_scale(counts: GroupedCounts) -> int | None:
     """
     if (name := counts.source.weight) is None:
         return None
-    exp, w = syntax.sqlglot().exp, syntax.column("s", "w")
+    w = syntax.column("s", "w")
     over_zero = syntax.case([(syntax.compared(w, ">", syntax.number(0.0)), w.copy())])
     parts = {
         "n": exp.Count(this=exp.Star()),
@@ -140,7 +139,6 @@ def weight_scale(counts: GroupedCounts) -> int | None:
 
 def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
     """Raise an error for count columns that hold other numbers."""
-    exp = syntax.sqlglot().exp
     step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
     columns = []
     for i in range(len(names)):
@@ -220,7 +218,7 @@ def _totals(
             if (row[f"m{i}"] or 0.0) > 1.0:
                 raise LostParts(
                     f"{counts.source.name}: column {name!r} changed while it was counted. Nothing was "
-                    "learnt; give an address in place of a connection."
+                    "learned; give an address in place of a connection."
                 )
         if label in position:  # else it has rows of weight zero alone
             for j, one in enumerate(sums):
@@ -261,7 +259,6 @@ class _Query:
 
     def node(self) -> Node:
         """Return the query."""
-        exp = syntax.sqlglot().exp
         scaled = {f"y{i}": _scaled(self.counts.number(x), self.spans[x]) for i, x in enumerate(self.columns)}
         held, step = list(scaled), self.counts.step(scaled | self.counts.weight_cell())
         label = [] if self.counts.source.target is None else [CLASS]
@@ -351,7 +348,7 @@ def _of(name: str) -> Node:
 
 def _grouped(node: Node) -> Node:
     """Add parentheses, since the order of floating-point operations matters."""
-    return syntax.sqlglot().exp.Paren(this=node)
+    return exp.Paren(this=node)
 
 
 def _scaled(x: Node, span: Span) -> Node:
@@ -363,7 +360,6 @@ def _scaled(x: Node, span: Span) -> Node:
 
 def _fenced(counts: GroupedCounts, columns: Sequence[tuple[str, Node]], step: Node) -> Node:
     """Add a step that PostgreSQL does not inline, so that columns are computed once."""
-    exp = syntax.sqlglot().exp
     select = _over([syntax.named(node, name) for name, node in columns], step)
     if counts.source.database.dialect.fences:
         select.set("offset", exp.Offset(expression=syntax.whole(0)))
@@ -371,6 +367,5 @@ def _fenced(counts: GroupedCounts, columns: Sequence[tuple[str, Node]], step: No
 
 
 def _over(columns: Sequence[Node], step: Node) -> Node:
-    exp = syntax.sqlglot().exp
     inner = exp.Subquery(this=step, alias=exp.TableAlias(this=syntax.name("s")))
     return exp.Select(expressions=list(columns)).from_(inner)

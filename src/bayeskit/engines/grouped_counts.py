@@ -7,30 +7,27 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayeskit.data.frames import MemorySource
+from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql import Field, SqlSource, selected
+from bayeskit.data.io.sql_syntax import Node, exp
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.vocabulary import Value
-from bayeskit.dialects import syntax
-from bayeskit.dialects.syntax import Node
 from bayeskit.engines import local
 from bayeskit.errors import TooLarge
+from bayeskit.lazy import pa, pc
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.pairs import Pairs
-from bayeskit.tally.plan import Plan, Request
-from bayeskit.tally.space import Space
+from bayeskit.tally.plan import Plan, Request, Space
 from bayeskit.tally.statistic import Statistic, statistic_of
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CLASS, NUMBER, SET, WEIGHT = "class", "n", "grouped", "w"
 HIGH, LOW = "wa", "wb"  # parts of a sum of weights
@@ -53,7 +50,7 @@ class GroupedCounts:
     source: SqlSource
     schema: Schema
     max_categories: int | None
-    labelled_only: bool = False
+    labeled_only: bool = False
     memory_limit: float | None = None
     passed: list[int] = field(default_factory=list)  # rows that were there
     weight_scale: int | None = None  # of a column of weights: all of it lies below 2 to that power
@@ -81,14 +78,13 @@ class GroupedCounts:
 
     def step(self, cells: Mapping[str, Node]) -> Node:
         """Select the class and some cells of every row from the user's query."""
-        exp = syntax.sqlglot().exp
         chosen = [self.field(name) for name in dict.fromkeys((*self._needed(cells), *self._target_name()))]
         inner = exp.Subquery(this=selected(self.source.query, chosen), alias=exp.TableAlias(this=syntax.name("r")))
         columns = [syntax.named(node, name) for name, node in cells.items()]
         if self.source.target is not None:
             columns.insert(0, syntax.named(self._exact(self.source.target), CLASS))
         select = exp.Select(expressions=columns).from_(inner)
-        if self.source.target is not None and self.labelled_only:
+        if self.source.target is not None and self.labeled_only:
             there = exp.Not(this=syntax.is_null(syntax.column("r", self.source.target)))
             select.set("where", exp.Where(this=there))
         return select
@@ -98,7 +94,6 @@ class GroupedCounts:
 
     @staticmethod
     def _needed(cells: Mapping[str, Node]) -> list[str]:
-        exp = syntax.sqlglot().exp
         return [column.name for node in cells.values() for column in node.find_all(exp.Column)]
 
     def field(self, name: str) -> Field:
@@ -130,7 +125,7 @@ class GroupedCounts:
 
     def _exact(self, name: str) -> Node:
         """Return a column compared bytewise, so that no collation merges texts."""
-        node, exp = syntax.column("r", name), syntax.sqlglot().exp
+        node = syntax.column("r", name)
         if not self.field(name).is_text:
             return node
         if self.source.database.dialect.name == "duckdb":
@@ -158,7 +153,6 @@ class GroupedCounts:
                 yield self._of_set(table, i, names, part)
 
     def _grouping_sets(self, sets: Sequence[tuple[str, ...]], limit: int | None) -> pa.Table:
-        exp = syntax.sqlglot().exp
         names = list(dict.fromkeys(name for one in sets for name in one))
         position = {name: f"c{i}" for i, name in enumerate(names)}
         weights = self.weight_cell()
@@ -180,9 +174,6 @@ class GroupedCounts:
         return self.run(select if limit is None else select.limit(limit))
 
     def _of_set(self, table: pa.Table, index: int, names: tuple[str, ...], sets: Sequence[tuple[str, ...]]) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         every = list(dict.fromkeys(name for one in sets for name in one))
         if SET in table.column_names:
             bits = sum(1 << (len(every) - 1 - i) for i, name in enumerate(every) if name not in names)
@@ -236,7 +227,7 @@ class GroupedCounts:
             self.weights(table),
         )
         narrowed = replace(request, columns=asked)
-        coded = [name for name in names if name in schema.coded()]
+        coded = [name for name in names if name in schema.coded]
         alone = [Request("families", tuple(coded))] if request.kind != "families" and coded else []
         tally = local.collect_part(source, schema, Plan(*alone, narrowed), memory_limit=self.memory_limit)
         tally = whole(tally) if self.weight_scale is None else tally
@@ -255,14 +246,12 @@ class GroupedCounts:
 
 def class_totals(counts: GroupedCounts) -> Totals:
     """Count the rows of each label."""
-    table = next(replace(counts, labelled_only=False).grouped([()]))
+    table = next(replace(counts, labeled_only=False).grouped([()]))
     n = table[NUMBER].to_numpy() if table.num_rows else np.zeros(0, dtype=np.int64)
     if counts.source.target is None:
         return Totals(table, int(n.sum()), 0)
-    import pyarrow.compute as pc
-
-    labelled = pc.is_valid(table[f"={CLASS}"]).to_numpy() if table.num_rows else np.zeros(0, dtype=bool)
-    return Totals(table.filter(pc.is_valid(table[f"={CLASS}"])), int(n.sum()), int(n[~labelled].sum()))
+    labeled = pc.is_valid(table[f"={CLASS}"]).to_numpy() if table.num_rows else np.zeros(0, dtype=bool)
+    return Totals(table.filter(pc.is_valid(table[f"={CLASS}"])), int(n.sum()), int(n[~labeled].sum()))
 
 
 def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...], Counts]:
@@ -277,7 +266,6 @@ def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...]
 
 def _limbs(x: Node) -> dict[str, Node]:
     """Split a number in 0…1 into two integers: ⌊x·2^53⌉, and the remainder times 2^106."""
-    exp = syntax.sqlglot().exp
     wide = syntax.times(x, syntax.number(2.0**53))
     high = syntax.cast(wide, "bigint")
     rest = exp.Paren(this=syntax.minus(wide.copy(), syntax.cast(high.copy(), "double")))
@@ -316,7 +304,7 @@ def assembled(
     for piece in pieces:
         for name, held in piece.space.values.items():
             values[name] = held if len(held) >= len(values.get(name, ())) else values[name]
-    ordered = [name for name in schema.coded() if name in values]
+    ordered = [name for name in schema.coded if name in values]
     weighted = class_counts.dtype.kind == "f"
     space = Space(schema, tuple(classes), {name: values[name] for name in ordered}, weighted)
     statistics: dict[str, Statistic] = dict(measured)

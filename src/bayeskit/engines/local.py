@@ -13,8 +13,7 @@ from bayeskit.data.source import Source, close_rows
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, TooLarge, format_setting
 from bayeskit.memory import check_memory
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import Space, declared_values
+from bayeskit.tally.plan import Plan, Space, declared_values
 from bayeskit.tally.tally import Tally
 
 
@@ -66,7 +65,7 @@ def settled(tally: Tally) -> Tally:
 def _count(
     blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None, max_categories: int | None
 ) -> Tally:
-    coded = {*encoder.schema.coded()}
+    coded = {*encoder.schema.coded}
     columns = [name for name in dict.fromkeys(name for request in plan for name in request.names) if name in coded]
     running: Tally | None = None
     rows = iter(blocks)

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from bayeskit.data.io.files import Progress
-from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
 from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
@@ -64,13 +64,13 @@ class Processes:
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
         """Count on the processes, one thread each; the tally equals that of one process."""
-        drops = isinstance(source, LabelledRows)
+        drops = isinstance(source, LabeledRows)
         rows = source.source if drops else source
         n = self.n or os.cpu_count() or 1
         parts = rows.parts(PARTS * n)
-        task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
+        task = Task(schema, plan, memory_limit, self.max_categories, drops)
         self._workers.extend(_Worker() for _ in range(min(n, len(parts)) - len(self._workers)))
-        work = _Work(task, parts, getattr(rows.source, "watch", None))
+        work = _PartQueue(task, parts, getattr(rows.source, "watch", None))
         try:
             records = work.done_by(self._workers)
         except BaseException:
@@ -80,7 +80,7 @@ class Processes:
 
 
 @dataclass
-class _Work:
+class _PartQueue:
     """The waiting parts, and the records of counted ones."""
 
     task: Task
@@ -167,7 +167,7 @@ class _Worker:
             return answer
         raise LostParts(
             f"part {number} ({part_name(part)}) was not counted: the process that read it was ended from outside, "
-            "perhaps for want of memory. Nothing was learnt; run it again, with fewer processes if memory is short.",
+            "perhaps for want of memory. Nothing was learned; run it again, with fewer processes if memory is short.",
         )
 
     def kill(self) -> None:

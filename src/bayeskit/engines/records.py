@@ -13,15 +13,14 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.engines import local
 from bayeskit.errors import BayesWarning, LostParts
 from bayeskit.tally.matching import check_one_kind, check_same_kind
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import declared_values
+from bayeskit.tally.plan import Plan, declared_values
 from bayeskit.tally.tally import Tally
 
 FAN_IN = 256  # tallies that a node of the tree adds
@@ -81,7 +80,7 @@ class Counted:
 
     parts: tuple[tuple[int, int], ...]
     tally: bytes
-    unlabelled: int = 0
+    unlabeled: int = 0
 
     @classmethod
     def together(cls, records: Sequence[Counted]) -> Counted:
@@ -93,7 +92,7 @@ class Counted:
         return cls(
             tuple(part for record in ordered for part in record.parts),
             tally.to_bytes(),
-            sum(record.unlabelled for record in ordered),
+            sum(record.unlabeled for record in ordered),
         )
 
 
@@ -103,26 +102,24 @@ class Task:
 
     schema: Schema
     plan: Plan
-    n_threads: int = 1
     memory_limit: float | None = None
     max_categories: int | None = None
-    drops_unlabelled: bool = False
+    drops_unlabeled: bool = False
 
     def count(self, number: int, part: Source) -> Counted:
         """Count one part, which may be empty."""
         rows = RowsRead(for_schema(part, self.schema, {}, ()))
-        source: Any = LabelledRows(rows, is_part=True) if self.drops_unlabelled else rows
+        source: Any = LabeledRows(rows, is_part=True) if self.drops_unlabeled else rows
         with naming_the_file(source):
             tally = local.collect_part(
                 source,
                 self.schema,
                 self.plan,
-                n_threads=self.n_threads,
                 memory_limit=self.memory_limit,
                 max_categories=self.max_categories,
             )
-        unlabelled = source.gaps.n_missing if self.drops_unlabelled else 0
-        return Counted(((number, rows.n_rows),), tally.to_bytes(), unlabelled)
+        unlabeled = source.gaps.n_missing if self.drops_unlabeled else 0
+        return Counted(((number, rows.n_rows),), tally.to_bytes(), unlabeled)
 
 
 class RowsRead:
@@ -221,8 +218,8 @@ def part_name(part: Any) -> str:
 
 def _tell(whole: Counted, n_rows: int, source: Any) -> None:
     """Warn about rows that were left out."""
-    if whole.unlabelled:
-        if whole.unlabelled == n_rows:
-            raise source.none_labelled(n_rows)
-        have = "row has" if whole.unlabelled == 1 else "rows have"
-        warnings.warn(BayesWarning(f"{whole.unlabelled:,} of {n_rows:,} {have} no label: left out"), stacklevel=4)
+    if whole.unlabeled:
+        if whole.unlabeled == n_rows:
+            raise source.none_labeled(n_rows)
+        have = "row has" if whole.unlabeled == 1 else "rows have"
+        warnings.warn(BayesWarning(f"{whole.unlabeled:,} of {n_rows:,} {have} no label: left out"), stacklevel=4)

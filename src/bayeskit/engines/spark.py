@@ -9,24 +9,22 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayeskit.data.frames import arrow_kind, is_cluster_frame
-from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Kind, Schema
 from bayeskit.data.source import Source
-from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names, refuse_absent
+from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names
 from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
 from bayeskit.engines.records import FAN_IN, Counted, Ledger, Task
 from bayeskit.errors import BayesError, LostParts
+from bayeskit.lazy import pa
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 BYTES = 1 << 27  # of files, for one task
-RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabelled bigint, error binary"
+RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabeled bigint, error binary"
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,12 @@ class Spark:
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
         """Count on the workers, one thread per task; the tally equals that of a local fit."""
-        drops = isinstance(source, LabelledRows)
+        drops = isinstance(source, LabeledRows)
         rows = source.source if drops else source
-        task = Task(schema, plan, 1, memory_limit, self.max_categories, drops)
+        task = Task(schema, plan, memory_limit, self.max_categories, drops)
         if isinstance(rows, SparkFrame):
             frame, total = rows.watched()
-            records = frame.mapInArrow(counting_rows(task, rows.columns, rows.target, rows.weight), RECORD)
+            records = frame.mapInArrow(counting_rows(task, rows.columns_read, rows.target, rows.weight), RECORD)
             counted = self._run(records, rows.may_have_many_parts)
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
             read = None if rows.may_have_many_parts else int(total.get["rows"])
@@ -103,7 +101,7 @@ class Spark:
         except (PySparkException, Py4JError, OSError) as problem:  # a task that failed as often as Spark tries
             told = re.search(r"Job aborted[^\n]*", str(problem))
             why = (told[0] if told else str(problem).strip().split("\n")[0])[:300]
-            raise LostParts(f"Spark did not count every part, so nothing was learnt: {why}") from problem
+            raise LostParts(f"Spark did not count every part, so nothing was learned: {why}") from problem
         rows = table.to_pylist()
         failed = min((row for row in rows if row["error"] is not None), key=lambda row: row["parts"], default=None)
         if failed is not None:
@@ -157,7 +155,7 @@ class SparkFrame(ClusterFrame):
         from pyspark.sql import functions as sql
 
         total = Observation()
-        frame = numbered(self.frame.select(*map(quoted, self.columns)))
+        frame = numbered(self.frame.select(*map(quoted, self.columns_read)))
         return frame.observe(total, sql.count(sql.lit(1)).alias("rows")), total
 
     @cached_property
@@ -229,8 +227,6 @@ def counting_parts(
 
 def merging(records: pa.Table) -> pa.Table:
     """Merge the records of some hundreds of parts, as a node of the tree."""
-    import pyarrow as pa
-
     rows = records.to_pylist()
     failed = [row for row in rows if row["error"] is not None]
     if failed:
@@ -242,8 +238,6 @@ def adding(work: Any, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch
     """Build the function that adds columns to rows on an executor."""
 
     def add(arriving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         made = work.value if hasattr(work, "value") else work
         for batch in arriving:
             if batch.num_rows:
@@ -262,13 +256,11 @@ def _row_of(task: Task, number: int, part: Source) -> pa.RecordBatch:
 
 
 def _batch(record: Counted, error: bytes | None) -> pa.RecordBatch:
-    import pyarrow as pa
-
     columns = {
         "parts": pa.array([[number for number, _ in record.parts]], pa.list_(pa.int64())),
         "rows": pa.array([[rows for _, rows in record.parts]], pa.list_(pa.int64())),
         "tally": pa.array([record.tally], pa.binary()),
-        "unlabelled": pa.array([record.unlabelled], pa.int64()),
+        "unlabeled": pa.array([record.unlabeled], pa.int64()),
         "error": pa.array([error], pa.binary()),
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -276,14 +268,14 @@ def _batch(record: Counted, error: bytes | None) -> pa.RecordBatch:
 
 def _record(row: Mapping[str, Any]) -> Counted:
     parts = tuple(zip(row["parts"], row["rows"], strict=True))
-    return Counted(parts, row["tally"], row["unlabelled"])
+    return Counted(parts, row["tally"], row["unlabeled"])
 
 
 def _current_session() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError as problem:
-        raise refuse_absent("pyspark", "spark", problem) from None
+        raise BayesError.not_installed("such frames are read by pyspark", problem, "spark") from None
     session = SparkSession.getActiveSession()
     if session is None:
         raise BayesError("there is no Spark session: pass one, as in Spark(session)")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bayeskit.data.io.sql import SqlSource
-from bayeskit.data.missing_labels import HINT, LabelledRows
+from bayeskit.data.missing_labels import HINT, LabeledRows
 from bayeskit.data.schema import DatePart, Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.engines import local
@@ -23,7 +23,7 @@ from bayeskit.engines.exact_sums import (
     weight_scale,
 )
 from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
-from bayeskit.errors import BayesError, BayesWarning, Unlabelled
+from bayeskit.errors import BayesError, BayesWarning, Unlabeled
 from bayeskit.tally.moments import ColumnMoments, CountMoments
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.products import Products
@@ -34,10 +34,29 @@ from bayeskit.tally.tally import Tally
 def sql(query: str, connection: Any, *, push: bool = False, max_categories: int | None = MAX_CATEGORIES) -> SqlSource:
     """Open the rows of a SELECT, for ``fit``, ``learn_source``, ``forget_source`` and everything else that takes rows.
 
-    ``connection`` is one of DuckDB or ADBC, an address (``postgresql://user@host/name``), or the file of a database
-    (``shop.duckdb``, ``shop.sqlite``). Rows are streamed as Arrow; with ``push`` the database counts itself, in one
-    read-only snapshot, and only counts leave it: columns of more than ``max_categories`` values are then refused.
+    Parameters
+    ----------
+    query : str
+        A single SELECT.
+    connection : connection, str or Path
+        A connection of DuckDB or ADBC, an address (``postgresql://user@host/name``) or the file of a database
+        (``shop.duckdb``, ``shop.sqlite``).
+    push : bool, default=False
+        Count inside the database, in one read-only snapshot, so that only counts leave it; else stream rows.
+    max_categories : int or None, default=100000
+        With ``push``, raise an error for a column with more values.
 
+    Returns
+    -------
+    SqlSource
+
+    Raises
+    ------
+    BayesError
+        If the query is not a SELECT, or the database cannot be opened or cannot count exactly.
+
+    Examples
+    --------
     >>> import duckdb
     >>> from bayeskit import NaiveBayes
     >>> shop = duckdb.connect()
@@ -93,7 +112,7 @@ class PushDown:
         self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
     ) -> Tally:
         """Count inside the database; the tally equals that of a local fit."""
-        drops = isinstance(source, LabelledRows)
+        drops = isinstance(source, LabeledRows)
         rows: SqlSource = source.source if drops else source
         self._check(rows, schema, plan)
         counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
@@ -105,9 +124,9 @@ class PushDown:
             local.check_categories(tally.space, self.max_categories)
         return local.settled(tally)
 
-    def _counted(self, counts: GroupedCounts, plan: Plan, labelled: LabelledRows | None) -> Tally:
+    def _counted(self, counts: GroupedCounts, plan: Plan, labeled: LabeledRows | None) -> Tally:
         schema = counts.schema
-        classes, class_counts = self._classes(counts, labelled)
+        classes, class_counts = self._classes(counts, labeled)
         numbers = [n for n in counts.columns(plan) if isinstance(schema.columns[n], Numeric)]
         spans = refuse_unusable(counts, numbers)
         pieces: list[Tally] = []
@@ -135,7 +154,7 @@ class PushDown:
                 what = f"column {texts[0]!r} as text or as dates" if texts else f"the {request.kind} that are asked for"
                 raise BayesError(f"a database does not count {what}: read its rows, without push=True")
         where = schema.locate(list(rows.kinds), rows.named)
-        for name in schema.measured():
+        for name in schema.measured:
             kind = rows.kinds[where[name]]
             if rows.fields[where[name]].is_text or kind in ("string", "object"):
                 raise BayesError(
@@ -143,19 +162,19 @@ class PushDown:
                     "read the rows, without push=True",
                 )
 
-    def _classes(self, counts: GroupedCounts, labelled: LabelledRows | None) -> tuple[tuple[Any, ...], Any]:
+    def _classes(self, counts: GroupedCounts, labeled: LabeledRows | None) -> tuple[tuple[Any, ...], Any]:
         """Return (classes, their rows); unlabeled rows raise an error or are left out with a warning."""
         totals = class_totals(counts)
         missing = totals.missing
         counts.passed.append(totals.n_rows)
-        if missing and labelled is None:
-            raise Unlabelled(
+        if missing and labeled is None:
+            raise Unlabeled(
                 f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
                 hint=HINT,
             ).within(counts.source.name)
-        if missing and labelled is not None:
+        if missing and labeled is not None:
             if missing == totals.n_rows:
-                raise labelled.none_labelled(totals.n_rows)
+                raise labeled.none_labeled(totals.n_rows)
             have = "row has" if missing == 1 else "rows have"
             warnings.warn(BayesWarning(f"{missing:,} of {totals.n_rows:,} {have} no label: left out"), stacklevel=4)
         return classes_of(counts, totals)

@@ -1,1 +1,1 @@
-"""What is believed of counts: pure functions of a tally, with and without one of its rows."""
+"""Estimates from counts: pure functions of a tally, with and without one of its rows."""

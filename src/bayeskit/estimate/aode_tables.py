@@ -92,7 +92,7 @@ class OneDependence:
         """Return the tables with one row of this weight removed from each cell's own class."""
         alone = _alone(self.tally, self.values, self.pseudo_alone, unit)
         given = tuple(
-            _given(*_counts(self.tally, self.values, p), pseudo, alone, self.backs_off, unit)
+            _conditional_table(*_counts(self.tally, self.values, p), pseudo, alone, self.backs_off, unit)
             for p, pseudo in zip(self.values, self.pseudo_given, strict=True)
         )
         same = (self.tally, self.values, self.used, self.pseudo_alone, self.pseudo_given, self.backs_off)
@@ -107,13 +107,13 @@ class OneDependence:
         p = self.alone[:, self._where(column)]
         return p if self.used[list(self.values).index(column)] else np.full(p.shape, np.nan)
 
-    def shares_given(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
+    def conditional_shares(self, parent: str, slots: Array, column: str, labels: Array) -> Floats:
         """Return P(x | c, x_p) of one column, shape (n_rows, n_values), for these parent slots and classes."""
         table = self.given[list(self.values).index(parent)][:, :, self._where(column)]
         return table[labels, slots - 1]
 
 
-def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None = None) -> OneDependence:
+def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: float | None = None) -> OneDependence:
     """Estimate all tables under a smoothing: pseudo-counts, or back-off to the table without the parent."""
     values = {name: family.values for name, family in tally.families.items()}
     n_slots, n_classes = sum(len(v) + 2 for v in values.values()), len(tally.classes)
@@ -140,8 +140,8 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: int | None 
     given, chosen = [], []
     for parent in values:
         n, groups = _counts(tally, values, parent)
-        chosen.append(_pseudo_given(smoothing, values, n, groups, short))
-        given.append(_given(n, groups, chosen[-1], alone, isinstance(smoothing, BackOff), 0.0))
+        chosen.append(_conditional_pseudo_counts(smoothing, values, n, groups, short))
+        given.append(_conditional_table(n, groups, chosen[-1], alone, isinstance(smoothing, BackOff), 0.0))
     return OneDependence(
         tally, values, used, pseudo, tuple(chosen), isinstance(smoothing, BackOff), alone, tuple(given)
     )
@@ -178,7 +178,7 @@ def _alone(tally: Tally, values: dict[str, tuple[Value, ...]], pseudo: Floats, u
     return np.where(less + added > 0, shares, nowhere)
 
 
-def _pseudo_given(
+def _conditional_pseudo_counts(
     smoothing: Smoothing,
     values: dict[str, tuple[Value, ...]],
     n: Floats,
@@ -201,7 +201,7 @@ def _pseudo_given(
     return np.concatenate(pseudo)
 
 
-def _given(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
+def _conditional_table(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
     """Return P(x | c, x_p), shape (n_classes, n_values of the parent, n_all_values), with ``unit`` removed from each
     cell."""
     less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]

@@ -139,17 +139,17 @@ def _newton(features: Floats, targets: Floats, weights: Floats, start: Floats) -
     """Fit a logistic regression of shares, shape (n_rows,), on features, (n_rows, n_features), by damped Newton
     steps."""
     scale = np.maximum(np.abs(features).max(axis=0, initial=0.0), 1.0)
-    scaled, centre = features / scale, start * scale
-    theta, ridge = centre, RIDGE * np.eye(len(start))
+    scaled, center = features / scale, start * scale
+    theta, ridge = center, RIDGE * np.eye(len(start))
 
     def loss(numbers: Floats) -> float:
-        z, away = scaled @ numbers, numbers - centre
+        z, away = scaled @ numbers, numbers - center
         return float(weights @ (logspace.log_add_exp(0.0, z) - targets * z)) + RIDGE * float(away @ away) / 2
 
     at = loss(theta)
     for _ in range(ROUNDS):
         p = logspace.logistic(scaled @ theta)
-        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (theta - centre)
+        gradient = scaled.T @ (weights * (p - targets)) + RIDGE * (theta - center)
         curvature = (scaled * (weights * p * (1 - p))[:, None]).T @ scaled + ridge
         step, size = np.linalg.solve(curvature, gradient), 1.0
         while (after := loss(theta - size * step)) > at and size > ARRIVED:

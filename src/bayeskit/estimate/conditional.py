@@ -34,7 +34,7 @@ class Contexts:
     above: tuple[Ints, ...]  # parent node of each node of level d + 1
 
     @classmethod
-    def of(cls, cells: Array, counts: Array, n_values: Sequence[int], memory_limit: int | None = None) -> Contexts:
+    def of(cls, cells: Array, counts: Array, n_values: Sequence[int], memory_limit: float | None = None) -> Contexts:
         """Build from occurring slots, shape (n_cells, n_parents + 1), and their counts, shape (n_cells, n_classes).
 
         >>> cells, counts = np.array([[1, 1], [1, 2], [2, 2]]), np.array([[3, 0], [1, 1], [0, 2]])
@@ -86,14 +86,18 @@ class ConditionalTable:
     @cached_property
     def probabilities(self) -> tuple[Floats, ...]:
         """Return P of each level, shape (n_nodes, n_values, n_classes)."""
-        return self._levels(0.0)
+        return self._levels([0.0] * (len(self.parents) + 1))
 
-    def _levels(self, unit: float) -> tuple[Floats, ...]:
-        """Return the probabilities of each cell; with a unit, after removing a row of that weight from its class."""
+    def _levels(self, units: Sequence[float], is_gone: bool = False) -> tuple[Floats, ...]:
+        """Return the probabilities of each cell after removing a row of weight ``units[d]`` from its class in level d.
+
+        ``is_gone`` removes the only row with a value: the probabilities are those of the other values.
+        """
         levels: list[Floats] = []
-        for d, (n, pseudo) in enumerate(zip(self.contexts.counts, self.pseudo, strict=True)):
-            lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, 1 / max(n.shape[1], 1))
-            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit))
+        for d, (n, pseudo, unit) in enumerate(zip(self.contexts.counts, self.pseudo, units, strict=True)):
+            uniform = 1 / max(n.shape[1] - is_gone, 1)
+            lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, uniform)
+            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit, is_gone))
         return tuple(levels)
 
     @cached_property
@@ -103,7 +107,18 @@ class ConditionalTable:
 
     def left_out(self, unit: float) -> Floats:
         """Return the log table with one row of this weight removed from each cell's own class."""
-        return self._flat(self._levels(unit))
+        return self._flat(self._levels([unit] * (len(self.parents) + 1)))
+
+    def left_out_cases(self, unit: float) -> list[Floats]:
+        """Return the log tables for left-out rows with missing cells, as :func:`kernels.score_missing` reads them.
+
+        A row is counted in the contexts of its parents before the first missing one. If its own cell is missing it is
+        not counted at all; if it is the only row with its value, the other values remain.
+        """
+        k = len(self.parents)
+        units = [[unit] * (d + 1) + [0.0] * (k - d) for d in range(k + 1)]
+        known, gone = ([self._flat(self._levels(u, is_gone)) for u in units] for is_gone in (False, True))
+        return [self.log_table, *known, *gone]
 
     def _flat(self, levels: Sequence[Floats]) -> Floats:
         joined = np.concatenate(levels)
@@ -116,7 +131,7 @@ class ConditionalTable:
         """Return the row of the flat table for each row of codes."""
         return kernels.context_codes(parents, child, len(self.values) + 2, self.contexts.steps, self.n_nodes, n_threads)
 
-    def written(self, row: int) -> tuple[int, tuple[Written, ...]]:
+    def write_factors(self, row: int) -> tuple[int, tuple[Written, ...]]:
         """Return the number of known parents, and P as counts and pseudo-counts, of a row of the flat table.
 
         The result is empty for unused slots.
@@ -179,17 +194,20 @@ def conditional_table(
     return ConditionalTable(parents, values, contexts, tuple(pseudo), backs_off, used)
 
 
-def _estimate(n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool, unit: float) -> Floats:
+def _estimate(
+    n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool, unit: float, is_gone: bool = False
+) -> Floats:
     """Return P of one level, shape (n_nodes, n_values, n_classes), from the level above, with ``unit`` removed from
-    each cell."""
+    each cell, or from a cell that is then no value any more (``is_gone``)."""
     total = n.sum(axis=1, keepdims=True)
     less = total - unit
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)
-    counts = np.maximum(n - unit, 0.0)
+    counts = n if is_gone else np.maximum(n - unit, 0.0)
     if backs_off:
         return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
-    estimate = smoothed(counts, less, pseudo[:, None], np.sum(pseudo))
+    added = np.sum(pseudo) * (1 - is_gone / max(n.shape[1], 1))
+    estimate = smoothed(counts, less, pseudo[:, None], added)
     if level == 0:
-        nowhere = less + np.sum(pseudo) <= 0
-        return np.where(nowhere, lower if unit == 0 else np.nan, estimate)
+        nowhere = less + added <= 0
+        return np.where(nowhere, lower if unit == 0 or is_gone else np.nan, estimate)
     return np.where(less > 0, estimate, lower)

@@ -235,7 +235,7 @@ def by_evidence(loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol:
 
 
 def by_cross_validation(
-    loss: LogisticLoss, twin: Floats, scale: bool, cv: Any, seed: Any, solver: str, tol: float, max_iter: int
+    loss: LogisticLoss, twin: Floats, scale: bool, solver: str, tol: float, max_iter: int, *, cv: Any, seed: Any
 ) -> tuple[float, list[tuple[float, float]]]:
     """Return the λ with the best cross-validated log loss and [(λ, mean log loss)], with warm starts from strong to
     weak."""

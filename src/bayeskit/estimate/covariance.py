@@ -91,7 +91,8 @@ def normal(
     together = moments.pooled()
     amounts = np.full(len(n), np.nan if shrinkage is None else shrinkage)
     total, occurs = together.squared_deviations()[0], class_counts > 0
-    spreads = covariances(n.astype(np.float64), spread, total, occurs, rule, ddof, amounts, floor or VarianceFloor())
+    counts, floor = n.astype(np.float64), floor or VarianceFloor()
+    spreads = covariances(counts, spread, total, occurs, rule=rule, ddof=ddof, shrinkage=amounts, floor=floor)
     mean = np.where(moments.n > 0, moments.mean(), together.mean())
     return Normal(mean, spreads)
 
@@ -101,6 +102,7 @@ def covariances(
     spread: Floats,
     total_squares: Floats,
     occurs: Bools,
+    *,
     rule: CovarianceRule,
     ddof: int,
     shrinkage: Floats,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bayeskit import kernels
+from bayeskit.data.cells import LARGEST, as_floats, raise_unusable
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.numbers import LARGEST, as_floats, raise_unusable
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source
@@ -130,10 +130,10 @@ def _sorted(x: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
     return x[rows], np.cumsum(weights[rows])
 
 
-def given(cuts: object, column: str) -> tuple[float, ...]:
+def as_cuts(cuts: object, column: str) -> tuple[float, ...]:
     """Validate cut points given by the user.
 
-    >>> given([20, 27.5], "age")
+    >>> as_cuts([20, 27.5], "age")
     (20.0, 27.5)
     """
     try:
@@ -202,30 +202,30 @@ def learn_cuts(
     for spec in wanted.values():
         check_cuts(spec)
     ways = {name: _way(spec) for name, spec in wanted.items()}
-    learnt = {name: way for name, way in ways.items() if way}
-    cuts = {n: cut_points.given(spec, n) for n, spec in wanted.items() if n not in learnt}
+    learned = {name: way for name, way in ways.items() if way}
+    cuts = {n: cut_points.as_cuts(spec, n) for n, spec in wanted.items() if n not in learned}
     if count is not None:
-        cuts |= _from_distinct(schema, learnt, n_threads, seed, count) if learnt else {}
+        cuts |= _from_distinct(schema, learned, n_threads, seed, count) if learned else {}
         return schema.replace({name: Numeric(cuts[name]) for name in wanted})
-    columns, labels, n_classes, weights = _read(schema, source, learnt)
-    by_mdl = [name for name, (way, _) in learnt.items() if way == "mdl"]
+    columns, labels, n_classes, weights = _read(schema, source, learned)
+    by_mdl = [name for name, (way, _) in learned.items() if way == "mdl"]
     if by_mdl and labels is None:
         raise BayesError('cuts="mdl" needs one label a row; pass y, or cut by "frequency" or "width"')
-    by_frequency = [name for name, (way, _) in learnt.items() if way == "frequency" and weights is None]
+    by_frequency = [name for name, (way, _) in learned.items() if way == "frequency" and weights is None]
     together = by_mdl + by_frequency  # one kernel call each
     try:
         made: list[Floats] = []
         if by_mdl and labels is not None:
             made += kernels.mdl_cuts([columns[n] for n in by_mdl], labels, n_classes, weights, n_threads)
         if by_frequency:
-            numbers = [learnt[name][1] for name in by_frequency]
+            numbers = [learned[name][1] for name in by_frequency]
             made += kernels.frequency_cuts([columns[n] for n in by_frequency], numbers, RANK, n_threads)
     except ValueError:
         raise_unusable({n: columns[n] for n in together}, 0)
         raise
     cuts |= {name: tuple(points.tolist()) for name, points in zip(together, made, strict=True)}
     rng = np.random.default_rng(seed)
-    for name, (way, number) in learnt.items():
+    for name, (way, number) in learned.items():
         if name in cuts:
             continue
         x = columns[name]
@@ -242,14 +242,14 @@ def learn_cuts(
 
 
 def _from_distinct(
-    schema: Schema, learnt: Mapping[str, tuple[str, int]], n_threads: int, seed: int | None, count: Count
+    schema: Schema, learned: Mapping[str, tuple[str, int]], n_threads: int, seed: int | None, count: Count
 ) -> dict[str, tuple[float, ...]]:
     """Return the cuts of each column from the counts of its distinct numbers by class."""
-    numbers = schema.restrict(learnt)
-    tally = count(numbers, Plan(Request("distinct", tuple(learnt), {"max_values": MOST, "refuse_beyond": FIT})))
+    numbers = schema.restrict(learned)
+    tally = count(numbers, Plan(Request("distinct", tuple(learned), {"max_values": MOST, "refuse_beyond": FIT})))
     cuts: dict[str, tuple[float, ...]] = {}
     rng = np.random.default_rng(seed)
-    for name, (way, number) in learnt.items():
+    for name, (way, number) in learned.items():
         values = tally.values[name]
         x, counts = values.values, values.counts.sum(axis=0).astype(np.float64)
         if way == "mdl":

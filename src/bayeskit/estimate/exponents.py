@@ -2,7 +2,7 @@
 
 With d_icj the score of term j for class c minus that for the row's own class,
 
-    minimise  Σ_i ω_i ln Σ_c exp(Σ_j w_j d_icj)  +  λ/2 · Σ_j (w_j − 1)²
+    minimize  Σ_i ω_i ln Σ_c exp(Σ_j w_j d_icj)  +  λ/2 · Σ_j (w_j − 1)²
 
 which is a conditional likelihood with a Gaussian prior around naive Bayes, w = 1.
 

@@ -24,10 +24,10 @@ WIDEST = 4_000_000  # cells of the largest table of a pair
 STACKED = 1 << 18  # cells of tables processed together
 
 
-def weighed_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
+def weighted_log_ratio(weight: Floats, above: Any, below: Any) -> Floats:
     """Return w ln(a / b) elementwise, 0 where w is 0.
 
-    >>> weighed_log_ratio(np.array([0.5, 0.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
+    >>> weighted_log_ratio(np.array([0.5, 0.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
     [0.346574, 0.0]
     """
     ratio = np.divide(above, below, out=np.ones(weight.shape), where=weight > 0)
@@ -55,7 +55,7 @@ def mutual_information(counts: Array) -> float:
     if total <= 0:
         return 0.0
     outer = n.sum(axis=1, keepdims=True) * n.sum(axis=0, keepdims=True)
-    information = float(weighed_log_ratio(n, n * total, outer).sum() / total)
+    information = float(weighted_log_ratio(n, n * total, outer).sum() / total)
     return information if information > NO_INFORMATION else 0.0
 
 
@@ -72,7 +72,7 @@ def information_of_values(p: Floats, prior: Floats) -> Floats:
     [0.346574, 0.346574]
     """
     joint = p * prior
-    return weighed_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1)
+    return weighted_log_ratio(joint, p, joint.sum(axis=1, keepdims=True)).sum(axis=1)
 
 
 def information_gain(documents: Array, class_counts: Array) -> Floats:
@@ -86,7 +86,7 @@ def information_gain(documents: Array, class_counts: Array) -> Floats:
     share = class_counts / total
     gain = np.zeros(len(documents))
     for joint in (documents / total, (class_counts - documents) / total):
-        gain += weighed_log_ratio(joint, joint, joint.sum(axis=1, keepdims=True) * share).sum(axis=1)
+        gain += weighted_log_ratio(joint, joint, joint.sum(axis=1, keepdims=True) * share).sum(axis=1)
     return np.maximum(gain, 0.0)
 
 
@@ -119,7 +119,7 @@ def conditional_information(counts: Array) -> tuple[Floats, Floats]:
     n = np.asarray(counts, dtype=np.float64)
     x, z = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
     product, total = x * z, x.sum(axis=-2, keepdims=True)
-    gain = weighed_log_ratio(n, n * total, product).reshape(*n.shape[:-3], -1).sum(axis=-1)
+    gain = weighted_log_ratio(n, n * total, product).reshape(*n.shape[:-3], -1).sum(axis=-1)
     free_x, free_z = (np.maximum((side > 0).sum(axis=(-2, -1)) - 1.0, 0.0) for side in (x, z))
     return np.maximum(gain, 0.0), np.asarray((free_x * free_z).sum(axis=-1))
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 from bayeskit.tolerance import GONE, SAME_WEIGHT

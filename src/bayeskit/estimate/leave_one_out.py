@@ -15,9 +15,9 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.numbers import raise_unusable
-from bayeskit.errors import NotLearnt
-from bayeskit.estimate.columns.column import Leaving
+from bayeskit.data.cells import raise_unusable
+from bayeskit.errors import NotLearned
+from bayeskit.estimate.columns.column import Leaving, not_learned
 from bayeskit.estimate.covariance import CovarianceRule, Normal, covariances
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, Smoothing, smoothed
@@ -184,21 +184,21 @@ def numbers_in_steps(
     leaving: Leaving,
     rows: Array,
     names: Sequence[str],
-    learnt: Moments | None = None,
+    learned: Moments | None = None,
     counted: Callable[[Floats], Floats] = np.asarray,
 ) -> Iterator[tuple[Array, Floats]]:
     """Yield batches of rows with their numbers, shape (n_rows, n_columns); raise an error for rows never learned.
 
-    ``counted`` returns the part of a number that enters the moments ``learnt``.
+    ``counted`` returns the part of a number that enters the moments ``learned``.
     """
     floats = {name: leaving.block.floats[name] for name in names}
-    if learnt is not None:
+    if learned is not None:
         raise_unusable(floats, leaving.block.start)
     step = max(1, CELLS // (len(leaving.classes) * len(names)))
     for some in np.split(rows, range(step, len(rows), step)):
         x = np.column_stack([column[some] for column in floats.values()])
-        if learnt is not None:
-            lacks = learnt.take(leaving.labels[some]).lacks(_cells(counted(x), leaving.unit[some]))
+        if learned is not None:
+            lacks = learned.take(leaving.labels[some]).lacks(_cells(counted(x), leaving.unit[some]))
             if lacks.any():
                 i, j = np.argwhere(lacks)[0]
                 raise leaving.refuse(int(some[i]), names[j])
@@ -265,12 +265,14 @@ class LeftOutValues:
         widths = [len(column.table.pseudo) for column in columns]
         self.starts = np.cumsum([0, *widths])
         ends = self.starts[1:] - 1
-        self.learnt = np.zeros((self.starts[-1], len(columns[0].counts)))  # counts, shape (n_slots, n_classes)
-        self.learnt[np.delete(np.arange(self.starts[-1]), ends)] = np.concatenate([c.counts for c in columns], axis=1).T
+        self.learned = np.zeros((self.starts[-1], len(columns[0].counts)))  # counts, shape (n_slots, n_classes)
+        self.learned[np.delete(np.arange(self.starts[-1]), ends)] = np.concatenate(
+            [c.counts for c in columns], axis=1
+        ).T
         pseudo = np.concatenate([column.table.pseudo for column in columns])
         self.absent = np.isnan(pseudo)  # unused slots
         self.pseudo = np.where(self.absent, 0.0, pseudo)
-        self.counts = np.where(self.absent[:, None], 0.0, self.learnt)
+        self.counts = np.where(self.absent[:, None], 0.0, self.learned)
         self.sums = np.repeat(np.add.reduceat(self.counts, self.starts[:-1]), widths, axis=0)
         self.total = np.repeat(np.add.reduceat(self.pseudo, self.starts[:-1]), widths)
         self.of_value = self.counts.sum(axis=1)
@@ -282,7 +284,7 @@ class LeftOutValues:
 
     def lacks(self, slots: Array, labels: Array, unit: Floats) -> Bools:
         """Return a mask of cells that cannot have been learned: their count in the class is too small."""
-        lacking: Bools = self.learnt[slots, labels] < unit * (1 - GONE)
+        lacking: Bools = self.learned[slots, labels] < unit * (1 - GONE)
         return lacking
 
     def scores(self, slots: Array, labels: Array, unit: Floats) -> tuple[Floats, Floats]:
@@ -307,7 +309,7 @@ class LeftOutValues:
         pseudo, total, gone, silent = pseudo[:, None], total[:, None], gone[:, None], silent[:, None]
         counts = np.where(gone, 0.0, self.counts)
         own_count, own_sum = _less(counts, self.sums, 1.0)
-        log_own = np.where(self.learnt < 1 - GONE, np.nan, _log(smoothed(own_count, own_sum, pseudo, total)))
+        log_own = np.where(self.learned < 1 - GONE, np.nan, _log(smoothed(own_count, own_sum, pseudo, total)))
         each, mute = np.arange(counts.shape[1]), silent | (own_sum + total <= 0)
         tables = np.tile(_log(smoothed(counts, self.sums, pseudo, total)), (len(each), 1, 1))
         tables[mute.T] = 0.0
@@ -372,7 +374,7 @@ class NormalsLeftOut:
     def scores(self, block: Block) -> Floats:
         """Return ln P(x, class) of each row under the estimates made without it."""
         if block.labels is None or (block.labels >= len(self.tally.classes)).any():
-            raise NotLearnt("a row to leave out has a class that was never learnt")
+            raise NotLearned("a row to leave out has a class that was never learned")
         labels = np.asarray(block.labels, dtype=np.int64)
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         x = np.column_stack([block.floats[name] for name in self.tally.moment_columns])
@@ -384,7 +386,7 @@ class NormalsLeftOut:
         rows = np.flatnonzero(long)
         step = max(1, CELLS // (len(self.tally.classes) * x.shape[1] ** 2))
         for some in np.split(rows, range(step, len(rows), step)) if len(rows) else ():
-            self._refuse_unlearnt(x[some], labels[some], unit[some], block.start + some)
+            self._refuse_unlearned(x[some], labels[some], unit[some], block.start + some)
             scores[some] = self._long_way(x[some], labels[some], unit[some])
         for label in np.unique(labels):
             for u in np.unique(unit[labels == label]):
@@ -453,17 +455,13 @@ class NormalsLeftOut:
         scores[~long] = log_densities[~long]
         return long
 
-    def _refuse_unlearnt(self, x: Floats, labels: Array, unit: Floats, at: Array) -> None:
+    def _refuse_unlearned(self, x: Floats, labels: Array, unit: Floats, at: Array) -> None:
         k = x.shape[1]
         cells = products_of_rows(x, unit).columns(np.arange(k) * (k + 1))
         lacks = self.tally.moments.take(labels).lacks(cells)
         if lacks.any():
             i, j = np.argwhere(lacks)[0]
-            column = self.tally.moment_columns[j]
-            raise NotLearnt(
-                f"row {at[i]} was never learnt: its value of column {column!r} is not among those of "
-                f"class {self.tally.classes[labels[i]]!r}. Leave-one-out scores the rows that the model was fitted on."
-            )
+            raise not_learned(at[i], self.tally.moment_columns[j], self.tally.classes[labels[i]])
 
     def _long_way(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Re-estimate the covariances without each row and return the row's density under them."""
@@ -483,8 +481,8 @@ class NormalsLeftOut:
         counts = np.repeat(self.tally.class_counts.astype(np.float64)[None], len(x), axis=0)
         counts[at_label] -= unit
         occurs = counts > GONE * self.tally.n_rows
-        held = self.normal.spread.shrinkage
-        made = covariances(n, spread, total, occurs, self.rule, self.ddof, held, self.floor)
+        shrinkage, floor = self.normal.spread.shrinkage, self.floor
+        made = covariances(n, spread, total, occurs, rule=self.rule, ddof=self.ddof, shrinkage=shrinkage, floor=floor)
         present = (~np.isnan(x) & made.used)[:, None, :]
         both = present[..., :, None] & present[..., None, :]
         correlation = np.where(both, made.correlation, np.eye(k))

@@ -49,18 +49,18 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
             problem += f" but {unknown}" if lacking and unknown else ""
             meant = did_you_mean(unknown[0], lacking) if unknown else ""
             raise BayesError(f"the prior {problem} (classes: {list(classes)}); name every class once{meant}")
-        return normalised([given[label] for label in classes])
+        return normalized([given[label] for label in classes])
     if np.ndim(prior) == 1:
         if len(prior) != len(classes):
             raise BayesError(f"the prior has {len(prior)} numbers for {len(classes)} classes: {list(classes)}")
-        return normalised(prior)
+        return normalized(prior)
     raise BayesError(f"prior={prior!r}", hint=f"it is {SPECS}{did_you_mean(prior, ('empirical', 'uniform'))}")
 
 
-def written_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
+def write_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> tuple[Written, ...]:
     """Return P(class) as a formula: a share of the rows if it is one, else the number.
 
-    >>> [share.text for share in written_prior("empirical", ["no", "yes"], np.array([5, 9]))]
+    >>> [share.text for share in write_prior("empirical", ["no", "yes"], np.array([5, 9]))]
     ['5/14', '9/14']
     """
     if isinstance(prior, str) and prior == "uniform":
@@ -121,7 +121,7 @@ def shares_without(class_counts: Array, labels: Array, units: Floats, pseudo: fl
     return smoothed(left, left.sum(axis=1, keepdims=True), pseudo, pseudo * left.shape[1])
 
 
-def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
+def normalized(shares: Any, what: str = "prior probabilities") -> Floats:
     """Return probabilities that sum to one; within 1e-3 of it they are normalized with a warning."""
     try:
         p = np.asarray(shares, dtype=np.float64)
@@ -136,5 +136,5 @@ def normalised(shares: Any, what: str = "prior probabilities") -> Floats:
 
         from bayeskit.errors import BayesWarning
 
-        warnings.warn(f"{what} sum to {p.sum():.9g}; they were normalised", BayesWarning, stacklevel=6)
+        warnings.warn(f"{what} sum to {p.sum():.9g}; they were normalized", BayesWarning, stacklevel=6)
     return p / p.sum()

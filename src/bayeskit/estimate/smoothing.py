@@ -394,7 +394,7 @@ def _checked_prior(prior: Mapping[Any, float]) -> dict[Any, float]:
     if not abs(total - 1) <= SLACK:
         raise BayesError(f"MEstimate: the prior probabilities sum to {total:.6g}, not to 1. Divide each by their sum.")
     if abs(total - 1) > OFF_ONE:
-        sentence = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalised."
+        sentence = f"MEstimate: the prior probabilities sum to {total:.9g}; they were normalized."
         warn(sentence, BayesWarning, stacklevel=4)  # reports the line that created the MEstimate
     return dict(prior)
 

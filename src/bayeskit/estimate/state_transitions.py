@@ -23,7 +23,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError, TooLarge
-from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.tolerance import SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -136,7 +136,7 @@ class TransitionRules:
         """Return the log prior density of the free entries, up to a constant."""
         weight = np.where(self.ties != FIXED, smoothing, 0.0)
         first = np.where(np.isnan(self.fixed_start), start_smoothing, 0.0)
-        return float(weighed_log_ratio(weight, moves, 1.0).sum() + weighed_log_ratio(first, start, 1.0).sum())
+        return float(weighted_log_ratio(weight, moves, 1.0).sum() + weighted_log_ratio(first, start, 1.0).sum())
 
     def n_parameters(self) -> int:
         """Return the number of free entries."""

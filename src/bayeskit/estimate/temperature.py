@@ -16,11 +16,11 @@ def fit_exponents(
     factors: Singles,
     labels: npt.NDArray[np.uint32],
     weights: Floats | None,
-    centre: Floats,
+    center: Floats,
     n_threads: int,
     penalty: Floats | float = 1.0,
 ) -> Floats:
-    """Fit exponents of factors, shape (n_rows, n_classes, n_terms), with a penalty towards ``centre``, shape
+    """Fit exponents of factors, shape (n_rows, n_classes, n_terms), with a penalty towards ``center``, shape
     (n_terms,).
 
     >>> informed = np.log(np.array([[[0.9], [0.1]], [[0.1], [0.9]]] * 50, dtype=np.float32))   # right every time
@@ -31,11 +31,11 @@ def fit_exponents(
 
     def loss(exponents: Floats) -> tuple[float, Floats]:
         value, gradient = kernels.exponent_loss(factors, labels, weights, exponents, n_threads)
-        away = exponents - centre
+        away = exponents - center
         return value + float(penalty * away @ away), gradient + 2 * penalty * away
 
-    bounds = [(0, None)] * len(centre)
-    minimum = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
+    bounds = [(0, None)] * len(center)
+    minimum = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
     return np.maximum(np.asarray(minimum.x, dtype=np.float64), 0.0)
 
 
@@ -88,12 +88,12 @@ def fit_scale_and_bias(
     from scipy.optimize import minimize
 
     own, n = labels.astype(np.uint32), max(float(importance.sum()), 1.0)
-    centred = margins - margins.mean(axis=1, keepdims=True) if margins.size else margins
-    size = float(np.sqrt(np.square(centred).mean())) if margins.size else 0.0
+    centered = margins - margins.mean(axis=1, keepdims=True) if margins.size else margins
+    size = float(np.sqrt(np.square(centered).mean())) if margins.size else 0.0
     none = np.zeros(margins.shape[1])
     if not size > 0:  # no rows, or no informative ones
         return 1.0, none, float(logspace.log(len(none)))
-    features, ones = np.ascontiguousarray(centred[:, None] / size), np.ones(len(labels))
+    features, ones = np.ascontiguousarray(centered[:, None] / size), np.ones(len(labels))
 
     def lost(v: Floats) -> tuple[float, float, Floats]:
         total, by_scale, by_bias = kernels.softmax_loss(
@@ -101,16 +101,16 @@ def fit_scale_and_bias(
         )
         return float(total), float(by_scale[0]), by_bias
 
-    centre = np.append(1.0, none)
+    center = np.append(1.0, none)
 
     def loss(v: Floats) -> tuple[float, Floats]:
         total, by_scale, by_bias = lost(v)
-        away = v - centre
+        away = v - center
         return (total + float(away @ away) / 2) / n, (np.append(by_scale, by_bias) + away) / n
 
     bounds = [(0.0, None), *[(None, None)] * len(none)]
     with one_blas_thread():
-        v = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds).x
+        v = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=bounds).x
     return float(v[0]) / size, np.asarray(v[1:]), lost(v)[0] / n
 
 

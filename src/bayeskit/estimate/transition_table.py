@@ -18,7 +18,7 @@ import numpy as np
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.estimate.smoothing import Automatic, BackOff, Smoothing, backed_off, smoothed
 from bayeskit.memory import Need, check_memory
-from bayeskit.tally.space import Recoding
+from bayeskit.tally.plan import Recoding
 from bayeskit.tally.transitions import Transitions, run_keys
 from bayeskit.typing import Counts, Floats, Ints
 

@@ -1,4 +1,4 @@
-"""Trees over columns: the forest in which those that tell most about each other are neighbours (Chow and Liu 1968).
+"""Trees over columns: the forest in which those that tell most about each other are neighbors (Chow and Liu 1968).
 
 Formula: the best tree
 """

@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import MISSING, Value, Vocabulary
-from bayeskit.estimate.columns.column import Odd, Row
+from bayeskit.estimate.columns.column import NotFastPath, Row
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, BackOff, Lidstone, Smoothing, backed_off, probabilities, smoothed
@@ -53,7 +53,7 @@ class ValueTable:
         """Return a function that scores one plain cell."""
         return CodedCell(Vocabulary(self.values), self.log_table, self.used, refuse_unseen)
 
-    def written(self, code: int, family: Family) -> tuple[Written, ...]:
+    def write_factors(self, code: int, family: Family) -> tuple[Written, ...]:
         """Return P(value | class) as counts and pseudo-counts for each class; empty for unused slots."""
         if not self.used or np.isnan(self.probabilities[:, code]).any():
             return ()
@@ -136,7 +136,7 @@ class CodedCell:
             return self.missing
         code = self.vocabulary.codes((cell,))[0]
         if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
-            raise Odd
+            raise NotFastPath
         row = self._row(code)
         if len(self.row_of_cell) < KEPT:
             self.row_of_cell[cell] = row
@@ -166,7 +166,7 @@ class LeafTable:
         return cls(counts, None, smoothing.weight(counts, counts.sum(axis=2, keepdims=True), spread))
 
     @cached_property
-    def _whole(self) -> Floats:
+    def _class_counts(self) -> Floats:
         """Return the counts of the classes, shape (n_classes, n_values)."""
         return self.counts.sum(axis=0)
 
@@ -176,7 +176,7 @@ class LeafTable:
         n_values, total = max(self.counts.shape[2], 1), self.counts.sum(axis=2, keepdims=True)
         if self.alpha is not None:
             return smoothed(self.counts, total, self.alpha, self.alpha * n_values)
-        of_class = smoothed(self._whole, self._whole.sum(axis=1, keepdims=True), 1.0, n_values)
+        of_class = smoothed(self._class_counts, self._class_counts.sum(axis=1, keepdims=True), 1.0, n_values)
         return backed_off(self.counts, total, self.m, of_class)
 
     @cached_property
@@ -201,7 +201,7 @@ class LeafTable:
         if self.alpha is not None:
             share = smoothed(n, total, self.alpha, self.alpha * max(n_values, 1))
         else:
-            whole = np.maximum(self._whole[labels, value] - unit, 0.0)
-            rest = np.maximum(self._whole.sum(axis=1)[labels] - unit, 0.0)
+            whole = np.maximum(self._class_counts[labels, value] - unit, 0.0)
+            rest = np.maximum(self._class_counts.sum(axis=1)[labels] - unit, 0.0)
             share = backed_off(n, total, self.m, smoothed(whole, rest, 1.0, max(n_values, 1)))
         return np.where(says, logspace.log(np.where(says, share, 1.0)), 0.0)

@@ -19,19 +19,18 @@ from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import (
     Index,
-    LabelledTable,
+    LabeledTable,
     check_folds,
+    check_repeats,
     fit_on,
-    labelled_table,
+    labeled_table,
     posterior_over,
     stratified_folds,
 )
-from bayeskit.evaluate.evaluation import Evaluation
-from bayeskit.evaluate.metrics import Scoreboard, brier, log_loss
+from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.tables.table import Table
-from bayeskit.tolerance import LEAST_PROBABILITY, TIE
+from bayeskit.tables import Figure, Grid, Items, Readable, Sheet, Table
+from bayeskit.tolerance import TIE
 from bayeskit.typing import Bools, Floats
 
 Progress = Callable[[str, str], object]
@@ -53,7 +52,7 @@ def compare(
     Parameters
     ----------
     models : mapping of str to classifier, or sequence of str
-        Classifiers by name, or names of the catalogue: "naive", "tan", "aode", "best", "logistic", "tree", "knn",
+        Classifiers by name, or names of the catalog: "naive", "tan", "aode", "best", "logistic", "tree", "knn",
         "forest", "boosting", … Classifiers of scikit-learn read tables through :class:`Encoded`.
     datasets : table or mapping
         One table, or a mapping from name to (rows, labels) or to a table whose column ``y`` holds the class.
@@ -88,12 +87,11 @@ def compare(
     """
     chosen = _models(models)
     tables = _tables(datasets, y)
-    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
+    check_repeats(repeats)
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
-        given = labelled_table(X, labels, drop=any(getattr(m, "_drops_unlabelled", False) for m in chosen.values()))
+        given = labeled_table(X, labels, drop=any(getattr(m, "_drops_unlabeled", False) for m in chosen.values()))
         n_rows.append(given.n_rows)
         splits = list(_splits(given, folds, int(repeats), random_state))
         scores = np.full((len(MEASURES), len(splits), len(chosen)), np.nan)
@@ -114,7 +112,7 @@ def compare(
         for measure, of_measure in zip(MEASURES, scores, strict=True):
             by_fold[measure].append(of_measure)
     if len(refused) == len(chosen) * len(tables):
-        raise BayesError(f"no model took any of the tables: {refused[0].why}")
+        raise BayesError(f"no model could learn any of the tables: {refused[0].why}")
     accuracy, log_loss, squares, seconds = (
         np.stack([one.mean(axis=0) for one in by_fold[measure]]) for measure in MEASURES
     )
@@ -138,7 +136,7 @@ def _models(models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
         chosen = {str(name): model for name, model in models.items()}
     else:
-        import bayeskit  # by its public name: the catalogue stands above this module
+        import bayeskit  # by its public name: the catalog stands above this module
 
         names = [models] if isinstance(models, str) else list(models)
         chosen = {}
@@ -183,7 +181,7 @@ class _Split:
     place: str
 
 
-def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Split]:
+def _splits(given: LabeledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Split]:
     if folds == LEAVE_ONE_OUT:
         every = np.arange(given.n_rows)
         if given.n_rows < 2:
@@ -201,7 +199,7 @@ def _splits(given: LabelledTable, folds: int | str, repeats: int, random_state: 
 class _Part:
     """The training and test rows of one fold, selected once for all models."""
 
-    def __init__(self, given: LabelledTable, split: _Split) -> None:
+    def __init__(self, given: LabeledTable, split: _Split) -> None:
         self.given, self.split = given, split
         self.leaves_one_out = split.train is split.test
         self.train = given.table.data if self.leaves_one_out else given.table.take(split.train)
@@ -238,10 +236,10 @@ class _Part:
         """Score each row by the model fitted without it: in closed form if it is exact, else by refitting."""
         start = time.process_time()
         fitted = self._fit(model)
-        if hasattr(fitted, "leave_one_out") and not fitted._held_while_left_out():
+        if hasattr(fitted, "leave_one_out") and not fitted._fixed_during_loo():
             found = fitted.leave_one_out(self.train, self.given.labels(self.split.train))
             seconds = time.process_time() - start
-            return np.array([found.accuracy, _clipped_log_loss(found), found.brier, seconds])
+            return np.array([found.accuracy, found.log_loss, found.brier, seconds])
         rows, codes = self.split.train, self.given.codes
         splits = (_Split(np.delete(rows, i), rows[i : i + 1], f"without row {i}") for i in rows)
         parts = [_Part(self.given, split).predictions(model) for split in splits]
@@ -249,19 +247,9 @@ class _Part:
         return _measure(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
 
 
-def _clipped_log_loss(found: Evaluation) -> float:
-    """Return the log loss with probabilities clipped at 1e-15, without classes of a single row."""
-    codes = np.asarray(found.truth)
-    p = found.probabilities[np.arange(len(codes)), codes]
-    kept = (np.bincount(codes)[codes] > 1) & ~np.isnan(p)
-    if not kept.any() or p[kept].min() >= LEAST_PROBABILITY:
-        return found.log_loss
-    return log_loss(np.maximum(logspace.log(p[kept]), logspace.log(LEAST_PROBABILITY)))
-
-
 def _measure(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, seconds: float) -> Floats:
     board = Scoreboard(log_posterior.shape[1])
-    log_true = np.maximum(log_posterior[np.arange(len(truth)), truth], logspace.log(LEAST_PROBABILITY))
+    log_true = log_posterior[np.arange(len(truth)), truth]
     board.add(truth, chosen, log_true, brier(logspace.exp(log_posterior), truth), None, lost)
     found = board.measures()
     return np.array([found.accuracy, found.log_loss, found.brier, seconds])
@@ -353,7 +341,18 @@ class Comparison(Readable, Drawable):
         return duel(first, second, measure, MEASURES[measure] * (a - b), rope)
 
     def duels(self, measure: str = "accuracy", rope: float = 0.01) -> tuple[Duel, ...]:
-        """Compare the first model with each of the others, see :meth:`against`."""
+        """Compare the first model with each of the others.
+
+        Parameters
+        ----------
+        measure : str, default="accuracy"
+        rope : float, default=0.01
+            Region of practical equivalence, see :meth:`against`.
+
+        Returns
+        -------
+        tuple of Duel
+        """
         return tuple(self.against(self.models[0], other, measure, rope) for other in self.models[1:])
 
     def ranks(self, measure: str = "accuracy") -> Floats:
@@ -375,7 +374,16 @@ class Comparison(Readable, Drawable):
         return np.asarray(rankdata(whole, axis=1).mean(axis=0)) if len(whole) else np.full(len(self.models), np.nan)
 
     def table(self, measure: str = "accuracy") -> Table:
-        """Return a table with one row per data set and one column per model."""
+        """Return a table with one row per data set and one column per model.
+
+        Parameters
+        ----------
+        measure : str, default="accuracy"
+
+        Returns
+        -------
+        Table
+        """
         scores = self.scores(measure)
         columns = {
             name: [None if np.isnan(v) else float(v) for v in scores[:, i]] for i, name in enumerate(self.models)
@@ -400,7 +408,18 @@ class Comparison(Readable, Drawable):
         return Table(columns)
 
     def chart(self, first: str | None = None, second: str | None = None, measure: str = "accuracy") -> Any:
-        """Draw the second model against the first as a scatter plot, or bars for one or two data sets."""
+        """Draw the second model against the first as a scatter plot, or bars for one or two data sets.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of the models; by default the first two.
+        measure : str, default="accuracy"
+
+        Returns
+        -------
+        altair.Chart
+        """
         self.scores(measure)
         for name in (first, second):
             if name is not None:
@@ -414,28 +433,37 @@ class Comparison(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """Return the printable form: means, one line per data set, and pairwise tests."""
+        """Return the printable form: means, accuracy by data set, and pairwise tests."""
+        return self.sheet_of("accuracy")
+
+    def sheet_of(self, measure: str) -> Sheet:
+        """Return the printable form with the table of a measure by data set.
+
+        Parameters
+        ----------
+        measure : str
+
+        Returns
+        -------
+        Sheet
+        """
         several = len(self.datasets) > 1
         over = f"{len(self.datasets)} data sets" if several else f"{self.datasets[0]}, {self.n_rows[0]:,} rows"
-        means = {
-            name: [v if isinstance(v, str) else Figure(f"{v:.4g}") for v in self.means[name]]
-            for name in self.means.column_names
-        }
-        parts: list[Any] = ["", Grid(means)]
+        parts: list[Any] = ["", _format_scores(self.means, ".4g")]
         if several:
-            parts += ["", "Accuracy:", _format_scores(self.table())]
+            name = measure.replace("_", " ").capitalize()
+            parts += ["", f"{name}:", _format_scores(self.table(measure), ".4f")]
             parts += ["", Items([one.sentence for m in ("accuracy", "log_loss") for one in self.duels(m)])]
         if self.refused:
-            parts += ["", Items([f"{r.model} did not take {r.dataset}: {r.why}" for r in self.refused])]
+            parts += ["", Items([f"{r.model} could not learn {r.dataset}: {r.why}" for r in self.refused])]
         return Sheet(f"{len(self.models)} models on {over}, {self.method}", tuple(parts))
 
 
-def _format_scores(table: Table) -> Grid:
-    shown = {
-        name: [v if not isinstance(v, float) else Figure(f"{v:.4f}") for v in table[name]]
+def _format_scores(table: Table, form: str) -> Grid:
+    return Grid({
+        name: [Figure(f"{v:{form}}") if isinstance(v, float) else v for v in table[name]]
         for name in table.column_names
-    }
-    return Grid(shown)
+    })  # fmt: skip
 
 
 DRAWS = 50_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,18 @@ from bayeskit.data.encoder import encode_labels
 from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
-from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning
+from bayeskit.errors import BayesError, BayesWarning, UndecidableWarning, with_article
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.inner_model import reader_of
+from bayeskit.tolerance import GONE
 from bayeskit.typing import Floats
 
 Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class LabelledTable:
+class LabeledTable:
     """All rows of a table with class codes into the sorted classes, and weights."""
 
     table: WholeTable
@@ -38,13 +39,11 @@ class LabelledTable:
         """Return the number of rows."""
         return self.table.n_rows
 
-    def part(self, rows: Index) -> LabelledTable:
+    def part(self, rows: Index) -> LabeledTable:
         """Select rows; the list of classes stays complete."""
         labels = self.labels(rows)
         table = WholeTable(self.table.take(rows), len(rows), labels, self.table.target)
-        return LabelledTable(
-            table, self.codes[rows], self.classes, None if self.weights is None else self.weights[rows]
-        )
+        return LabeledTable(table, self.codes[rows], self.classes, None if self.weights is None else self.weights[rows])
 
     def labels(self, rows: Index) -> Any:
         """Return the labels of some rows as they were given."""
@@ -56,17 +55,17 @@ class LabelledTable:
         return {} if self.weights is None else {"sample_weight": self.weights[rows]}
 
 
-def labelled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False) -> LabelledTable:
+def labeled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False) -> LabeledTable:
     """Read a table with its labels; ``drop`` removes rows without a label."""
     table = read_table(X, y)
     if drop:
-        table, sample_weight = table.labelled(sample_weight)
+        table, sample_weight = table.labeled(sample_weight)
     if not table.n_rows:
         raise BayesError(NO_ROWS)
     vocabulary = Vocabulary()
     codes = encode_labels(table.labels, vocabulary, 0, grow=True).astype(np.intp)
     classes = tuple(sort_values(vocabulary.values))
-    return LabelledTable(
+    return LabeledTable(
         table, positions(vocabulary.values, classes)[codes], classes, as_weights(sample_weight, table.n_rows)
     )
 
@@ -76,6 +75,12 @@ def check_folds(folds: Any, n_rows: int) -> int:
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
         raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of rows ({n_rows})")
     return int(folds)
+
+
+def check_repeats(repeats: Any) -> None:
+    """Validate the number of repetitions."""
+    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
+        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
 
 
 def stratified_folds(codes: Index, folds: int, random_state: int = 0) -> list[tuple[Index, Index]]:
@@ -106,10 +111,10 @@ def posterior_over(model: Any, X: Any, classes: tuple[Value, ...]) -> tuple[Floa
     known = positions(model.classes_.tolist(), classes)
     if hasattr(model, "predict_joint_log_proba") and reader_of(model) is model:
         scores = model.predict_joint_log_proba(X) / getattr(model, "temperature", 1.0)
-        log_posterior, evidence = logspace.log_normalise(scores)
+        log_posterior, evidence = logspace.log_normalize(scores)
         impossible = np.isneginf(evidence)
         if impossible.any():
-            log_posterior[impossible] = logspace.log_normalise(model.params_.log_prior[None])[0]
+            log_posterior[impossible] = logspace.log_normalize(model.params_.log_prior[None])[0]
     else:
         log_posterior = log_probabilities(model, X)
         evidence = np.zeros(len(log_posterior))
@@ -134,7 +139,7 @@ class WrappedFitError(BayesError):
     """A wrapped classifier that cannot learn the rows; cross-validation adds the fold."""
 
 
-def fit_on(model: Any, given: LabelledTable, rows: Index, place: str, part: Any = None) -> Any:
+def fit_on(model: Any, given: LabeledTable, rows: Index, place: str, part: Any = None) -> Any:
     """Fit a model on some rows of a table; ``part`` holds these rows if they are selected already."""
     part = given.table.take(rows) if part is None else part
     try:
@@ -153,19 +158,19 @@ def fit_wrapped(model: Any, rows: Any, labels: Any, sample_weight: Any) -> Any:
     except BayesError:
         raise
     except ValueError as problem:
-        given = labelled_table(rows, labels, sample_weight)
+        given = labeled_table(rows, labels, sample_weight)
         if len(given.classes) > 1:
             raise
         raise fit_error(WrappedFitError, model, given, np.arange(given.n_rows), "here", problem) from problem
 
 
 def fit_error(
-    error: type[BayesError], model: Any, given: LabelledTable, rows: Index, place: str, problem: Exception
+    error: type[BayesError], model: Any, given: LabeledTable, rows: Index, place: str, problem: Exception
 ) -> BayesError:
     """Build the error for a classifier that cannot learn some rows, with a hint."""
-    name, learnt = classifier_name(model), np.unique(given.codes[rows])
-    if len(learnt) == 1:
-        only = given.classes[int(learnt[0])]
+    name, learned = classifier_name(model), np.unique(given.codes[rows])
+    if len(learned) == 1:
+        only = given.classes[int(learned[0])]
         return error(
             f"{name} cannot learn a single class, and {place} every row is of class {only!r}.",
             hint="Add rows of the other classes, drop classes of one row, or use a model that accepts one class, such "
@@ -245,7 +250,7 @@ def cross_validate(
     check_probabilities(model)
     if hasattr(model, "_read_sequences"):
         X, y = model._read_sequences(X, y)
-    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
+    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
     table, codes, classes, weights = given.table, given.codes, given.classes, given.weights
     folds = check_folds(folds, given.n_rows)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
@@ -271,6 +276,58 @@ def cross_validate(
     method = f"{folds}-fold cross-validation"
     rows = (probabilities, n_undecidable, (), codes, weights)
     return build_evaluation(method, table.target, classes, board, baseline, *rows)
+
+
+SAME = "These are the rows that the model learned: each is predicted by the model without it."
+OTHER = "These are not the rows that the model learned: they are scored as they are."
+NESTED = (
+    "They are scored as they are. By the counts, {} may be among {}: if so, the scores are too good. Use leave-one-out "
+    "for learned rows."
+)
+
+
+def evaluate_rows(model: Any, source: Source, method: str = "auto") -> Evaluation:
+    """Evaluate a fitted model on labeled rows, by leave-one-out if they are those that it learned."""
+    if method not in ("auto", "leave-one-out", "held-out"):
+        raise BayesError(f'method={method!r}: give "auto", "leave-one-out" or "held-out"')
+    remark = ""
+    if method == "auto":
+        remark = _compare_with_learned(model, source)
+        method = "leave-one-out" if remark in (SAME, "") else "held-out"
+    if method == "held-out":
+        if not hasattr(reader_of(model), "tally_"):
+            raise BayesError("EM of words keeps no counts to set beside: cross-validate it")
+        return replace(evaluate_held_out(model, source), remark=remark)
+    if not hasattr(model, "leave_one_out"):
+        learned = "these are the rows that it learned" if remark else "its counts do not tell whether it learned them"
+        raise BayesError(
+            f"{with_article(type(model).__name__)} has no leave-one-out in closed form, and {learned}",
+            hint="use cross_validate(…, folds=10), or method='held-out' if the rows are new to the model",
+        )
+    return replace(model.leave_one_out(source, None), remark=remark)
+
+
+def _compare_with_learned(model: Any, source: Source) -> str:
+    """Return `SAME`, `OTHER` or `NESTED` by the counts of the rows and of the model; "" if they cannot be compared.
+
+    Equal counts mean equal rows, in any order. Rows that are a part of the others cannot be told from similar rows.
+    """
+    can_remove = hasattr(model, "forget") or hasattr(model, "leave_one_out")
+    if not can_remove or not hasattr(model, "_count_more"):
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesWarning)
+        rows, learned = model._count_more(model._with_labels(source)), model._counts()
+    for more, less, words in (
+        (learned, rows, ("these rows", "those that the model learned")),
+        (rows, learned, ("the rows that the model learned", "these")),
+    ):
+        try:
+            rest = (more - less).n_rows
+        except BayesError:
+            continue
+        return SAME if rest <= GONE * more.n_rows else NESTED.format(*words)
+    return OTHER
 
 
 def evaluate_held_out(model: Any, source: Source) -> Evaluation:
@@ -310,9 +367,9 @@ def evaluate_held_out(model: Any, source: Source) -> Evaluation:
             chosen.append(model.predict(rows).tolist())
     if not labels:
         raise BayesError("there are no rows to score")
-    log_posterior, evidence = logspace.log_normalise(np.concatenate(scores))
+    log_posterior, evidence = logspace.log_normalize(np.concatenate(scores))
     impossible = np.isneginf(evidence)
-    log_posterior[impossible] = logspace.log_normalise(reads.params_.log_prior[None])[0]
+    log_posterior[impossible] = logspace.log_normalize(reads.params_.log_prior[None])[0]
     true = [vocabulary.values[code] for code in np.concatenate(labels).tolist()]
     said = [label for part in chosen for label in part]
     shares = reads.tally_.class_counts / reads.tally_.class_counts.sum()
@@ -339,17 +396,17 @@ def evaluate_predictions(
     counts as wrong and in ``n_lost``.
     """
     classes = tuple(sort_values(dict.fromkeys([*known, *true])))
-    learnt, codes = positions(known, classes), positions(true, classes)
+    learned, codes = positions(known, classes), positions(true, classes)
     log_proba = np.full((len(log_posterior), len(classes)), -np.inf)
-    log_proba[:, learnt] = log_posterior
-    lost = ~np.isin(codes, learnt)
+    log_proba[:, learned] = log_posterior
+    lost = ~np.isin(codes, learned)
     proba = logspace.exp(log_proba)
     each = np.arange(len(codes))
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
     log_true = np.where(lost, 0.0, log_proba[each, codes])
     board.add(codes, positions(said, classes), log_true, brier(proba, codes), weights, lost)
     share = np.zeros(len(classes))
-    share[learnt] = shares
+    share[learned] = shares
     of_majority = np.tile(share, (len(codes), 1))
     share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
     baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), weights, lost)

@@ -7,13 +7,11 @@ from typing import Any
 
 from bayeskit.drawable import Drawable
 from bayeskit.evaluate.reliability import Reliability
-from bayeskit.tables.sheet import Figure, Grid, Items, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Figure, Grid, Items, Readable, Sheet, Table
 from bayeskit.typing import Floats
 
 SHOWN = 10  # pairs that are printed
 MEASURED = 10  # pairs whose cost is measured
-LEAST_LOG = -690.0  # ln P of what has no probability, where losses are compared
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.information import weighted_log_ratio
 
 if TYPE_CHECKING:
     from bayeskit.data.block import Block
@@ -93,7 +93,7 @@ def _is_remarkable(shift: Shift, bound: float) -> bool:
         return False
     counts = np.array([shift.count, shift.of - shift.count], dtype=np.float64)
     expected = np.array([shift.expected, 1 - shift.expected])
-    return float(weighed_log_ratio(counts, counts / shift.of, expected).sum()) > bound
+    return float(weighted_log_ratio(counts, counts / shift.of, expected).sum()) > bound
 
 
 def _expected(tally: Tally) -> tuple[dict[str, float], dict[str, float]]:

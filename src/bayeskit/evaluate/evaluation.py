@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,7 @@ from bayeskit.evaluate.ranking_curves import (
 )
 from bayeskit.evaluate.reliability import BINS, BrierParts, Reliability, brier_parts, reliability, top_reliability
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import WIDTH, Grid, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import WIDTH, Grid, Readable, Sheet, Table, class_header
 from bayeskit.typing import Array, Floats
 
 
@@ -38,7 +37,7 @@ class Evaluation(Readable, Drawable):
         "leave-one-out", "10-fold cross-validation" or "held-out rows".
     accuracy : float
     log_loss : float
-        Mean of −ln P(true class), without the rows counted in ``n_lost``; infinite if a true class has probability 0.
+        Mean of −ln P(true class) with probabilities clipped at 1e-15, without the rows counted in ``n_lost``.
     brier : float
         Mean of Σ_c (P(c) − [c is true])², from 0 to 2.
     baseline : Measures
@@ -57,8 +56,12 @@ class Evaluation(Readable, Drawable):
         Rows whose class occurs in no training row: they count as wrong.
     n_undecidable : int
         Rows impossible under every class, scored by the class priors.
+    n_clipped : int
+        Rows whose true class has a probability below 1e-15, except those in ``n_lost``.
     held : tuple of str
         Parts of the model that were chosen with all rows and stayed fixed, such as "structure".
+    remark : str
+        Why ``method`` was chosen, if it was chosen automatically.
 
     Examples
     --------
@@ -79,25 +82,28 @@ class Evaluation(Readable, Drawable):
     n_rows: int | float
     n_lost: int | float
     n_undecidable: int
+    n_clipped: int
     counts: Array = field(repr=False, compare=False)
     probabilities: Floats = field(repr=False, compare=False)
     held: tuple[str, ...] = ()
     truth: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     weights: Floats | None = field(default=None, repr=False, compare=False)
+    remark: str = ""
 
     @property
     def confusion(self) -> Table:
         """Return the confusion matrix: counts by true class (rows) and predicted class (columns)."""
         columns = {f"as {label}": self.counts[:, i].tolist() for i, label in enumerate(self.classes)}
-        return Table({self.target: list(self.classes), **columns})
+        return Table({class_header(self.target, columns): list(self.classes), **columns})
 
     @property
     def by_class(self) -> Table:
         """Return rows, precision, recall and F of each class."""
         precision, recall = precision_recall(self.counts)
-        columns = {"precision": precision, "recall": recall, "F": f_by_class(self.counts)}
-        shown = {name: [None if np.isnan(v) else float(v) for v in values] for name, values in columns.items()}
-        return Table({self.target: list(self.classes), "rows": self.counts.sum(axis=1).tolist(), **shown})
+        scores = {"precision": precision, "recall": recall, "F": f_by_class(self.counts)}
+        shown = {name: [None if np.isnan(v) else float(v) for v in values] for name, values in scores.items()}
+        columns = {"rows": self.counts.sum(axis=1).tolist(), **shown}
+        return Table({class_header(self.target, columns): list(self.classes), **columns})
 
     @property
     def measures(self) -> Table:
@@ -114,9 +120,12 @@ class Evaluation(Readable, Drawable):
 
     @property
     def trust(self) -> Reliability | None:
-        """Return the reliability of the predicted classes, or None if the record has no probabilities."""
+        """Return the reliability of the predicted classes, or None if the record has no probabilities.
+
+        A true class with a probability below 1e-15 makes its verdict "inconsistent".
+        """
         known = self.truth is not None and not np.isnan(self.probabilities).all()
-        return self.reliability() if known else None
+        return replace(self.reliability(), n_impossible=self.n_clipped) if known else None
 
     @property
     def calibration_error(self) -> float:
@@ -143,7 +152,16 @@ class Evaluation(Readable, Drawable):
         return reliability(self.probabilities[:, at], truth == at, bins, strategy, self.weights, self.classes[at])
 
     def brier_parts(self, bins: int = BINS) -> BrierParts:
-        """Decompose the Brier score into reliability, resolution and uncertainty."""
+        """Decompose the Brier score into reliability, resolution and uncertainty.
+
+        Parameters
+        ----------
+        bins : int, default=15
+
+        Returns
+        -------
+        BrierParts
+        """
         return brier_parts(self.probabilities, self._truth(), bins, self.weights)
 
     def roc(self, of: Any = None) -> RocCurve:
@@ -209,14 +227,15 @@ class Evaluation(Readable, Drawable):
     @property
     def notes(self) -> list[str]:
         """Return remarks on the figures."""
-        notes = []
+        notes = [self.remark] if self.remark else []
         if self.n_lost:
             lost = f"{_rows(self.n_lost)} of a class that the rest of the rows does not show"
             notes.append(f"{lost}: counted as wrong, left out of the log loss.")
         if self.n_undecidable:
             notes.append(f"{_rows(self.n_undecidable)} impossible under every class: scored by the class priors.")
-        if np.isinf(self.log_loss):
-            notes.append("Log loss is infinite: probability zero for the own class of a row. Smoothing mends it.")
+        if self.n_clipped:
+            which = f"{_rows(self.n_clipped)} with a probability below 1e-15 for the true class"
+            notes.append(f"{which}: clipped at 1e-15 in the log loss. Smoothing avoids this.")
         if self.held:
             notes.append(_optimism_note(self.held))
         return notes
@@ -260,6 +279,7 @@ def build_evaluation(
         _to_plain(board.weight),
         _to_plain(board.lost),
         n_undecidable,
+        board.clipped,
         counts.astype(np.int64) if whole else counts,
         probabilities,
         held,

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import logspace
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.cross_validation import fit_on, labelled_table, log_probabilities
+from bayeskit.evaluate.cross_validation import fit_on, labeled_table, log_probabilities
+from bayeskit.evaluate.learning_curve import doubling_sizes
 from bayeskit.evaluate.metrics import log_loss
-from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Ints
 
 Record = dict[str, Any]
@@ -66,7 +65,7 @@ def generative_vs_discriminative(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    given = labelled_table(X, y)
+    given = labeled_table(X, y)
     table, labels = given.table, np.array(given.table.listed_labels().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
@@ -143,11 +142,7 @@ def _interleave(labels: Array, rng: np.random.Generator) -> Ints:
 
 def _sizes(sizes: Iterable[int] | None, most: int, n_classes: int) -> list[int]:
     if sizes is None:
-        doubled, n = [], 4 * n_classes
-        while n < most:
-            doubled.append(n)
-            n *= 2
-        return [*doubled, most]
+        return doubling_sizes(4 * n_classes, most)
     wanted = sorted({int(n) for n in sizes})
     if not wanted or wanted[0] < 2 * n_classes or wanted[-1] > most:
         raise BayesError(f"sizes={wanted}: from {2 * n_classes} rows up to the {most} there are to learn from")
@@ -158,7 +153,7 @@ def _evaluate(model: Any, X: Any, labels: Array) -> tuple[float, float]:
     """Return (error, log loss); classes that were not in training have probability 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
     log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
-    log_true[~is_true.any(axis=1)] = logspace.log(LEAST_PROBABILITY)
+    log_true[~is_true.any(axis=1)] = -np.inf
     return float((model.predict(X) != labels).mean()), log_loss(log_true)
 
 

@@ -5,28 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from typing import Any, Literal
 
 import numpy as np
 
-from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
 from bayeskit.evaluate.cross_validation import (
     Index,
-    LabelledTable,
+    LabeledTable,
     check_probabilities,
+    check_repeats,
     fit_on,
-    labelled_table,
+    labeled_table,
     posterior_over,
     stratified_folds,
 )
 from bayeskit.evaluate.metrics import log_loss
-from bayeskit.tables.sheet import Readable, Sheet
-from bayeskit.tables.table import Table
-from bayeskit.tolerance import LEAST_PROBABILITY
+from bayeskit.tables import Readable, Sheet, Table
 from bayeskit.typing import Bools, Floats
 
 MEASURES = ("accuracy", "log_loss")
@@ -63,11 +62,29 @@ class LearningCurve(Readable, Drawable):
     added: tuple[str, ...] = ()
 
     def means(self, measure: str = "accuracy") -> Floats:
-        """Return means over the repeats, shape (n_models, n_sizes)."""
+        """Return the means over the repeats.
+
+        Parameters
+        ----------
+        measure : {"accuracy", "log_loss"}, default="accuracy"
+
+        Returns
+        -------
+        ndarray of shape (n_models, n_sizes)
+        """
         return self._scores(measure).mean(axis=2)
 
     def spreads(self, measure: str = "accuracy") -> Floats:
-        """Return standard deviations over the repeats, shape (n_models, n_sizes)."""
+        """Return the standard deviations over the repeats.
+
+        Parameters
+        ----------
+        measure : {"accuracy", "log_loss"}, default="accuracy"
+
+        Returns
+        -------
+        ndarray of shape (n_models, n_sizes)
+        """
         return self._scores(measure).std(axis=2)
 
     def _scores(self, measure: str) -> Floats:
@@ -92,7 +109,16 @@ class LearningCurve(Readable, Drawable):
         return self.table[name]
 
     def chart(self, measure: Literal["accuracy", "log_loss"] = "accuracy") -> Any:
-        """Draw a line for each model with a band of one standard deviation."""
+        """Draw a line for each model with a band of one standard deviation.
+
+        Parameters
+        ----------
+        measure : {"accuracy", "log_loss"}, default="accuracy"
+
+        Returns
+        -------
+        altair.Chart
+        """
         return draw(self, measure=measure)
 
     @property
@@ -144,22 +170,21 @@ def learning_curve(
     ([6, 20, 200], [0.63, 0.96, 0.97], ('NaiveBayes',))
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
-    drop = any(getattr(one, "_drops_unlabelled", False) for one in models.values())
-    learning, test = labelled_table(X, y, drop=drop), None
+    drop = any(getattr(one, "_drops_unlabeled", False) for one in models.values())
+    learning, test = labeled_table(X, y, drop=drop), None
     if not models:
         raise BayesError("there is no model to learn")
     for one in models.values():
         check_probabilities(one)
     if X_test is None:
         if learning.n_rows < 2:
-            raise BayesError("one row cannot be learnt and tested: give more rows, or X_test and y_test")
+            raise BayesError("one row cannot be learned and tested: give more rows, or X_test and y_test")
         train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
-        test = labelled_table(X_test, y_test, drop=drop)
+        test = labeled_table(X_test, y_test, drop=drop)
     sizes = _sizes(sizes, learning.n_rows)
-    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise BayesError(f"repeats={repeats!r}: give a whole number of at least 1")
+    check_repeats(repeats)
     scores = np.zeros((2, len(models), len(sizes), repeats))
     rng = np.random.default_rng(random_state)
     added: dict[str, bool] = {}
@@ -174,7 +199,7 @@ def learning_curve(
 
 
 def _learn(
-    model: Any, learning: LabelledTable, order: Index, sizes: Sequence[int], test: LabelledTable, scores: Floats
+    model: Any, learning: LabeledTable, order: Index, sizes: Sequence[int], test: LabeledTable, scores: Floats
 ) -> bool:
     """Fill the scores (n_measures, n_sizes) of one order of the rows; return True if counts were added."""
     from sklearn.base import clone
@@ -194,17 +219,22 @@ def _learn(
         log_true = log_posterior[np.arange(test.n_rows), test.codes]
         truth = np.array(test.table.listed_labels().tolist(), dtype=object)
         scores[0, i] = np.mean(np.asarray(fitted.predict(test.table.data), dtype=object) == truth)
-        scores[1, i] = log_loss(np.maximum(log_true, logspace.log(LEAST_PROBABILITY)))
+        scores[1, i] = log_loss(log_true)
     return adds
+
+
+def doubling_sizes(first: int, most: int) -> list[int]:
+    """Return doublings of a number of rows below the largest, and the largest.
+
+    >>> doubling_sizes(16, 100)
+    [16, 32, 64, 100]
+    """
+    return [*takewhile(lambda n: n < most, (first << k for k in count())), most]
 
 
 def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
     if sizes is None:
-        doubled, n = [], 16
-        while n < most:
-            doubled.append(n)
-            n *= 2
-        return [*doubled, most]
+        return doubling_sizes(16, most)
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise BayesError(f"sizes: {n!r} is no whole number of rows")

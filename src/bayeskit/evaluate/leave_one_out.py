@@ -16,7 +16,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.vocabulary import Value
-from bayeskit.errors import BayesError, NotLearnt
+from bayeskit.errors import BayesError, NotLearned
 from bayeskit.estimate.prior import shares_without
 from bayeskit.evaluate.evaluation import Evaluation, build_evaluation
 from bayeskit.evaluate.metrics import Scoreboard, brier
@@ -68,8 +68,8 @@ def leave_one_out(
         seen += np.bincount(labels, block.weights, minlength=len(classes))
         if (seen > counts * (1 + GONE)).any():
             c = int(np.argmax(seen - counts))
-            raise NotLearnt(
-                f"there are more rows of class {classes[c]!r} here than were learnt ({counts[c]:g}): "
+            raise NotLearned(
+                f"there are more rows of class {classes[c]!r} here than were learned ({counts[c]:g}): "
                 "leave-one-out scores the rows that the model was fitted on, each once"
             )
         scores = left_out.scores(block)
@@ -108,8 +108,8 @@ def _check_labels(block: Block, classes: tuple[Value, ...]) -> Block:
         return block
     never = np.flatnonzero(unknown if block.weights is None else unknown & (block.weights > 0))
     if len(never):
-        raise NotLearnt(
-            f"row {block.start + never[0]} has a class that was never learnt (classes: {list(classes)}). "
+        raise NotLearned(
+            f"row {block.start + never[0]} has a class that was never learned (classes: {list(classes)}). "
             "Leave-one-out scores the rows that the model was fitted on."
         )
     return replace(block, labels=np.where(unknown, 0, block.labels).astype(block.labels.dtype))

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit import logspace
 from bayeskit.errors import BayesError, with_article
 from bayeskit.evaluate.ranking_curves import break_even as break_even
-from bayeskit.tables.table import Table
-from bayeskit.tolerance import GONE
+from bayeskit.tables import Table
+from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 from bayeskit.typing import Array, Bools, Floats
+
+LOG_LEAST = float(logspace.log(LEAST_PROBABILITY))
 
 
 def f_measure(precision: Any, recall: Any, alpha: float = 1.0) -> Any:
@@ -85,23 +88,25 @@ def brier(probabilities: Floats, labels: Array) -> Floats:
 
 
 def log_loss(log_true: Floats, weights: Floats | None = None) -> float:
-    """Compute −mean ln P(true class) from these logarithms; a probability of 0 makes it infinite.
+    """Compute −mean ln P(true class) from these logarithms, with probabilities clipped at 1e-15.
 
-    Logarithms are not clipped, so P = e^−1000 has a loss of 1000 nats. Every log loss of the package uses this
-    function. Comparisons with libraries that return floats clip probabilities at `LEAST_PROBABILITY` first.
-
-    >>> round(log_loss(np.log([0.5, 0.25])), 6), log_loss(np.array([-1000.0, 0.0]))
-    (1.039721, 500.0)
+    >>> round(log_loss(np.log([0.5, 0.25])), 6), round(log_loss(np.array([-1000.0, 0.0])), 4)
+    (1.039721, 17.2694)
     """
     total = float(len(log_true)) if weights is None else float(weights.sum())
-    return _nats(log_true, weights) / total + 0.0
+    return _nats(clip_log(log_true), weights) / total + 0.0
+
+
+def clip_log(log_probabilities: Floats) -> Floats:
+    """Clip logarithms of probabilities at ln 1e-15, as every log loss of the package does."""
+    return np.maximum(log_probabilities, LOG_LEAST)
 
 
 def _nats(log_true: Floats, weights: Floats | None) -> float:
-    """Compute −Σ w ln P(true class); rows of weight 0 contribute nothing, even at P = 0."""
+    """Compute −Σ w ln P(true class)."""
     if weights is None:
         return -float(log_true.sum())
-    return -float((weights * np.where(weights > 0, log_true, 0.0)).sum())
+    return -float((weights * log_true).sum())
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,8 @@ class Measures:
 class Scoreboard:
     """Accumulate sums over rows and compute the measures at the end.
 
-    A *lost* row counts as wrong and has no log loss: its class was not available in training.
+    A *lost* row counts as wrong and has no log loss: its class was not available in training. ``clipped`` is the number
+    of other rows whose true class has a probability below 1e-15.
 
     >>> board = Scoreboard(2)
     >>> true, p = np.array([0, 1]), np.array([[0.75, 0.25], [0.5, 0.5]])
@@ -130,6 +136,7 @@ class Scoreboard:
         self.confusion = np.zeros((n_classes, n_classes))
         self.weight = 0.0
         self.lost = 0.0
+        self.clipped = 0
         self._loss = 0.0
         self._brier = 0.0
 
@@ -148,7 +155,9 @@ class Scoreboard:
         if lost is not None and lost.any():
             self.lost += float(lost.sum() if weights is None else weights[lost].sum())
             log_true = np.where(lost, 0.0, log_true)
-        self._loss += _nats(log_true, weights)
+        low = log_true < LOG_LEAST
+        self.clipped += int((low if weights is None else low & (weights > 0)).sum())
+        self._loss += _nats(clip_log(log_true), weights)
         if weights is None:
             self.weight += len(labels)
             self._brier += float(brier.sum())

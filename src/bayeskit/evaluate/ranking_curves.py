@@ -14,8 +14,7 @@ import numpy.typing as npt
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.tables.sheet import Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Readable, Sheet, Table
 from bayeskit.typing import Bools, Floats
 
 
@@ -218,7 +217,17 @@ class LiftCurve(_Curve):
     share: float
 
     def found_at(self, taken: float) -> float:
-        """Return the share of the class in the best-scored ``taken`` of the rows; ties count by their share."""
+        """Return the share of the class that is found in the rows with the highest scores.
+
+        Parameters
+        ----------
+        taken : float
+            Share of the rows, from 0 to 1; ties at the cut count by their share.
+
+        Returns
+        -------
+        float
+        """
         return float(np.interp(taken, self.taken, self.found))
 
     @property

@@ -11,8 +11,19 @@ the observed frequency:
       within        variation inside the bins; 0 if all rows of a bin have equal probabilities (Stephenson et al., 2008)
 
 Calibrated probabilities have a calibration error, too: the difference in a bin has variance Σ p (1 − p) / n_b², and
-mean absolute value √(2/π) of its standard deviation. An error is significant if it exceeds this expectation by four
-standard deviations, and reported if it is at least 0.02.
+mean absolute value √(2/π) of its standard deviation. :class:`CalibrationTest` tests whether the outcomes are consistent
+with the probabilities, by a parametric bootstrap: it draws ``seen`` of each bin from a binomial distribution with mean
+``said`` and that variance. Three statistics are computed from each draw, divided by their 95 % quantiles over
+the draws, and the largest of the three is compared with its own distribution:
+
+    calibration error   Σ_b (n_b / n) |said_b − seen_b|
+    mean difference     |Σ_b (n_b / n) (said_b − seen_b)|
+    Spiegelhalter's z   |Σ_b (n_b / n) (said_b − seen_b) (1 − 2 said_b)|, up to a factor
+
+The smallest detectable error is the δ for which probabilities that are all too extreme by δ are found in 80 % of draws.
+
+References: D. J. Spiegelhalter (1986), Probabilistic prediction in patient management and clinical trials;
+J. Bröcker and L. A. Smith (2007), Increasing the reliability of reliability diagrams.
 
 Formula: calibration error, and by chance; the parts of the Brier score
 """
@@ -20,6 +31,7 @@ Formula: calibration error, and by chance; the parts of the Brier score
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -29,13 +41,17 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.ranking_curves import ScoredRows, check_class_rows
-from bayeskit.tables.sheet import Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Readable, Sheet, Table
+from bayeskit.tolerance import LEAST_PROBABILITY, POSITIVE, TIE
 from bayeskit.typing import Floats
 
 BINS = 15
-REMARKABLE = 4.0  # standard deviations beyond chance
-WORTH_A_WORD = 0.02  # of probability: less is not worth a word
+DRAWS = 2000  # of the bootstrap
+LEVEL = 0.05  # of the test
+POWER = 0.8
+IMMATERIAL = 0.02  # calibration errors below are not reported, even if significant
+TO_DETECT = 0.05  # calibration error that must be detectable before probabilities are called consistent
+LARGEST_SIZE = 2**53  # of a binomial
 MEAN_OF_SIZE = (2 / np.pi) ** 0.5  # of a normal variable, in its standard deviations
 
 
@@ -44,6 +60,19 @@ class BrierParts(Drawable):
     """Decomposition of the Brier score, summed over the classes.
 
     brier = reliability − resolution + uncertainty + within.
+
+    Attributes
+    ----------
+    brier : float
+        Brier score.
+    reliability : float
+        Squared difference of predicted probability and observed frequency; 0 if calibrated.
+    resolution : float
+        Variance of the observed frequency over the bins; larger is better.
+    uncertainty : float
+        Variance of the classes; does not depend on the model.
+    within : float
+        Variation inside the bins.
 
     Examples
     --------
@@ -94,13 +123,22 @@ class Reliability(Readable, Drawable):
         Mean and standard deviation of ``error`` under calibration.
     said_in_all, seen_in_all : float
         Mean predicted probability and observed frequency of all rows.
+    n_impossible : int
+        Rows whose outcome had a stated probability below 1e-15.
+    p_value : float
+        Probability of a deviation at least as large under calibration; 0 if there are impossible rows.
+    detectable : float
+        Smallest calibration error that would have been found with 80 % probability.
+    verdict : {"consistent", "inconsistent", "too few rows"}
+        "inconsistent" if p < 0.05 and the error is at least 0.02, or if there are impossible rows; else "consistent" if
+        an error of 0.05 would have been found with 80 % probability; else "too few rows" to tell.
 
     Examples
     --------
     >>> from bayeskit import reliability
     >>> curve = reliability([0.8, 0.8, 0.8, 0.8, 0.1], [1, 1, 0, 0, 0], bins=5)
-    >>> curve.is_trusted, round(curve.largest, 2)
-    (True, 0.3)
+    >>> curve.verdict, round(curve.largest, 2)
+    ('too few rows', 0.3)
     """
 
     of: Value | None
@@ -116,26 +154,49 @@ class Reliability(Readable, Drawable):
     chance_spread: float
     said_in_all: float
     seen_in_all: float
+    n_impossible: int = 0
+
+    @cached_property
+    def _test(self) -> CalibrationTest:
+        return CalibrationTest(self)
 
     @property
-    def is_trusted(self) -> bool:
-        """Return True if the calibration error is below 0.02 or not significant."""
-        beyond = self.error - self.by_chance
-        return self.error < WORTH_A_WORD or not beyond > REMARKABLE * self.chance_spread
+    def p_value(self) -> float:
+        """Return the probability of a deviation at least as large under calibration."""
+        return 0.0 if self.n_impossible else self._test.p_value
+
+    @property
+    def detectable(self) -> float:
+        """Return the smallest calibration error that would have been found with 80 % probability."""
+        return self._test.detectable
+
+    @property
+    def verdict(self) -> Literal["consistent", "inconsistent", "too few rows"]:
+        """Return whether the outcomes are consistent with the probabilities."""
+        if self.n_impossible or (self.error >= IMMATERIAL and self.p_value < LEVEL):
+            return "inconsistent"
+        return "consistent" if self._test.power(TO_DETECT) >= POWER else "too few rows"
 
     @property
     def sentence(self) -> str:
-        """Describe the calibration in one sentence."""
+        """Describe the calibration in one sentence or two."""
         error = f"calibration error {self.error:.3f}, of which chance gives {self.by_chance:.3f}"
-        if self.is_trusted:
-            return f"Probabilities are as good as they say ({error})."
+        error = error if self.n_impossible else f"{error}, p = {self.p_value:.2g}"
+        found = f"An error of {self.detectable:.2f} would have been found with {POWER:.0%} probability."
+        if self.verdict == "consistent":
+            return f"The probabilities are consistent with the outcomes ({error}). {found}"
+        if self.verdict == "too few rows":
+            return f"There are too few rows to tell whether the probabilities are calibrated ({error}). {found}"
+        if self.n_impossible:
+            what = f"{self.n_impossible:,} row{'s' * (self.n_impossible > 1)} had an outcome of probability zero"
+            return f"The probabilities are not calibrated: {what} ({error})."
         what = "is right" if self.of is None else f"is {self.of!r}"
         ways = "over" if self.said_in_all > self.seen_in_all else "under"
         gap = abs(self.said_in_all - self.seen_in_all)
         if gap < self.error / 2:  # too high here and too low there
-            return f"Probabilities are not to be trusted: they are off by {self.error:.0%} on average ({error})."
+            return f"The probabilities are not calibrated: they are off by {self.error:.0%} on average ({error})."
         said, seen = f"{self.said_in_all:.1%}", f"{self.seen_in_all:.1%}"
-        untrusted = f"Probabilities are not to be trusted: {ways}confident, it"
+        untrusted = f"The probabilities are not calibrated: {ways}confident, it"
         return f"{untrusted} says {said} on average and {what} in {seen} ({error})."
 
     @property
@@ -158,6 +219,49 @@ class Reliability(Readable, Drawable):
         """Return the printable form."""
         of = "the chosen class" if self.of is None else f"class {self.of!r}"
         return Sheet(f"Reliability of the probabilities of {of}", ("", self.table.grid, "", self.sentence))
+
+
+class CalibrationTest:
+    """Bootstrap test of calibration from the bins of a reliability diagram; draws are the same in every call."""
+
+    def __init__(self, curve: Reliability) -> None:
+        self.share, self.said = curve.rows / curve.rows.sum(), np.clip(curve.said, 0.0, 1.0)
+        # A binomial of this size has the variance of the bin, whose rows may have different probabilities and weights.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.where(curve.spread > 0, self.said * (1 - self.said) / curve.spread**2, curve.rows)
+        self.size = np.clip(np.round(size), 1, LARGEST_SIZE).astype(np.int64)
+        null = self._statistics(self._draw(self.said))
+        self.scale = np.maximum(np.quantile(null, 1 - LEVEL, axis=0), POSITIVE)
+        self.null = np.sort((null / self.scale).max(axis=1))
+        self.p_value = self._p_values(curve.seen[None])[0]
+
+    def _draw(self, means: Floats) -> Floats:
+        """Draw observed frequencies (n_draws, n_bins) with these means (n_bins,)."""
+        return np.random.default_rng(0).binomial(self.size, means, (DRAWS, len(means))) / self.size
+
+    def _statistics(self, seen: Floats) -> Floats:
+        """Compute the three statistics (n_draws, 3) of observed frequencies (n_draws, n_bins)."""
+        off = self.share * (self.said - seen)
+        return np.stack([np.abs(off).sum(1), np.abs(off.sum(1)), np.abs(off @ (1 - 2 * self.said))], axis=1)
+
+    def _p_values(self, seen: Floats) -> Floats:
+        largest = (self._statistics(seen) / self.scale).max(axis=1)
+        at_least = DRAWS - np.searchsorted(self.null, largest * (1 - TIE))
+        return (1 + at_least) / (1 + DRAWS)
+
+    def power(self, error: float) -> float:
+        """Compute the probability that the test rejects if all probabilities are too extreme by ``error``."""
+        means = self.said + np.where(self.said < 0.5, error, -error)
+        return float((self._p_values(self._draw(np.clip(means, 0.0, 1.0))) < LEVEL).mean())
+
+    @cached_property
+    def detectable(self) -> float:
+        """Smallest error that the test finds with 80 % probability, to 0.005; 0.5 if there is none."""
+        low, high = 0, 100
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.power(middle / 200) >= POWER else (middle, high)
+        return high / 200
 
 
 def reliability(
@@ -208,9 +312,11 @@ def reliability(
     chance_spread = float(np.sqrt(((share * spread) ** 2).sum() * (1 - MEAN_OF_SIZE**2)))
     in_all = float(np.average(p, weights=weights)), float(np.average(true, weights=weights))
     summed = float((share * gaps).sum()), float(gaps.max()), float((share * spread).sum() * MEAN_OF_SIZE)
+    impossible = int(((np.where(checked.truth, p, 1 - p) < LEAST_PROBABILITY) & (weights > 0)).sum())
+    bounds = edges[:-1][filled], edges[1:][filled]
     return Reliability(
-        of, edges[:-1][filled], edges[1:][filled], rows, said_in, seen_in, spread, *summed, chance_spread, *in_all
-    )
+        of, *bounds, rows, said_in, seen_in, spread, *summed, chance_spread, *in_all, impossible
+    )  # fmt: skip
 
 
 def calibration_error(probabilities: Any, truth: Any, bins: int = BINS, sample_weight: Any = None) -> float:

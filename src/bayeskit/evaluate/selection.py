@@ -17,7 +17,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.reader import read_table
 from bayeskit.drawable import Drawable
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tolerance import NO_INFORMATION
 from bayeskit.typing import Array, Floats
 
@@ -60,8 +60,18 @@ class Selection(Drawable):
     direction: str
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of a table in its own type, or as a mapping."""
-        data = read_table(X, None, labelled=False).data
+        """Return the selected columns of a table.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        table
+            In the type of ``X``, or a mapping from column to values.
+        """
+        data = read_table(X, None, labeled=False).data
         if isinstance(data, np.ndarray):
             return data[:, [int(name.removeprefix("x")) for name in self.columns]]
         if isinstance(data, Mapping):

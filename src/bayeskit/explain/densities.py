@@ -16,8 +16,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.explain.informative import Columnwise
-from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
 from bayeskit.typing import Array, Floats
 
 FINE = 2001  # numbers at which densities are asked

@@ -1,6 +1,6 @@
 """Evidence of a prediction column by column, and the phrases that describe it.
 
-Formula: weights of evidence, telescoped where columns are no factors
+Formula: weights of evidence, and increments where columns are no factors
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import Items, Readable, Records, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Items, Readable, Records, Sheet, Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible
@@ -211,21 +210,21 @@ class Explained(Chooses, Protocol):
     @property
     def params_(self) -> Any: ...
     def _encoder(self) -> Encoder: ...
-    def log_joint(self, params: Any, block: Block) -> Floats: ...
+    def _log_joint(self, params: Any, block: Block) -> Floats: ...
     def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
-        """Return the term of each column in ``log_joint``, shape (n_rows, n_classes), in schema order."""
+        """Return the term of each column in ``_log_joint``, shape (n_rows, n_classes), in schema order."""
         ...
 
 
-def telescoped(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str, Floats]:
-    """What each column adds to the scores (rows, classes) when it joins those before it.
+def score_increments(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str, Floats]:
+    """Return the increment of the scores (n_rows, n_classes) when each column is added after those before it.
 
-    ``before`` are the scores without any column, ``scores`` those with each further one: the parts sum to the last.
-    A class that was impossible before has nothing to add; one that a column rules out and a later one lets in again,
-    as a further parent of AODE may, is not ruled out on the way.
+    ``before`` are the scores without any column, ``scores`` those after each column; the increments sum to the last.
+    The increment of a class that was impossible before is 0. A class that one column rules out and a later one allows
+    again, as a further parent of AODE may, is not ruled out in between.
 
     >>> steps = [("a", np.array([[-3.0, -np.inf]])), ("b", np.array([[-7.0, -np.inf]]))]
-    >>> {name: part.tolist() for name, part in telescoped(np.array([-1.0, -2.0]), steps).items()}
+    >>> {name: part.tolist() for name, part in score_increments(np.array([-1.0, -2.0]), steps).items()}
     {'a': [[-2.0, -inf]], 'b': [[-4.0, 0.0]]}
     """
     parts, steps = {}, list(scores)
@@ -268,7 +267,7 @@ def _explain(
     model: Explained, columns: Mapping[str, Column], block: Block, against: int | None
 ) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
-    scores = model.log_joint(params, block)
+    scores = model._log_joint(params, block)
     if not np.isfinite(scores).all():
         raise_unusable(block.floats, block.start)
     comparison = compare_classes(model, scores, block, params.log_prior, against)
@@ -314,9 +313,9 @@ def compare_classes(
     model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None
 ) -> ComparedClasses:
     """Predict rows from their scores, with undecidable rows treated by the model's setting."""
-    log_posterior, evidence = logspace.log_normalise(model._tempered(scores))
+    log_posterior, evidence = logspace.log_normalize(model._tempered(scores))
     settle = Impossible(model.undecidable).settle
-    settle(log_posterior, evidence, block.start, logspace.log_normalise(log_prior[None])[0][0])
+    settle(log_posterior, evidence, block.start, logspace.log_normalize(log_prior[None])[0][0])
     settled = scores.copy()
     settle(settled, evidence, block.start, log_prior)
     settled = np.where(np.isnan(settled), -np.inf, settled)

@@ -2,8 +2,9 @@
 
     I(C; X_j) = Σ_c P(c) Σ_v P(v | c) log₂ P(v | c) / P(v),   P(v) = Σ_c P(c) P(v | c)
 
-in bits, under the model's estimates. It lies between 0 and the entropy of the class. For a numeric column the sum over
-v is an integral, computed to about 0.001 bits. The formula is in ``estimate/information.py``.
+in bits, under the model's estimates. It lies between 0 and the entropy of the class. The formula is in
+``estimate/information.py``. For a numeric column the sum over v is an integral, the mean of KL(P(c | x) ‖ P(c))
+over quantiles x of every class; its error is about 0.001 bits, 0.02 with 2,000 classes.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values
+from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of_values, weighted_log_ratio
 from bayeskit.explain.evidence import format_cell, format_factor
-from bayeskit.tables.sheet import ROWS, Figure, Grid, Items, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import ROWS, Figure, Grid, Items, Readable, Sheet, Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
 BITS = 1 / NATS_IN_A_BIT
-POINTS = 2_000  # of equal probability in each class, at which a density is asked
+POINTS = 2_000  # most quantiles of a class at which densities are evaluated
+ALL_POINTS = 20_000  # quantiles of all classes: the work grows with the number of classes, not with its square
+CELLS = 1 << 22  # densities evaluated at a time
 
 
 class Columnwise(Protocol):
@@ -71,13 +73,13 @@ class ColumnInformation:
 class ValueInformation:
     """An informative value of a column.
 
-    ``favours``: the class that becomes more probable; ``log_odds``: its log odds against all other classes;
+    ``favors``: the class that becomes more probable; ``log_odds``: its log odds against all other classes;
     ``probability``: frequency of the value; ``bits``: its term in the column's mutual information.
     """
 
     column: str
     value: Value
-    favours: Value
+    favors: Value
     log_odds: float
     probability: float
     bits: float
@@ -87,8 +89,8 @@ class ValueInformation:
         """Describe the value in one sentence."""
         what = f"{self.column} {format_cell(self.value)}"
         if np.isinf(self.log_odds):
-            return f"{what} occurs in {self.favours} alone"
-        return f"{what} is {format_factor(self.log_odds)} times as frequent in {self.favours} as elsewhere"
+            return f"{what} occurs in {self.favors} alone"
+        return f"{what} is {format_factor(self.log_odds)} times as frequent in {self.favors} as elsewhere"
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,14 +119,14 @@ class ColumnImportance(Readable, Drawable):
     @property
     def sheet(self) -> Sheet:
         """Return the printable form."""
-        sentence = f"{self.target} has {self.class_bits:.3g} bits to tell; its columns tell by themselves"
+        sentence = f"{self.target} has an entropy of {self.class_bits:.3g} bits; mutual information of each column:"
         columns: dict[str, list[str]] = {
             "column": [c.column for c in self.columns[:ROWS]],
             "bits": [Figure(f"{c.bits:.3f}") for c in self.columns[:ROWS]],
             "share": [Figure(f"{c.share:.0%}") for c in self.columns[:ROWS]],
         }
         grid = Grid(columns, more=max(len(self.columns) - ROWS, 0))
-        values = ("", "most telling values", Items([v.sentence for v in self.values[:8]])) if self.values else ()
+        values = ("", "most informative values", Items([v.sentence for v in self.values[:8]])) if self.values else ()
         return Sheet(sentence, (grid, *values))
 
 
@@ -188,14 +190,18 @@ def _numbers(model: Columnwise, name: str, prior: Floats) -> float:
     params = model.params_
     if name in params.silent:
         return 0.0
-    points = model._column_points(params, name, POINTS)
-    bits = 0.0
-    for c, x in enumerate(points):
-        if prior[c] > 0:
-            log_p = model._column_scores(params, name, x)
-            whole = logspace.log_sum_exp(log_p + logspace.log(prior))
-            bits += float(prior[c] * (log_p[:, c] - whole).mean()) * BITS
-    return max(bits, 0.0)
+    classes = np.flatnonzero(prior > 0)
+    per_class = max(min(POINTS, ALL_POINTS // len(classes)), 1)
+    points = model._column_points(params, name, per_class)[classes].ravel()
+    weights = np.repeat(prior[classes] / per_class, per_class)
+    size = max(CELLS // len(prior), 1)
+    nats = 0.0
+    for start in range(0, len(points), size):
+        part = slice(start, start + size)
+        scores = model._column_scores(params, name, points[part]) + params.log_prior
+        posterior = logspace.normalize(scores)[0]
+        nats += float(weights[part] @ weighted_log_ratio(posterior, posterior, prior).sum(axis=1))
+    return max(nats * BITS, 0.0)
 
 
 def by_column(records: tuple[ColumnInformation, ...]) -> Mapping[str, float]:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
-from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Ignored, Schema
 from bayeskit.data.source import for_schema
 from bayeskit.data.vocabulary import Value
@@ -29,10 +29,9 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position, format_cell, format_probability, plain_cells
 from bayeskit.explain.informative import Columnwise, check_no_texts
-from bayeskit.explain.rulers import lay_out_nomogram, svg
+from bayeskit.explain.nomogram_layout import lay_out_nomogram, svg
 from bayeskit.printable import printable
-from bayeskit.tables.sheet import ROWS, WIDTH, Picture, Readable, Sheet, left_out
-from bayeskit.tables.table import Table
+from bayeskit.tables import ROWS, WIDTH, Picture, Readable, Sheet, Table, left_out
 from bayeskit.tolerance import RANK
 from bayeskit.typing import Array, Floats
 
@@ -99,7 +98,7 @@ class Nomogram(Readable, Drawable):
         odds = self.offset + total / self.scale
         if not np.isfinite(odds):  # some value rules out one of the two classes, or both
             return float("nan") if np.isnan(odds) else float(odds > 0)
-        return float(logspace.exp(logspace.log_normalise(np.array([[odds, 0.0]]))[0][0, 0]))
+        return float(logspace.exp(logspace.log_normalize(np.array([[odds, 0.0]]))[0][0, 0]))
 
     @property
     def most(self) -> float:

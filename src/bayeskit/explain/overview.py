@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.tables.sheet import Figure, Grid, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Figure, Grid, Sheet, Table, class_header
 from bayeskit.tolerance import WHOLE
 
 if TYPE_CHECKING:
@@ -69,22 +68,23 @@ def columns_grid(tally: Tally) -> Grid:
     return Grid(
         {
             "column": [record["column"] for record in records],
-            "taken as": [record["role"] for record in records],
+            "role": [record["role"] for record in records],
             "holds": [contents(record) for record in records],
             "missing": [record.get("missing") for record in records],
         }
     )
 
 
-def classes_grid(tally: Tally) -> Grid:
-    """Return the number of rows of each class."""
+def classes_grid(tally: Tally, by_size: bool = False) -> Grid:
+    """Return the number of rows of each class, in the order of the classes or the largest first."""
     counts = [round_count(n) for n in tally.class_counts.tolist()]
+    order = sorted(range(len(counts)), key=lambda i: -counts[i] if by_size else i)
     total = sum(counts)
     return Grid(
         {
-            tally.schema.target.name: [str(label) for label in tally.classes],
-            "rows": [Figure(f"{n:,}") for n in counts],
-            "share": [percent(n / total) for n in counts],
+            class_header(tally.schema.target.name, ("rows", "share")): [str(tally.classes[i]) for i in order],
+            "rows": [Figure(f"{counts[i]:,}") for i in order],
+            "share": [percent(counts[i] / total) for i in order],
         }
     )
 

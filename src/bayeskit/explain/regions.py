@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Ignored, Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
-from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables import Figure, Grid, Readable, Sheet
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
 

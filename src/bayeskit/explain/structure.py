@@ -9,8 +9,7 @@ import numpy as np
 
 from bayeskit.drawable import Drawable
 from bayeskit.estimate.information import NATS_IN_A_BIT, dependence
-from bayeskit.tables.sheet import ROWS, Figure, Grid, Lines, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import ROWS, Figure, Grid, Preformatted, Readable, Sheet, Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 
@@ -59,7 +58,7 @@ class StructureDescription(Readable, Drawable):
     @property
     def sheet(self) -> Sheet:
         """Return the printable form."""
-        return Sheet(self.sentence, (Lines(self.lines) if self.lines else self.table.grid,))
+        return Sheet(self.sentence, (Preformatted(self.lines) if self.lines else self.table.grid,))
 
 
 def graph_of_columns(

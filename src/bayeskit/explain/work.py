@@ -28,7 +28,7 @@ from bayeskit.estimate.formulas import (
     product,
     short,
 )
-from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables import Figure, Grid, Readable, Sheet
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
@@ -114,7 +114,7 @@ class Work(Readable, Drawable):
                 parts.append(f"product as counted: {_chain(before, _sum_of(before))}")
             parts.append(f"product: {_chain(factors, self.log_joint[i])}")
         parts.append("")
-        parts += self._normalised()
+        parts += self._normalized()
         return Sheet(self._head, tuple(parts + [f"left out: {', '.join(self.left_out)}"] * bool(self.left_out)))
 
     @property
@@ -123,7 +123,7 @@ class Work(Readable, Drawable):
         more = sum(not factor.absent for factor in self.factors) - CHAIN
         return f"{self.target} given {cells or 'nothing'}{f' and {more:,} more' if more > 0 else ''}"
 
-    def _normalised(self) -> list[str]:
+    def _normalized(self) -> list[str]:
         lines, powers = self._shares()
         values = [probability(log_p) for log_p in powers]
         for label, value, p in zip(self.classes, values, self.posterior, strict=False):  # none if undecidable
@@ -166,7 +166,7 @@ def build_work(
     left_out: Sequence[str],
 ) -> Work:
     """Build the record of the one row of a block."""
-    posterior, evidence = logspace.normalise(model._tempered(scores))
+    posterior, evidence = logspace.normalize(model._tempered(scores))
     Impossible(model.undecidable).settle(posterior, evidence, block.start, logspace.exp(model.params_.log_prior))
     tally = model.tally_
     return Work(

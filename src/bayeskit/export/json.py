@@ -77,10 +77,7 @@ def _term(term: Term) -> dict[str, Any]:
         return {
             "kind": "contexts", **_coding(term.coding), "parents": [_coding(p) for p in term.parents], "levels": levels,
         }  # fmt: skip
-    return _words(term)
-
-
-def _words(term: WordsTerm) -> dict[str, Any]:
+    assert isinstance(term, WordsTerm)
     shares = term.shares
     return {
         "kind": "words",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import (
     Coding,
@@ -198,8 +198,17 @@ class _OnnxGraph:
             score = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
         return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
 
+    def _known(self, coding: Coding) -> str:
+        """Return which cells hold a known value, shape (n_rows,)."""
+        code = self.code(coding)
+        present = self.op("Greater", code, self.constant(0, np.int64))
+        return self.op("And", present, self.op("LessOrEqual", code, self.constant(coding.n_codes, np.int64)))
+
     def _contexts(self, term: ContextTerm) -> str:
         """Follow the parents' codes down the tree of contexts, and look up the table reached."""
+        for parent in term.parents:
+            gap = self.op("And", self._known(term.coding), self.op("Not", self._known(parent)))
+            self.refused.append(self.op("Unsqueeze", gap, self.constant([1], np.int64)))
         child, n_slots = self.code(term.coding), term.coding.n_codes + 2
         sizes = [len(level.codes) for level in term.levels]
         flat = np.zeros((sum(sizes), n_slots, term.levels[0].tables.shape[2]))

@@ -44,47 +44,41 @@ class Coding:
 
 
 @dataclass(frozen=True, eq=False)
-class TableTerm:
-    """Score by code: ``table`` has shape (n_codes + 2, n_classes), first missing, last unseen."""
+class Term:
+    """A summand of the scores, by default of one column."""
 
     name: str
-    coding: Coding
-    table: Floats
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it reads."""
-        return (self.coding.column,)
+        return (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticTerm:
+class TableTerm(Term):
+    """Score by code: ``table`` has shape (n_codes + 2, n_classes), first missing, last unseen."""
+
+    coding: Coding
+    table: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticTerm(Term):
     """Normal density: constant_c − ½ precision_c (x − mean_c)², each (n_classes,). Missing numbers add 0."""
 
-    name: str
     mean: Floats
     precision: Floats
     constant: Floats
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that it reads."""
-        return (self.name,)
-
 
 @dataclass(frozen=True, eq=False)
-class LinearTerm:
+class LinearTerm(Term):
     """Linear score: present_c + slope_c (x − center) for a present number."""
 
-    name: str
     center: float
     slope: Floats
     present: Floats
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that it reads."""
-        return (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +93,14 @@ class ContextTables:
 
 
 @dataclass(frozen=True, eq=False)
-class ContextTerm:
-    """Score of a column given its parents, from the longest known context.
+class ContextTerm(Term):
+    """Score of a column given its parents, from the longest context that was seen.
 
-    ``levels[d]`` holds the contexts of the first d parents; that of none has one table. A cell that is missing or was
-    never seen says nothing; neither does a parent, behind which no longer context is known.
+    ``levels[d]`` holds the contexts of the first d parents; level 0 has one table. A cell that is missing or unseen
+    adds nothing. A row with a known cell and a parent that is missing or unseen is refused: the model sums over the
+    values of the parent, which is no sum of terms.
     """
 
-    name: str
     coding: Coding
     parents: tuple[Coding, ...]
     levels: tuple[ContextTables, ...]
@@ -114,7 +108,7 @@ class ContextTerm:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it reads."""
-        return (self.coding.column, *(parent.column for parent in self.parents))
+        return (self.name, *(parent.column for parent in self.parents))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,16 +124,14 @@ class WordShares:
 
 
 @dataclass(frozen=True, eq=False)
-class WordsTerm:
+class WordsTerm(Term):
     """Sum over the known words of a document: weight times count.
 
-    With ``presence`` a word counts once. With ``repeats`` a word that stands there n times says
+    With ``presence`` a word counts once. With ``repeats`` a word that occurs n times adds
     (1 + ln n) · weight + ln n · repeat. With ``scale`` the sum is divided by the power ``scale`` of the number of
-    different known words, and a document without any says nothing: not even ``present``, which others are given.
-    ``shares`` are added to that sum, undivided.
+    distinct known words. Documents with known words also get ``present``. ``shares`` are added to that sum, undivided.
     """
 
-    name: str
     words: tuple[str, ...]
     weights: Floats  # (words, classes)
     presence: bool = False
@@ -154,15 +146,13 @@ class WordsTerm:
         return ()
 
 
-Term = TableTerm | QuadraticTerm | LinearTerm | ContextTerm | WordsTerm
-
-
 @dataclass(frozen=True, eq=False)
 class ScoringForm:
     """A whole model: classes, base scores, and terms in the order of the columns.
 
-    ``prior`` (classes,) is what is said where every class is impossible, and None where nothing is; then ``refuses``
-    says whether such a row is refused. ``temperature`` divides scores before they become probabilities.
+    ``prior`` of shape (n_classes,) is the answer for rows that are impossible under every class; if it is None,
+    ``refuses_undecidable`` tells whether such a row is an error. ``temperature`` divides scores before they become
+    probabilities.
     """
 
     target: str

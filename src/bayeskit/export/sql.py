@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql_syntax import Dialect, Node, as_dialect, exp
 from bayeskit.data.vocabulary import Value
-from bayeskit.dialects import syntax
-from bayeskit.dialects.dialect import Dialect, as_dialect
-from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
 from bayeskit.export.sql_lookups import ROWS, CellReader, double_literal, in_64_bits
@@ -114,7 +113,7 @@ class ScoringQuery:
         return f"<ScoringQuery in {self.dialect}: {len(self.query):,} characters, .query>"
 
 
-STEPS = ("cells", "centred", "codes", "scores", "best", "powers", "sums", "l", "w")  # prefixes of step names
+STEPS = ("cells", "centered", "codes", "scores", "best", "powers", "sums", "l", "w")  # prefixes of step names
 VANISHES = -700.0  # exp of this is 1e-304; PostgreSQL raises an error on underflow
 
 
@@ -179,7 +178,7 @@ class _QueryBuilder:
         scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
         for alias, table in writer.lookups.tables.items():
             self.steps.append((alias, table.columns, table.body(self.dialect)))
-        last = self._centred(cells, self._cells(cells))
+        last = self._centered(cells, self._cells(cells))
         last = self._codes(writer, last)
         last = self._sums(scores, last, [*cells.read, *(f"b{i}" for i in range(len(writer.codes)))], parts)
         last = self._best(last, parts)
@@ -187,11 +186,10 @@ class _QueryBuilder:
         return self._with_steps(final)
 
     def _with_steps(self, final: Node) -> Node:
-        exp = syntax.sqlglot().exp
         tables = []
         for alias, columns, body in self.steps:
             named = exp.TableAlias(this=syntax.name(alias), columns=[syntax.name(c) for c in columns])
-            written = self.dialect.materialises and (isinstance(body, exp.Values) or not self.dialect.fences)
+            written = self.dialect.materializes and (isinstance(body, exp.Values) or not self.dialect.fences)
             if self.dialect.fences and isinstance(body, exp.Select):
                 body.set("offset", exp.Offset(expression=syntax.whole(0)))
             tables.append(exp.CTE(this=body, alias=named, materialized=True if written else None))
@@ -235,18 +233,17 @@ class _QueryBuilder:
         if (condition := cells.refusal()) is not None:
             columns.append(syntax.named(syntax.case([(condition, syntax.whole(1))], syntax.whole(0)), "bad"))
             cells.read["bad"] = None
-        exp = syntax.sqlglot().exp
         return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
 
-    def _centred(self, cells: CellReader, last: str) -> str:
+    def _centered(self, cells: CellReader, last: str) -> str:
         """Add centered numbers and their squares."""
-        if not cells.centred:
+        if not cells.centered:
             return last
         passed = [*self._key_names(), *cells.read]
-        columns = [syntax.named(cell(name), name) for name in passed]
-        columns += [syntax.named(node, name) for name, node in cells.centred.items()]
-        cells.read.update(dict.fromkeys(cells.centred))
-        return self._step("centred", self._joined(columns, last, ()))
+        columns = _passed_on(passed)
+        columns += [syntax.named(node, name) for name, node in cells.centered.items()]
+        cells.read.update(dict.fromkeys(cells.centered))
+        return self._step("centered", self._joined(columns, last, ()))
 
     def _codes(self, writer: TermWriter, last: str) -> str:
         """Add codes of columns that are looked up with their parents."""
@@ -254,7 +251,7 @@ class _QueryBuilder:
             return last
         made = list(writer.codes.values())
         passed = [*self._key_names(), *(name for name in writer.cells.read)]
-        columns = [syntax.named(cell(name), name) for name in passed]
+        columns = _passed_on(passed)
         columns += [syntax.named(node, f"b{i}") for i, (node, _) in enumerate(made)]
         joins = [join for _, joins in made for join in joins]
         if len(joins) > self.dialect.joins:
@@ -265,7 +262,6 @@ class _QueryBuilder:
         return self._step("codes", self._joined(columns, last, joins))
 
     def _joined(self, columns: list[Node], last: str, joins: Sequence[LookupJoin]) -> Node:
-        exp = syntax.sqlglot().exp
         select = exp.Select(expressions=columns).from_(syntax.table_name((last,), CELLS))
         for join in joins:
             on = syntax.all_of(
@@ -282,11 +278,11 @@ class _QueryBuilder:
         groups = list(_group_terms(scores, self.dialect.joins))
         n_classes = len(self.form.classes)
         for i, group in enumerate(groups):
-            columns = [syntax.named(cell(name), name) for name in self._key_names()]
+            columns = _passed_on(self._key_names())
             if i < len(groups) - 1:
-                columns += [syntax.named(cell(name), name) for name in cells]
+                columns += _passed_on(cells)
             for c in range(n_classes):
-                before = double_literal(self.form.base[c], self.dialect) if i == 0 else cell(f"z{c}")
+                before = self._double(self.form.base[c]) if i == 0 else cell(f"z{c}")
                 if i == 0 and self.dialect.name != "postgres":
                     before = syntax.cast(before, "double")
                 added = [] if self.is_relative and c == 0 else [part.by_class[c] for _, part in group]
@@ -299,13 +295,16 @@ class _QueryBuilder:
                 columns.append(syntax.named(summed, f"z{c}"))
             if parts:
                 before_parts = [f"e{t}_{c}" for other in groups[:i] for t, _ in other for c in range(n_classes)]
-                columns += [syntax.named(cell(name), name) for name in before_parts]
+                columns += _passed_on(before_parts)
                 columns += [
                     syntax.named(node.copy(), f"e{t}_{c}") for t, part in group for c, node in enumerate(part.by_class)
                 ]
             joins = [join for _, part in group for join in part.joins]
             last = self._step(f"scores{i or ''}", self._joined(columns, last, joins))
         return last
+
+    def _double(self, x: float) -> Node:
+        return double_literal(x, self.dialect)
 
     def _key_names(self) -> list[str]:
         return [f"k{i}" for i in range(len(self.keys))]
@@ -317,7 +316,7 @@ class _QueryBuilder:
 
     def _best(self, last: str, parts: Mapping[str, str]) -> str:
         n = len(self.form.classes)
-        columns = [syntax.named(cell(name), name) for name in self._passed(parts)]
+        columns = _passed_on(self._passed(parts))
         scores = [cell(f"z{c}") for c in range(n)]
         best = scores[0] if n == 1 else syntax.called(self.dialect.greatest, *scores)
         columns.append(syntax.named(syntax.case([(syntax.is_null(cell("z0")), syntax.null())], best), "m"))
@@ -325,10 +324,8 @@ class _QueryBuilder:
 
     def _least(self) -> Node:
         """Return the threshold for a tie with the best score."""
-        largest = syntax.called(
-            self.dialect.greatest, double_literal(1.0, self.dialect), syntax.called("ABS", cell("m"))
-        )
-        return syntax.minus(cell("m"), syntax.times(double_literal(TIE, self.dialect), largest))
+        largest = syntax.called(self.dialect.greatest, self._double(1.0), syntax.called("ABS", cell("m")))
+        return syntax.minus(cell("m"), syntax.times(self._double(TIE), largest))
 
     def _probabilities(self, last: str, names: list[str], parts: Mapping[str, str]) -> Node:
         n = len(self.form.classes)
@@ -342,7 +339,7 @@ class _QueryBuilder:
             *(f"q{c}" for c in range(n)),
             *(self._passed(parts)[len(self.keys) :] if parts else ()),
         ]
-        columns = [syntax.named(cell(name), name) for name in passed]
+        columns = _passed_on(passed)
         columns.append(syntax.named(syntax.total(cell(f"q{c}") for c in range(n)), "s"))
         if parts:
             columns.append(syntax.named(self._runner_up(), "b"))
@@ -358,16 +355,16 @@ class _QueryBuilder:
     def _power(self, c: int) -> Node:
         """Return exp((z − m) / T), or the prior if every class is impossible."""
         form, away = self.form, syntax.minus(cell(f"z{c}"), cell("m"))
-        tempered = away if form.temperature == 1 else syntax.over(away, double_literal(form.temperature, self.dialect))
+        tempered = away if form.temperature == 1 else syntax.over(away, self._double(form.temperature))
         branches = []
         if can_be_impossible(form):
-            instead = syntax.null() if form.prior is None else double_literal(form.prior[c], self.dialect)
+            instead = syntax.null() if form.prior is None else self._double(form.prior[c])
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
         if self.dialect.name == "postgres":
             branches.append(
                 (
-                    syntax.compared(tempered.copy(), "<", double_literal(VANISHES, self.dialect)),
-                    double_literal(0.0, self.dialect),
+                    syntax.compared(tempered.copy(), "<", self._double(VANISHES)),
+                    self._double(0.0),
                 )
             )
         power = syntax.called("EXP", tempered)
@@ -418,15 +415,16 @@ class _QueryBuilder:
             for position in ("a", "b")
         ]
         odds = syntax.minus(*of)
-        return (
-            odds
-            if self.form.temperature == 1
-            else syntax.over(odds, double_literal(self.form.temperature, self.dialect))
-        )
+        return odds if self.form.temperature == 1 else syntax.over(odds, self._double(self.form.temperature))
 
     def _class_of(self, position: str) -> Node:
         labels = [_label(label, self.form.classes, self.dialect) for label in self.form.classes]
         return syntax.case([(syntax.whole(c), label) for c, label in enumerate(labels)], of=cell(position))
+
+
+def _passed_on(names: Iterable[str]) -> list[Node]:
+    """Select cells of the step before under the same names."""
+    return [syntax.named(cell(name), name) for name in names]
 
 
 def _group_terms(scores: Sequence[TermScores], joins: int) -> Iterator[list[tuple[int, TermScores]]]:

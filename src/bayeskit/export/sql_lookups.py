@@ -12,18 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql_syntax import Dialect, Node, exp
 from bayeskit.data.vocabulary import Value
-from bayeskit.dialects import syntax
-from bayeskit.dialects.dialect import Dialect
-from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import Coding
 from bayeskit.tolerance import LEAST_NUMBER
 from bayeskit.typing import Floats
 
 ROWS = "t"  # alias of the scored table
-CENTRED = "r"  # alias of the cells in the next step
+CENTERD = "r"  # alias of the cells in the next step
 
 
 @dataclass
@@ -35,7 +34,7 @@ class CellReader:
     read: dict[str, Node] = field(default_factory=dict)
     refused: list[Node] = field(default_factory=list)
     sizes: list[Node] = field(default_factory=list)  # absolute values of the numbers
-    centred: dict[str, Node] = field(default_factory=dict)  # computed from cells in the next step
+    centered: dict[str, Node] = field(default_factory=dict)  # computed from cells in the next step
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def raw(self, column: str) -> Node:
@@ -59,13 +58,11 @@ class CellReader:
         if kind == "boolean":
             return raw
         if dialect.name == "spark":
-            self.refused.append(
-                syntax.compared(syntax.called("TYPEOF", raw), "=", syntax.sqlglot().exp.Literal.string("string"))
-            )
+            self.refused.append(syntax.compared(syntax.called("TYPEOF", raw), "=", exp.Literal.string("string")))
         if kind == "float":
             return self._without_nan(syntax.cast(raw, "double"))
         if not all(map(_is_double, coding.values)) and dialect.floats:
-            # A double as large is compared as one, and would be taken for its neighbours among the whole numbers.
+            # A double as large is compared as one, and would be taken for its neighbors among the whole numbers.
             large = syntax.compared(syntax.called("ABS", syntax.cast(raw, "double")), ">=", syntax.number(2.0**53))
             self.refused.append(syntax.all_of([dialect.is_float(raw.copy()), large]))
         whole = syntax.plus(raw, syntax.whole(0))  # the database raises an error for a text
@@ -82,22 +79,22 @@ class CellReader:
     def number(self, column: str, center: float | None = None) -> str:
         """Return the cell name of a number as a double, NULL if missing.
 
-        With a centre it is taken from that, and 0 where it is missing; with _0 after the name it is 1 where it is there
+        With a center it is taken from that, and 0 where it is missing; with _0 after the name it is 1 where it is there
         and else 0, with _2 its square.
         """
         if center is None:
             return self._named(column, "number", lambda: self._number(column))
-        whole = syntax.column(CENTRED, self.number(column))
+        whole = syntax.column(CENTERD, self.number(column))
         name = f"{self.number(column)}_1"
         zero, one = (syntax.cast(syntax.number(x), "double") for x in (0.0, 1.0))
         away = syntax.first_known(syntax.minus(whole, syntax.number(center)), zero)
-        self.centred[f"{name}_0"] = syntax.case([(syntax.is_null(whole.copy()), zero.copy())], one)
-        self.centred[name] = away
-        self.centred[f"{name}_2"] = syntax.times(away.copy(), away.copy())
+        self.centered[f"{name}_0"] = syntax.case([(syntax.is_null(whole.copy()), zero.copy())], one)
+        self.centered[name] = away
+        self.centered[f"{name}_2"] = syntax.times(away.copy(), away.copy())
         return name
 
     def _number(self, column: str) -> Node:
-        raw, exp = self.raw(column), syntax.sqlglot().exp
+        raw = self.raw(column)
         x = syntax.cast(raw, "double")
         if self.dialect.name == "sqlite":
             self.refused.append(_is_stored_as(raw, _OTHER_TYPES["number"]))
@@ -136,7 +133,6 @@ _OTHER_TYPES = {"text": ("integer", "real", "blob"), "number": ("text", "blob")}
 
 def _is_stored_as(raw: Node, kinds: Sequence[str]) -> Node:
     """Return the condition that SQLite stored a cell as one of these types."""
-    exp = syntax.sqlglot().exp
     return exp.In(this=syntax.called("TYPEOF", raw), expressions=[exp.Literal.string(kind) for kind in kinds])
 
 
@@ -207,14 +203,12 @@ class Lookup:
         return self._lists(dialect) if dialect.unnests else self._rows(dialect)
 
     def _rows(self, dialect: Dialect) -> Node:
-        exp = syntax.sqlglot().exp
         columns = [[_key(value, key.kind, dialect) for value in key.values] for key in self.keys.values()]
         columns += [[double_literal(score, dialect) for score in scores] for scores in self.scores.values()]
         return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in zip(*columns, strict=True)])
 
     def _lists(self, dialect: Dialect) -> Node:
         """Return columns as unnested lists, which are parsed much faster than rows."""
-        exp = syntax.sqlglot().exp
         columns = [_keys_in_a_list(key, dialect) for key in self.keys.values()]
         columns += [_numbers_in_a_list(map(repr, scores.tolist()), "double[]") for scores in self.scores.values()]
         return exp.Select(expressions=columns)
@@ -226,7 +220,6 @@ def _key(value: Value | None, kind: str, dialect: Dialect) -> Node:
 
 def _keys_in_a_list(key: LookupKey, dialect: Dialect) -> Node:
     """Return the values of a key as a list; None is the missing cell."""
-    exp = syntax.sqlglot().exp
     if key.kind in ("integer", "float"):
         number = int if key.kind == "integer" else float
         fits = all(value is None or in_64_bits(value) for value in key.values)
@@ -239,7 +232,6 @@ def _keys_in_a_list(key: LookupKey, dialect: Dialect) -> Node:
 
 
 def _numbers_in_a_list(digits: Iterable[str], kind: str) -> Node:
-    exp = syntax.sqlglot().exp
     return syntax.called("UNNEST", syntax.cast(exp.Literal.string(f"[{', '.join(digits)}]"), kind))
 
 

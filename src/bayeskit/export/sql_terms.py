@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql_syntax import Dialect, Node, exp
 from bayeskit.data.vocabulary import Value
-from bayeskit.dialects import syntax
-from bayeskit.dialects.dialect import Dialect
-from bayeskit.dialects.syntax import Node
 from bayeskit.errors import BayesError
 from bayeskit.export.scoring_form import (
     Coding,
@@ -29,6 +28,7 @@ from bayeskit.export.scoring_form import (
     QuadraticTerm,
     ScoringForm,
     TableTerm,
+    Term,
     WordsTerm,
 )
 from bayeskit.export.sql_lookups import (
@@ -47,10 +47,9 @@ APART = 100.0  # nats between a mean and the center; differences then keep thirt
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialTerm:
+class PolynomialTerm(Term):
     """Polynomial score: constant_c + linear_c (x − center) + square_c (x − center)², each (n_classes,)."""
 
-    name: str
     center: float
     constant: Floats
     linear: Floats
@@ -59,8 +58,6 @@ class PolynomialTerm:
 
 def relative_form(form: ScoringForm) -> ScoringForm:
     """Return the form with scores relative to the first class."""
-    if len(form.classes) < 2:
-        return form
     terms: tuple[Any, ...] = tuple(map(_relative_term, form.terms))
     return replace(form, base=form.base - form.base[0], terms=terms)
 
@@ -88,9 +85,7 @@ def _polynomial(term: QuadraticTerm) -> PolynomialTerm | QuadraticTerm:
         return term
     constant = term.constant - half * apart**2
     linear, square = 2 * half * apart, -half
-    return PolynomialTerm(
-        term.name, center, constant - constant[0], linear - linear[0], square - square[0]
-    )  # fmt: skip
+    return PolynomialTerm(term.name, center, *(part - part[0] for part in (constant, linear, square)))
 
 
 CELLS = "r"  # alias of the cells in later steps
@@ -125,9 +120,8 @@ class TermWriter:
 
     def __init__(self, dialect: Dialect, cells: CellReader, prefix: str = "") -> None:
         self.dialect, self.cells, self.lookups = dialect, cells, Lookups(prefix)
-        self.codes: dict[
-            tuple[str, bool], tuple[Node, list[LookupJoin]]
-        ] = {}  # computed in a step between cells and scores
+        # Codes of columns, computed in a step between cells and scores.
+        self.codes: dict[tuple[str, bool], tuple[Node, list[LookupJoin]]] = {}
 
     def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> TermScores:
         """Return the expressions of a term."""
@@ -146,28 +140,28 @@ class TermWriter:
         by_class = []
         for of_class in zip(term.constant, term.linear, term.square, strict=True):
             powers = zip(of_class, (f"{x}_0", x, f"{x}_2"), strict=True)
-            parts = [syntax.times(double_literal(by, self.dialect), cell(power)) for by, power in powers if by]
-            by_class.append(syntax.total(parts) if parts else double_literal(0.0, self.dialect))
+            parts = [syntax.times(self._double(by), cell(power)) for by, power in powers if by]
+            by_class.append(syntax.total(parts) if parts else self._double(0.0))
         return TermScores(by_class)
 
     def _quadratic(self, term: QuadraticTerm) -> TermScores:
-        x, zero = self.cells.number(term.name), double_literal(0.0, self.dialect)
+        x, zero = self.cells.number(term.name), self._double(0.0)
         by_class = []
         for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
-            away = syntax.minus(cell(x), double_literal(mean, self.dialect))
-            square = syntax.times(double_literal(half, self.dialect), syntax.times(away, away.copy()))
-            by_class.append(syntax.minus(double_literal(constant, self.dialect), square))
+            away = syntax.minus(cell(x), self._double(mean))
+            square = syntax.times(self._double(half), syntax.times(away, away.copy()))
+            by_class.append(syntax.minus(self._double(constant), square))
         first = by_class[0]
         relative = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
         return TermScores([syntax.first_known(node, zero.copy()) for node in relative])
 
     def _linear(self, term: LinearTerm) -> TermScores:
-        x, zero = self.cells.number(term.name), double_literal(0.0, self.dialect)
+        x, zero = self.cells.number(term.name), self._double(0.0)
         by_class = []
         for slope, present in zip(term.slope, term.present, strict=True):
-            away = syntax.minus(cell(x), double_literal(term.center, self.dialect))
-            there = syntax.times(double_literal(slope, self.dialect), away)
-            there = syntax.plus(double_literal(present, self.dialect), there) if present else there
+            away = syntax.minus(cell(x), self._double(term.center))
+            there = syntax.times(self._double(slope), away)
+            there = syntax.plus(self._double(present), there) if present else there
             by_class.append(syntax.first_known(there, zero.copy()))
         return TermScores(by_class)
 
@@ -175,9 +169,9 @@ class TermWriter:
         x, cuts = self.cells.number(term.coding.column), term.coding.cuts or ()
         by_class = []
         for scores in term.table.T:
-            leaves = [double_literal(score, self.dialect) for score in scores[1:-1]]
+            leaves = [self._double(score) for score in scores[1:-1]]
             leaf = syntax.interval(cell(x), cuts, leaves)
-            missing = (syntax.is_null(cell(x)), double_literal(scores[0], self.dialect))
+            missing = (syntax.is_null(cell(x)), self._double(scores[0]))
             by_class.append(syntax.case([missing], leaf))
         return TermScores(by_class)
 
@@ -189,7 +183,7 @@ class TermWriter:
         rows = [code for code, _ in known]
         rest = [self._otherwise(name, *scores[[0, -1]]) for scores in term.table.T]
         if len(known) * (len(rest) - 1) <= self.dialect.case_up_to:
-            branches = [list(zip(values, self._doubles(scores[rows]), strict=True)) for scores in term.table.T]
+            branches = [list(zip(values, map(self._double, scores[rows]), strict=True)) for scores in term.table.T]
             by_class = [
                 syntax.case([(v.copy(), s) for v, s in of_class], other, of=cell(name)) if of_class else other
                 for of_class, other in zip(branches, rest, strict=True)
@@ -197,7 +191,7 @@ class TermWriter:
             return TermScores(by_class, [], self._refusals(term.coding, name, None))
         keys: list[Value | None] = [value for _, value in known]
         if self.dialect.joins_missing:
-            keys, rows, rest = [*keys, None], [*rows, 0], self._doubles(term.table[-1])
+            keys, rows, rest = [*keys, None], [*rows, 0], [*map(self._double, term.table[-1])]
         alias = self.lookups.add(Lookup({"v": LookupKey(kind, keys)}, _class_columns(term.table[rows])))
         by_class = [syntax.first_known(syntax.column(alias, f"s{c}"), other) for c, other in enumerate(rest)]
         join = LookupJoin(alias, ("v",), (name,), self.dialect.joins_missing)
@@ -209,18 +203,17 @@ class TermWriter:
 
     def _otherwise(self, name: str, missing: float, unseen: float) -> Node:
         if missing == unseen:
-            return double_literal(unseen, self.dialect)
-        gap = (syntax.is_null(cell(name)), double_literal(missing, self.dialect))
-        return syntax.case([gap], double_literal(unseen, self.dialect))
+            return self._double(unseen)
+        gap = (syntax.is_null(cell(name)), self._double(missing))
+        return syntax.case([gap], self._double(unseen))
 
-    def _doubles(self, scores: Floats) -> list[Node]:
-        return [double_literal(score, self.dialect) for score in scores]
+    def _double(self, x: float) -> Node:
+        return double_literal(x, self.dialect)
 
     def _refusals(self, coding: Coding, name: str, alias: str | None) -> list[Node]:
         """Return the condition that rejects unseen values, if they are rejected."""
         if not coding.refuses_unseen:
             return []
-        exp = syntax.sqlglot().exp
         there = exp.Not(this=syntax.is_null(cell(name)))
         if alias is not None:
             return [syntax.all_of([there, syntax.is_null(syntax.column(alias, "v"))])]
@@ -231,7 +224,7 @@ class TermWriter:
     # -- contexts ------------------------------------------------------------------------------------
 
     def _contexts(self, term: ContextTerm) -> TermScores:
-        """Join the tables of all levels; the longest known context counts."""
+        """Join the tables of all levels; the longest context that was seen counts."""
         child, parents = self._code(term.coding), [self._code(parent) for parent in term.parents]
         joins, aliases = [], []
         for depth, level in enumerate(term.levels):
@@ -239,14 +232,18 @@ class TermWriter:
             keys = ("v", *(f"p{d}" for d in range(depth)))
             joins.append(LookupJoin(alias, keys, (child, *parents[:depth])))
             aliases.append(alias)
-        zero = double_literal(0.0, self.dialect)
+        zero = self._double(0.0)
         by_class = [
             syntax.first_known(*(syntax.column(alias, f"s{c}") for alias in reversed(aliases)), zero.copy())
             for c in range(term.levels[0].tables.shape[2])
         ]
-        refused: list[Node] = []
+        there = syntax.compared(cell(child), ">", syntax.whole(0))
+        gaps = [
+            syntax.any_of([syntax.is_null(cell(p)), syntax.compared(cell(p), "<", syntax.whole(0))]) for p in parents
+        ]
+        refused: list[Node] = [syntax.all_of([there.copy(), gap]) for gap in gaps]
         if term.coding.refuses_unseen:
-            refused = [syntax.compared(cell(child), "=", syntax.whole(-1))]
+            refused.append(syntax.compared(cell(child), "=", syntax.whole(-1)))
         return TermScores(by_class, joins, refused)
 
     def _level(self, level: ContextTables) -> str:
@@ -284,17 +281,17 @@ class TermWriter:
 
     def words(self, term: WordsTerm, alias: str) -> TermScores:
         """Return the expressions for the word sums of a document."""
-        zero, by_class = double_literal(0.0, self.dialect), []
+        zero, by_class = self._double(0.0), []
         n_classes = term.weights.shape[1]
         for c in range(n_classes):
             score = syntax.column(alias, f"s{c}")
             if term.scale:
                 power = syntax.called(
-                    "POWER", syntax.cast(syntax.column(alias, "u"), "double"), double_literal(-term.scale, self.dialect)
+                    "POWER", syntax.cast(syntax.column(alias, "u"), "double"), self._double(-term.scale)
                 )
                 score = syntax.times(score, power)
             if term.present is not None:
-                score = syntax.plus(score, double_literal(term.present[c], self.dialect))
+                score = syntax.plus(score, self._double(term.present[c]))
             for part in () if term.shares is None else ("w", "m"):
                 score = syntax.plus(score, self._share(alias, part, c))
             by_class.append(syntax.first_known(score, zero.copy()))
@@ -304,8 +301,8 @@ class TermWriter:
         """Return a sum over words divided by the document length, 0 for length 0."""
         square = syntax.column(alias, f"{part}q")
         share = syntax.over(syntax.column(alias, f"{part}{c}"), syntax.called("SQRT", square))
-        there = syntax.compared(square.copy(), ">", double_literal(0.0, self.dialect))
-        return syntax.case([(there, share)], double_literal(0.0, self.dialect))
+        there = syntax.compared(square.copy(), ">", self._double(0.0))
+        return syntax.case([(there, share)], self._double(0.0))
 
 
 def _class_columns(table: Floats) -> dict[str, Floats]:
@@ -352,7 +349,6 @@ def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
 
 def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
     """Return the steps that sum words; the last one has the sums of each document."""
-    exp = syntax.sqlglot().exp
     theirs = tuple(words.keys or keys)
     names = [f"k{i}" for i in range(len(keys))]
     n_classes = term.weights.shape[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -24,25 +24,26 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BayesError, NotLearnt, QueryError
-from bayeskit.estimate.columns.column import never
+from bayeskit.errors import BayesError, NotLearned, QueryError, TooLarge
+from bayeskit.estimate.columns.column import not_learned
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.estimate.cuts import check_cuts, labels
 from bayeskit.estimate.cuts import labels as interval_labels
-from bayeskit.estimate.formulas import WrittenFactor
+from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.sampling import cells_of, draw_slots, mixed
 from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.explain.evidence import telescoped
+from bayeskit.explain.evidence import score_increments
 from bayeskit.explain.structure import StructureDescription, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
-from bayeskit.models.base.estimator import held_choices, one_of, seed_of
-from bayeskit.models.base.persistence import refuse_random_ties, whole_form
-from bayeskit.models.base.tally_classifier import TallyClassifier, best_temperature
-from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.memory import memory_allowed, memory_size
+from bayeskit.models.base.classifier import Classifier
+from bayeskit.models.base.estimator import one_of
+from bayeskit.models.base.left_out import best_temperature, choices_by_class
+from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
+from bayeskit.tables import ProbabilityTable, Table
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats, Ints
 
@@ -50,8 +51,22 @@ if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
 
-class CodedClassifier(TallyClassifier):
-    """Settings and methods common to the models beyond naive."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class CodedClassifier(Classifier):
+    """The base of models that read every column as a code: numbers are cut into intervals.
+
+    Parameters
+    ----------
+    smoothing : str, float or smoothing rule, default="back-off"
+        "back-off" (an m-estimate towards the table without the last parent, m by leave-one-out), or pseudo-counts as
+        for :class:`NaiveBayes`: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
+    prior : str, mapping or smoothing rule, default="empirical"
+        "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    cuts : str, int, tuple, sequence or mapping, default="mdl"
+        How numbers are cut: "mdl" (by the classes), "frequency", "width", "random", one of these with a number of
+        intervals such as ("frequency", 5), a number of intervals of equal width, or the cut points; a mapping gives
+        some columns their own.
+    """
 
     smoothing: Any = "back-off"
     prior: Any = "empirical"
@@ -65,17 +80,17 @@ class CodedClassifier(TallyClassifier):
             check_cuts(spec)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """Cut points for all numbers, as given or learnt as the setting says."""
+        """Cut points for all numbers, as given or learned as the setting says."""
         given_cuts = {schema.find(k): v for k, v in self.cuts.items()} if isinstance(self.cuts, Mapping) else {}
         default = "mdl" if isinstance(self.cuts, Mapping) else self.cuts
-        chosen = {name: given_cuts.get(name, default) for name in schema.measured()}
-        return self._learnt_cuts(schema, source, chosen)
+        chosen = {name: given_cuts.get(name, default) for name in schema.measured}
+        return self._learned_cuts(schema, source, chosen)
 
-    def _held_while_left_out(self) -> tuple[str, ...]:
-        return (*self._held_structure(), *held_choices(self.smoothing, self.cuts, self.schema_))
+    def _fixed_during_loo(self) -> tuple[str, ...]:
+        return (*self._learned_structure(), *choices_by_class(self.smoothing, self.cuts, self.schema_))
 
-    def _held_structure(self) -> tuple[str, ...]:
-        """What a model learns besides cuts and smoothing."""
+    def _learned_structure(self) -> tuple[str, ...]:
+        """Return what else is learned and stays fixed while rows are left out."""
         return ()
 
     def _log_prior(self, tally: Tally) -> Floats:
@@ -83,23 +98,40 @@ class CodedClassifier(TallyClassifier):
         return logspace.log(class_prior(self.prior, tally.classes, tally.class_counts))
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit, and choose the ``temperature`` that predicts the classes best, leaving each row out in turn."""
+        """Fit, and set the ``temperature`` with the least leave-one-out log loss.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
         X = in_order(X)
         self.fit(X, y, sample_weight)
-        self.temperature = best_temperature(self, self._labelled(X, y, sample_weight))
+        self.temperature = best_temperature(self, self._labeled(X, y, sample_weight))
         return self
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
-        """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing.
+        """Draw rows from the model.
 
-        A number is drawn evenly from its interval, an open one being as wide as the others on average. So the model
-        reads it as it meant it; between the cuts it knows no more. A number that is not cut is drawn as missing.
+        A number is drawn uniformly from its interval; an open interval is as wide as the others on average.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of rows.
+        random_state : int or generator, optional
+            By default the setting ``random_state``.
+
+        Returns
+        -------
+        (Table, ndarray of shape (n,))
+            Rows and their classes. Unused columns and numbers without cuts are drawn as missing.
         """
-        self._check_is_fitted()
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise BayesError(f"sample({n!r}): give a whole number of rows")
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
+        labels, rng = self._draw_classes(n, random_state)
         slots = self._draw(labels, rng)
         columns = {}
         for name in self.schema_.used:
@@ -108,14 +140,14 @@ class CodedClassifier(TallyClassifier):
         return Table(columns), self.classes_[labels]
 
     def _log_terms(self, params: Any, block: Block) -> dict[str, Floats]:
-        """What each column adds to the scores when it joins those before it, in schema order (rows, classes)."""
+        """Return the score change of adding each column to the earlier ones, shape (n_rows, n_classes)."""
         known: dict[str, Any] = dict.fromkeys(block.codes, np.zeros(block.n_rows, dtype=np.uint8))
 
         def joining(name: str) -> Floats:
             known[name] = block.codes[name]
-            return self.log_joint(params, replace(block, codes=known))
+            return self._log_joint(params, replace(block, codes=known))
 
-        return telescoped(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
+        return score_increments(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Slots of each column that takes part, for rows of these classes."""
@@ -123,10 +155,11 @@ class CodedClassifier(TallyClassifier):
 
 
 class CodedLeftOut(ABC):
-    """Scores of learnt rows, each without itself: structure, cuts and smoothing held.
+    """Scores of learned rows, each without itself: structure, cuts and smoothing held.
 
-    A model gives ``likelihoods(block, unit)``: ln P(x | class), and the same where a row of weight ``unit`` and of its
-    own class has been taken from every count that contains it.
+    A model gives ``likelihoods(block, unit, learned)``: ln P(x | class), and the same where a row of weight ``unit``
+    and of its own class has been taken from every count that contains it. A value that only the row has is unseen in
+    ``block``; ``learned`` has it.
     """
 
     def __init__(self, model: CodedClassifier) -> None:
@@ -135,43 +168,43 @@ class CodedLeftOut(ABC):
         self._of_value = {name: family.counts.sum(axis=0) for name, family in self.tally.families.items()}
 
     @abstractmethod
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
         """(ln P(x | class), ln P'(x | class)), both (rows, classes); of the second the own class is taken."""
 
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
         labels = block.labels
         if labels is None or (labels >= len(self.tally.classes)).any():
-            raise NotLearnt("a row to leave out has a class that was never learnt")
+            raise NotLearned("a row to leave out has a class that was never learned")
         units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
-        self._refuse_unlearnt(block, units)
+        self._refuse_unlearned(block, units)
         scores = np.empty((block.n_rows, len(self.tally.classes)))
         for unit in np.unique(units):
             rows = np.flatnonzero(units == unit)
             scores[rows] = self._of_unit(block.take(rows), float(unit))
         return scores
 
-    def _refuse_unlearnt(self, block: Block, units: Floats) -> None:
-        """A row that was learnt is among the counts of each of its cells."""
+    def _refuse_unlearned(self, block: Block, units: Floats) -> None:
+        """A row that was learned is among the counts of each of its cells."""
         for name, column in block.codes.items():
             counts = self.tally.families[name].counts
             counted = np.column_stack([counts, np.zeros(len(counts))])[block.labels, column]
             lacking = np.flatnonzero(counted < units * (1 - GONE))
             if len(lacking):
                 label = self.tally.classes[np.asarray(block.labels)[lacking[0]]]
-                raise NotLearnt(never(block.start + int(lacking[0]), name, label))
+                raise not_learned(block.start + int(lacking[0]), name, label)
 
     def _of_unit(self, block: Block, unit: float) -> Floats:
-        known = self.without_gone(block, unit)
+        known = self.drop_vanished_values(block, unit)
         labels = np.asarray(block.labels, dtype=np.int64)
         rows = np.arange(block.n_rows)
-        scores, without_row = self.likelihoods(known, unit)
+        scores, without_row = self.likelihoods(known, unit, block)
         scores[rows, labels] = without_row[rows, labels]
         for label in np.unique(labels):
             scores[labels == label] += self.log_prior(int(label), unit)
         return scores
 
-    def without_gone(self, block: Block, unit: float) -> Block:
+    def drop_vanished_values(self, block: Block, unit: float) -> Block:
         """A value that only the row has is an unseen one without it; declared values stay."""
         codes = {}
         for name, column in block.codes.items():
@@ -252,23 +285,40 @@ def network_of_tables(
     return BayesianNetwork.of_arrays(parents, states, whole, cuts)
 
 
-@dataclass(frozen=True)
-class StructuredParameters:
-    """Parameters of a model with one conditional table per column."""
+class CodedParameters:
+    """Parameters of a model whose columns are all coded."""
 
-    log_prior: Floats
-    tables: dict[str, ConditionalTable]
-    values: dict[str, tuple[Value, ...]]  # of all columns, those without a table too
+    values: dict[str, tuple[Value, ...]]  # of each column
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
         """Return the vocabulary of each coded column."""
         return {name: Vocabulary(values) for name, values in self.values.items()}
 
+
+@dataclass(frozen=True)
+class StructuredParameters(CodedParameters):
+    """Parameters of a model with one conditional table per column."""
+
+    log_prior: Floats
+    tables: dict[str, ConditionalTable]
+    values: dict[str, tuple[Value, ...]]  # of all columns, those without a table too
+
     @property
     def silent(self) -> list[str]:
         """Return the columns that carry no information about the class."""
-        return [name for name in self.values if name not in self.tables or not self.tables[name].used]
+        return [name for name in self.values if name not in self.used]
+
+    @cached_property
+    def used(self) -> dict[str, ConditionalTable]:
+        """Return the tables that are used, parents before children."""
+        ordered: dict[str, ConditionalTable] = {}
+        left = {name: table for name, table in self.tables.items() if table.used}
+        while left:
+            ready = {name: table for name, table in left.items() if all(p in ordered for p in table.parents)}
+            ordered |= ready
+            left = {name: table for name, table in left.items() if name not in ready}
+        return ordered
 
 
 class StructuredClassifier(CodedClassifier):
@@ -290,9 +340,16 @@ class StructuredClassifier(CodedClassifier):
         return n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
 
     def log_marginal_likelihood(self) -> float:
-        """ln P(table) before any row was seen, the structure given: a Dirichlet prior by ``smoothing`` in each context.
+        """Return the log marginal likelihood ln P(data | structure), with ``smoothing`` as Dirichlet prior.
 
-        In closed form, for rows without missing cells. Smoothing 0, "auto" and "back-off" are no priors, and refused.
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        BayesError
+            If cells are missing, and for smoothing 0, "auto" and "back-off", which are no priors.
         """
         self._check_is_fitted()
         tally, rule = self.tally_, as_smoothing(self.smoothing)
@@ -303,36 +360,120 @@ class StructuredClassifier(CodedClassifier):
             total += log_evidence(counts, hyperparameters(rule, table.values, self.smoothing))
         return total
 
-    def log_joint(self, params: StructuredParameters, block: Block) -> Floats:
+    def _log_joint(self, params: StructuredParameters, block: Block) -> Floats:
         scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
-        used = {name: table for name, table in params.tables.items() if table.used}
-        if used:
-            tables = [table.log_table for table in used.values()]
-            kernels.score_codes(context_columns(used, block, self._threads()), tables, scores, self._threads())
+        self._add_likelihoods(params, block, scores)
         return scores
+
+    def _log_likelihoods(
+        self, params: StructuredParameters, block: Block, unit: float | None = None, learned: Block | None = None
+    ) -> Floats:
+        """Return ln P(known cells | class), shape (n_rows, n_classes).
+
+        With a ``unit``, a learned row of that weight is taken from the counts of its own class; ``learned`` has the
+        values that only the row has, which ``block`` marks as unseen.
+        """
+        scores = np.zeros((block.n_rows, len(params.log_prior)))
+        self._add_likelihoods(params, block, scores, unit, learned)
+        return scores
+
+    def _add_likelihoods(
+        self,
+        params: StructuredParameters,
+        block: Block,
+        scores: Floats,
+        unit: float | None = None,
+        learned: Block | None = None,
+    ) -> None:
+        used, threads = params.used, self._threads()
+        if not used:
+            return
+        tables = [table.left_out(unit) if unit else table.log_table for table in used.values()]
+        rows = _rows_with_missing_parents(used, used, block)
+        part, gone, summed = block.take(rows), None, scores[rows]
+        kernels.score_codes(context_columns(used, block, threads), tables, scores, threads)
+        if len(rows):
+            if learned is not None:
+                cells = {name: (part.codes[name], learned.codes[name][rows]) for name in used}
+                gone = [np.where(known == own, 0, own).astype(np.uint32) for known, own in cells.values()]
+            self._sum_out(used, part, unit, gone, summed)
+            scores[rows] = summed
+
+    def _sum_out(
+        self, used: Mapping[str, ConditionalTable], block: Block, unit: float | None, gone: Any, scores: Floats
+    ) -> None:
+        """Add ln P(known cells | class), summed over the values of the missing cells."""
+        number = {name: j for j, name in enumerate(used)}
+        parents = [np.array([number[p] for p in table.parents], dtype=np.int64) for table in used.values()]
+        cases = [[table.log_table] if unit is None else table.left_out_cases(unit) for table in used.values()]
+        steps, sizes = [[*table.contexts.steps] for table in used.values()], [len(t.values) + 2 for t in used.values()]
+        columns, allowed = [block.codes[name] for name in used], memory_allowed(self.memory_limit)
+        most = int(min(allowed / (16 * scores.shape[1]), 2.0**32))
+        try:
+            kernels.score_missing(columns, sizes, parents, steps, cases, gone, scores, most, self._threads())
+        except ValueError:
+            raise TooLarge(
+                "the missing cells of a row hang together in a table that would take more than "
+                f"memory_limit={memory_size(allowed)}.",
+                hint="Fill some of them, use fewer parents (a smaller k), or cut numbers more coarsely.",
+            ) from None
 
     def _log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
         """Return ln P(cell | class, parents) of each column, shape (n_rows, n_classes), in schema order."""
-        terms = {name: np.zeros((block.n_rows, len(params.log_prior))) for name in self.schema_.used}
-        for name, table in params.tables.items():
-            if table.used:
-                columns = context_columns({name: table}, block, self._threads())
-                kernels.score_codes(columns, [table.log_table], terms[name], self._threads())
-        return terms
+        zeros = np.zeros((block.n_rows, len(params.log_prior)))
+        return {n: self._log_term(params, block, n) if n in params.used else zeros for n in self.schema_.used}
+
+    def _log_term(
+        self,
+        params: StructuredParameters,
+        block: Block,
+        name: str,
+        unit: float | None = None,
+        learned: Block | None = None,
+    ) -> Floats:
+        """Return ln P(cell | class, parents) of a column, shape (n_rows, n_classes).
+
+        Where a parent is missing: ln P(cell | class, known cells of the columns before it). Terms sum to
+        ``_log_likelihoods``, whose other arguments these are.
+        """
+        used, table, term = params.used, params.used[name], np.zeros((block.n_rows, len(params.log_prior)))
+        columns = context_columns({name: table}, block, self._threads())
+        kernels.score_codes(columns, [table.left_out(unit) if unit else table.log_table], term, self._threads())
+        rows = _rows_with_missing_parents({name: table}, used, block)
+        if len(rows):
+            names = list(used)
+            before, after = (
+                self._log_likelihoods(
+                    params,
+                    _first_columns(block, rows, names[:n]),
+                    unit,
+                    None if learned is None else _first_columns(learned, rows, names[:n]),
+                )
+                for n in (names.index(name), names.index(name) + 1)
+            )
+            with np.errstate(invalid="ignore"):
+                term[rows] = np.where(np.isneginf(before), 0.0, after - before)
+        return term
 
     def _written_factors(self, block: Block) -> list[WrittenFactor]:
-        """P(cell | class, parents) of each column of the first row, as counts and what is added to them."""
-        factors = []
+        """P(cell | class, parents) of each column of the first row, as counts and what is added to them.
+
+        Where a parent is missing: P(cell | class, known cells before it), as a number.
+        """
+        factors, used = [], self.params_.used
+        known = [n for n, table in used.items() if 0 < block.codes[n][0] <= len(table.values)]
+        cells = {n: self._cell_name(n, int(block.codes[n][0])) for n in known}
         for name in self.schema_.used:
-            table = self.params_.tables.get(name)
-            if table is None:
+            if name not in cells:
                 continue
-            row = int(context_columns({name: table}, block, 1)[0][0])
-            n_known, shares = table.written(row)
-            if shares:
-                cells = {n: self._cell_name(n, int(block.codes[n][0])) for n in (name, *table.parents[:n_known])}
-                given = tuple(f"{parent} {cells[parent]}" for parent in table.parents[:n_known])
-                factors.append(WrittenFactor(name, cells[name], shares, given))
+            given, table = used[name].parents, used[name]
+            if all(parent in cells for parent in given):
+                n_known, shares = table.write_factors(int(context_columns({name: table}, block, 1)[0][0]))
+                given = given[:n_known]
+            else:
+                given = tuple(known[: known.index(name)])
+                shares = tuple(Given(float(x)) for x in self._log_term(self.params_, block, name)[0])
+            factors.append(WrittenFactor(name, cells[name], shares, tuple(f"{n} {cells[n]}" for n in given)))
         return factors
 
     def _cell_name(self, name: str, code: int) -> str:
@@ -348,8 +489,8 @@ class StructuredClassifier(CodedClassifier):
             role = roles[name]
             cuts = role.cuts if isinstance(role, Numeric) else None
             codings[name] = coding(name, values, self.schema_, refuse, cuts)
-        terms = [context_term(name, table, codings) for name, table in self.params_.tables.items() if table.used]
-        return whole_form(self, self.params_.log_prior, terms)
+        terms = [context_term(name, table, codings) for name, table in self.params_.used.items()]
+        return classifier_form(self, self.params_.log_prior, terms)
 
     def _left_out(self) -> StructuredLeftOut:
         """Return the leave-one-out scorer; the structure stays fixed."""
@@ -359,8 +500,7 @@ class StructuredClassifier(CodedClassifier):
     def _column_table(self, column: str) -> Table:
         """P(value | class, parents) in every context that was seen, with counts."""
         if column not in self.params_.tables:
-            why = "has no part in the model" if column in self.params_.values else "is ignored"
-            raise BayesError(f"column {column!r} {why}: there is nothing to show")
+            raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
         table = self.params_.tables[column]
         counts, probabilities = table.contexts.counts[-1], table.probabilities[-1]
         columns: dict[str, Any] = {}
@@ -397,7 +537,12 @@ class StructuredClassifier(CodedClassifier):
         return [" · ".join(map(str, (label, *values))) for values in seen for label in self.tally_.classes]
 
     def describe_structure(self) -> StructureDescription:
-        """Describe the parents of each column."""
+        """Describe the parents of each column.
+
+        Returns
+        -------
+        StructureDescription
+        """
         parents = self.parents_
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]
@@ -408,12 +553,16 @@ class StructuredClassifier(CodedClassifier):
         return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
 
     def to_network(self) -> BayesianNetwork:
-        """The same as a Bayesian network: each column below the class and its parents."""
+        """Convert to a Bayesian network in which the class and its parents are the parents of each column.
+
+        Returns
+        -------
+        BayesianNetwork
+        """
         self._check_is_fitted()
-        used = {name: table for name, table in self.params_.tables.items() if table.used}
         tables = {
             name: (table.values, table.parents, self._factor(name).reshape(-1, len(table.values)))
-            for name, table in used.items()
+            for name, table in self.params_.used.items()
         }
         return network_of_tables(self, tables)
 
@@ -432,19 +581,12 @@ class StructuredClassifier(CodedClassifier):
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Columns after their parents, each by its table."""
         drawn: dict[str, Array] = {}
-        tables = self.params_.tables
-        while len(drawn) < len(tables):
-            for name, table in tables.items():
-                if name in drawn or not all(parent in drawn for parent in table.parents):
-                    continue
-                if not table.used:
-                    drawn[name] = np.zeros(len(labels), dtype=np.uint32)
-                    continue
-                known = [drawn[parent] for parent in table.parents]
-                nodes = table.codes(known, np.zeros(len(labels), dtype=np.uint32), 1) // (len(table.values) + 2)
-                shares = np.concatenate(table.probabilities)[nodes, :, labels]
-                drawn[name] = (draw_slots(shares, rng) + 1).astype(np.uint32)
-        return {name: slots for name, slots in drawn.items() if tables[name].used}
+        for name, table in self.params_.used.items():
+            known = [drawn[parent] for parent in table.parents]
+            nodes = table.codes(known, np.zeros(len(labels), dtype=np.uint32), 1) // (len(table.values) + 2)
+            shares = np.concatenate(table.probabilities)[nodes, :, labels]
+            drawn[name] = (draw_slots(shares, rng) + 1).astype(np.uint32)
+        return drawn
 
 
 class StructuredLeftOut(CodedLeftOut):
@@ -452,15 +594,47 @@ class StructuredLeftOut(CodedLeftOut):
 
     model: StructuredClassifier
 
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
-        used = {name: table for name, table in self.model.params_.tables.items() if table.used}
-        threads = thread_count(self.model.n_threads)
-        codes = context_columns(used, block, threads)
-        both = (np.zeros((block.n_rows, len(self.tally.classes))), np.zeros((block.n_rows, len(self.tally.classes))))
-        if used:
-            kernels.score_codes(codes, [table.log_table for table in used.values()], both[0], threads)
-            kernels.score_codes(codes, [table.left_out(unit) for table in used.values()], both[1], threads)
-        return both
+    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
+        params = self.model.params_
+        with_row, without_row = (self.model._log_likelihoods(params, block, u, learned) for u in (0.0, unit))
+        return with_row, without_row
+
+
+def conditional_tables(
+    parents: Mapping[str, tuple[str, ...]], build: Callable[[str, tuple[str, ...]], ConditionalTable]
+) -> dict[str, ConditionalTable]:
+    """Build the table of each column; a parent that some class has no distribution of is left out."""
+    tables = {name: build(name, of) for name, of in parents.items()}
+    for name, of in parents.items():
+        used = tuple(parent for parent in of if tables[parent].used)
+        if used != of:
+            tables[name] = build(name, used)
+    return tables
+
+
+def _rows_with_missing_parents(
+    tables: Mapping[str, ConditionalTable], used: Mapping[str, ConditionalTable], block: Block
+) -> Ints:
+    """Return the rows where a column of ``tables`` is known and one of its parents is missing or unseen."""
+    found = np.zeros(block.n_rows, dtype=bool)
+    absent: dict[str, Any] = {}
+    for name, table in tables.items():
+        for column in (*table.parents, name) if table.parents else ():
+            if column not in absent:
+                codes, n = block.codes[column], len(used[column].values)
+                whole = not block.n_rows or (codes.min() > 0 and codes.max() <= n)  # no mask in the usual case
+                absent[column] = False if whole else (codes == 0) | (codes > n)
+        for parent in table.parents:
+            if absent[parent] is not False:
+                found |= absent[parent] & ~np.asarray(absent[name])
+    return np.flatnonzero(found)
+
+
+def _first_columns(block: Block, rows: Ints, names: Sequence[str]) -> Block:
+    """Return some rows with the cells of these columns; all others are missing."""
+    part = block.take(rows)
+    codes = {name: codes if name in names else np.zeros_like(codes) for name, codes in part.codes.items()}
+    return replace(part, codes=codes)
 
 
 def context_columns(
@@ -473,7 +647,7 @@ def context_columns(
     ]
 
 
-def given_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) -> dict[str, tuple[str, ...]]:
+def check_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) -> dict[str, tuple[str, ...]]:
     """A structure as a user wrote it: known columns, and no column its own ancestor."""
     parents_of: dict[str, tuple[str, ...]] = {}
     for key, names in parents.items():

@@ -32,9 +32,9 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
 from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of, need_pairs
 from bayeskit.models.base.estimator import one_of
-from bayeskit.models.base.tally_classifier import weighty_blocks
+from bayeskit.models.base.left_out import weighty_blocks
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import Table, table_by_class
+from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, POSITIVE
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
 ROWS = 20_000  # on which exponents are fitted, at most
-MOST = 1e9  # an exponent: far beyond any that is learnt
+MOST = 1e9  # an exponent: far beyond any that is learned
 CHUNK = 4096  # rows whose scores by every parent are held at a time
 
 
@@ -74,15 +74,29 @@ class AODE(CodedClassifier):
 
     Parameters
     ----------
-    min_count: how often a value must have been seen to be a parent; 1 by default, 30 in the first publication.
-    weights: "equal", or "log-linear": exponents of the parents, fitted on leave-one-out scores of the rows (at most
-        20,000), with which their scores are multiplied instead of averaged; or a mapping from column to exponent.
-        Held when rows come and go.
-    smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
-        as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
-    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit, unlabelled: as for ``TAN``.
+    min_count : float, default=1
+        Least count of a value that is used as a parent (30 in the original publication).
+    weights : {"equal", "log-linear"} or mapping, default="equal"
+        Average the parents, or multiply their scores with exponents fitted on leave-one-out scores of at most 20,000
+        rows ("log-linear"), or given by column. Fitted exponents stay fixed when rows are added or removed.
+    smoothing, prior, cuts
+        As for :class:`TAN`.
+    roles, domains, schema, undecidable, ties, random_state, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`NaiveBayes`.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never seen in training is left out or refused.
 
+    Notes
+    -----
+    A column that is missing in a row is no parent there; the members of the other parents sum it out. Rows without a
+    parent are scored by naive Bayes.
+
+    References
+    ----------
+    Webb, Boughton and Wang (2005), Not so naive Bayes: aggregating one-dependence estimators. Machine Learning 58.
+
+    Examples
+    --------
     >>> xor = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
     >>> model = AODE(roles="categorical").fit(xor, [0, 1, 1, 0] * 5)
     >>> model.predict({"a": [0, 1], "b": [1, 1]}).tolist()
@@ -91,20 +105,6 @@ class AODE(CodedClassifier):
 
     min_count: float = 1
     weights: Any = "equal"
-    smoothing: Any = "back-off"
-    prior: Any = "empirical"
-    cuts: Any = "mdl"
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    temperature: float = 1.0
-    memory_limit: int | None = None
-    unlabelled: str = "error"
 
     params_: AODEParameters = field(init=False)
     exponents_: Floats = field(init=False)
@@ -119,7 +119,7 @@ class AODE(CodedClassifier):
             raise BayesError(f"min_count={self.min_count!r}: it is a number above 0")
 
     def plan(self, schema: Schema) -> Plan:
-        columns = tuple(schema.coded())
+        columns = tuple(schema.coded)
         return Plan(families=columns, pairs=columns)
 
     def estimate(self, tally: Tally) -> AODEParameters:
@@ -130,7 +130,7 @@ class AODE(CodedClassifier):
         )
 
     def _exponents(self, tally: Tally) -> Floats | None:
-        """Of each column as a parent: as given, or as learnt before; None where all count alike."""
+        """Of each column as a parent: as given, or as learned before; None where all count alike."""
         if not isinstance(self.weights, Mapping):
             return getattr(self, "exponents_", None) if self.weights == "log-linear" else None
         exponents = {tally.schema.find(key): float(w) for key, w in self.weights.items()}
@@ -143,31 +143,28 @@ class AODE(CodedClassifier):
         takes_part = model.present & (model.seen - unit >= self.min_count * (1 - GONE))
         return np.where(takes_part, 0.0, -np.inf)
 
-    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+    def _fit_checked(self, source: Source) -> Self:
         if self.weights != "log-linear":
-            return super().fit_source(source, target, engine)
+            return super()._fit_checked(source)
+        if engine_of(source) is not None:
+            raise BayesError.needs_rows("AODE with log-linear weights", "scores each row", ', or pass weights="equal"')
         if hasattr(self, "exponents_"):
             del self.exponents_
-        source = self._labelled_source(source, target, engine)
-        if engine_of(source) is not None:
-            raise BayesError.needs_rows(
-                "AODE with log-linear weights",
-                "scores each row",
-                ', or pass weights="equal"',
-            )
         source = in_order(source)
-        super().fit_source(source)
+        super()._fit_checked(source)
         self.exponents_ = log_linear_weights(self, source)
         self.params_ = replace(self.params_, exponents=self.exponents_)
         return self
 
-    def _held_structure(self) -> tuple[str, ...]:
+    def _learned_structure(self) -> tuple[str, ...]:
         return ("weights",) if self.weights == "log-linear" else ()
 
-    def _held_state(self) -> State | None:
-        """Exponents that were learnt."""
-        learnt = self.weights == "log-linear" and self.params_.exponents is not None
-        return State({"exponents": self._held(self.tally_)["weights"]}, []) if learnt else None
+    _fixed_structure = _learned_structure
+
+    def _state_to_save(self) -> State | None:
+        """Exponents that were learned."""
+        learned = self.weights == "log-linear" and self.params_.exponents is not None
+        return State({"exponents": self._fixed_weights(self.tally_)["weights"]}, []) if learned else None
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore a fitted model and its exponents from a file."""
@@ -180,7 +177,7 @@ class AODE(CodedClassifier):
         self.exponents_ = np.array([float(exponents[name]) for name in tally.families])
         return self.fit_tally(tally)
 
-    def _held(self, tally: Tally) -> dict[str, Any]:
+    def _fixed_weights(self, tally: Tally) -> dict[str, Any]:
         """The setting that holds the exponents for the columns of a tally."""
         if self.params_.exponents is None:
             return {}
@@ -188,9 +185,9 @@ class AODE(CodedClassifier):
         return {"weights": {name: w for name, w in by_name if name in tally.families}}
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
-        return super()._with_tally(tally, **{**self._held(tally), **settings})
+        return super()._with_tally(tally, **{**self._fixed_weights(tally), **settings})
 
-    def log_joint(self, params: AODEParameters, block: Block) -> Floats:
+    def _log_joint(self, params: AODEParameters, block: Block) -> Floats:
         return self._log_likelihoods(params, block) + params.log_prior
 
     def _log_likelihoods(self, params: AODEParameters, block: Block) -> Floats:
@@ -253,21 +250,32 @@ class AODE(CodedClassifier):
 
     def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: the column as a parent."""
-        if column not in self.tally_.families:
-            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         shares, counts = self.params_.model.shares(column), self.tally_.families[column].present
         names = names_of(self.params_.model.values[column], self.schema_, column).tolist()
         return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
 
     def dependence(self) -> DependenceGraph:
-        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits."""
+        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits.
+
+        Returns
+        -------
+        DependenceGraph
+        """
         self._check_is_fitted()
         return pair_dependence(self.tally_)
 
     def to_network(self, parent: str | int) -> BayesianNetwork:
-        """The member whose columns all hang on ``parent`` besides the class, as a Bayesian network.
+        """Return the member in which all columns depend on one parent, as a Bayesian network.
 
-        The model is the mean of such members, one for each column, and no network itself.
+        The model is the mean of such members, one for each column, and not a network itself.
+
+        Parameters
+        ----------
+        parent : str or int
+
+        Returns
+        -------
+        BayesianNetwork
         """
         from bayeskit.models._structured import network_of_tables
 
@@ -280,12 +288,17 @@ class AODE(CodedClassifier):
         labels, slots = (part.ravel() for part in np.indices((n_classes, n_parent)))
         tables = {}
         for column, listed in values.items():
-            given = model.shares_given(name, slots + 1, column, labels) if column != name else model.shares(name)
+            given = model.conditional_shares(name, slots + 1, column, labels) if column != name else model.shares(name)
             tables[column] = (listed, () if column == name else (name,), np.asarray(given))
         return network_of_tables(self, tables)
 
     def describe_structure(self) -> StructureDescription:
-        """Every column as the parent of all others: how many of its values take part, and with which exponent."""
+        """Describe every column as a parent: how many of its values are used, and with which exponent.
+
+        Returns
+        -------
+        StructureDescription
+        """
         params = self.params_
         starts = np.cumsum([0, *params.model.sizes])
         takes_part = np.isfinite(params.log_weights)
@@ -311,7 +324,7 @@ class AODE(CodedClassifier):
             drawn[parent][rows] = parent_slots
             for other in names:
                 if other != parent:
-                    shares = model.shares_given(parent, parent_slots, other, labels[rows])
+                    shares = model.conditional_shares(parent, parent_slots, other, labels[rows])
                     drawn[other][rows] = draw_slots(shares, rng) + 1
         return drawn
 
@@ -322,18 +335,18 @@ class AODELeftOut(CodedLeftOut):
     model: AODE
 
     def _params(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
-        """As learnt and without a row of the own class; the parents are those that take part without it."""
+        """As learned and without a row of the own class; the parents are those that take part without it."""
         params = self.model.params_
         parents = replace(params, log_weights=self.model._parent_log_weights(params.model, unit))
         return parents, replace(parents, model=params.model.left_out(unit))
 
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
         with_row, without_row = (self.model._log_likelihoods(params, block) for params in self._params(unit))
         return with_row, without_row
 
     def parent_scores(self, block: Block) -> tuple[Floats, Bools]:
-        """`AODE.parent_scores` of learnt rows, each without itself."""
-        known = self.without_gone(block, 1.0)
+        """`AODE.parent_scores` of learned rows, each without itself."""
+        known = self.drop_vanished_values(block, 1.0)
         columns = [known.codes[name] for name in self.model.params_.model.values]
         params, left = self._params(1.0)
         terms, takes_part = self.model._parent_scores(params, columns)
@@ -344,7 +357,7 @@ class AODELeftOut(CodedLeftOut):
 
 
 def log_linear_weights(model: AODE, source: Source) -> Floats:
-    """w ≥ 0 of the parents that minimise the leave-one-out log loss of Σ w_p ln P_p(x | class) + ln P(class).
+    """w ≥ 0 of the parents that minimize the leave-one-out log loss of Σ w_p ln P_p(x | class) + ln P(class).
 
     A penalty ‖w − 1/k‖² holds them to equal shares of one where the rows say little.
     """
@@ -367,7 +380,7 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
 
     def loss(w: Floats) -> tuple[float, Floats]:
         scores = np.einsum("p,rpc->rc", w, terms) + model.params_.log_prior
-        log_p, _ = logspace.log_normalise(scores)
+        log_p, _ = logspace.log_normalize(scores)
         error = logspace.exp(log_p)
         error[rows, y] -= 1
         gradient = np.einsum("rc,rpc->p", error * weights[:, None], terms) + 2 * (w - 1 / k)

@@ -1,25 +1,25 @@
-"""Discretizer: numbers become intervals, learnt from the classes or from the numbers alone."""
+"""Discretizer: numbers become intervals, learned from the classes or from the numbers alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
 from bayeskit.arrow_arrays import is_arrow
+from bayeskit.data.cells import as_floats, raise_unusable
 from bayeskit.data.frames import open_source
-from bayeskit.data.numbers import as_floats, raise_unusable
 from bayeskit.data.reader import read_batch
 from bayeskit.data.schema import Numeric, Schema, infer
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import check_cuts, labels, learn_cuts
-from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, feature_names, one_of, seed_of
-from bayeskit.tables.table import Table
+from bayeskit.models.base.estimator import Transforms, as_wanted, feature_names, one_of, seed_of
+from bayeskit.tables import Table
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array
 
@@ -30,18 +30,30 @@ class Discretizer(Transforms):
 
     Parameters
     ----------
-    cuts: "mdl" (by the classes, as many cuts as pay for themselves: Fayyad and Irani), "frequency", "width" or
-        "random", one of these with a number of intervals such as ``("frequency", 5)``, a number of intervals of
-        equal width, or the points; a mapping gives some columns their own, and the others are cut by "mdl".
-    output: "labels" gives readable intervals in place of numbers and every other column as it is, in a frame of
-        pandas or polars where one was given, in an array of objects for a NumPy array, else in a ``Table``;
-        "codes" an array with the number of the interval from 0 on, NaN where missing, of the numeric columns.
-    roles: as for a classifier; only numeric columns are cut.
-    random_state: for "random".
-    n_threads: None for all cores; the result is the same for any number.
+    cuts : str, int, tuple, sequence or mapping, default="mdl"
+        "mdl" (by the classes; Fayyad and Irani, 1993), "frequency", "width" or "random", one of these with a number of
+        intervals such as ``("frequency", 5)``, a number of intervals of equal width, or the cut points; a mapping gives
+        some columns their own, and the others are cut by "mdl".
+    output : {"labels", "codes"}, default="labels"
+        "labels" replaces numbers by readable intervals and keeps all other columns, in a frame of pandas or polars if
+        one was given, in an array of objects for a NumPy array, else in a ``Table``; "codes" returns an array of the
+        numeric columns with the number of the interval from 0 on, NaN where missing.
+    roles : str or mapping, default=None
+        As for :class:`NaiveBayes`; only numeric columns are cut.
+    random_state : int or generator, default=None
+        Seed of "random".
+    n_threads : int, default=None
+        None for all cores. The result is the same for any number.
 
-    The learnt ``schema_`` can be given to a classifier (``schema=``), which then reads raw numbers by these cuts.
+    Attributes
+    ----------
+    cuts_ : dict of str to tuple of float
+        The cut points of each numeric column.
+    schema_ : Schema
+        Roles with cut points. As the ``schema`` of a classifier, it makes the model read raw numbers by these cuts.
 
+    Examples
+    --------
     >>> people = {"age": [20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34], "sex": list("fmfmfmfmfm")}
     >>> tool = Discretizer().fit(people, ["no"] * 5 + ["yes"] * 5)
     >>> tool.cuts_
@@ -59,19 +71,35 @@ class Discretizer(Transforms):
     random_state: Any = None
     n_threads: int | None = None
 
+    _fitted_attribute: ClassVar[str] = "schema_"
+    _fit_takes: ClassVar[str] = "rows and classes"
+    _reads_tables: ClassVar[bool] = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the cuts of the numeric columns of ``X``; "mdl" needs the classes ``y``."""
+        """Learn the cut points of the numeric columns.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or str, optional
+            Classes, required for "mdl".
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
         one_of("output", self.output, ("labels", "codes"))
         source = open_source(X, y, sample_weight)
         schema = infer(source.kinds, roles=self.roles, named=source.named)
         if schema.needed != schema.used:
             raise BayesError("a Discretizer cuts numbers: dates are numeric here (seconds since 1970), or ignored")
-        chosen: dict[str, Any] = dict.fromkeys(schema.measured(), self.cuts)
+        chosen: dict[str, Any] = dict.fromkeys(schema.measured, self.cuts)
         if isinstance(self.cuts, Mapping):
             chosen = {**dict.fromkeys(chosen, "mdl"), **{schema.find(key): v for key, v in self.cuts.items()}}
         for spec in chosen.values():
             check_cuts(spec)
-        extra = [name for name in chosen if name not in schema.measured()]
+        extra = [name for name in chosen if name not in schema.measured]
         if extra:
             raise BayesError(f"column {extra[0]!r} has cuts but is not numeric (it is {schema.columns[extra[0]].name})")
         self.schema_: Schema = learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
@@ -90,7 +118,16 @@ class Discretizer(Transforms):
         return {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
 
     def table(self, column: str | int | None = None) -> Table:
-        """The intervals of one column, or how many each has."""
+        """Return the intervals of one column, or their number for each column.
+
+        Parameters
+        ----------
+        column : str or int, optional
+
+        Returns
+        -------
+        Table
+        """
         cuts = self.cuts_
         if column is not None:
             name = self.schema_.find(column)
@@ -101,7 +138,17 @@ class Discretizer(Transforms):
 
     @as_wanted
     def transform(self, X: Any) -> Any:
-        """The rows with intervals for numbers, as the setting ``output`` says."""
+        """Replace numbers by intervals.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        frame, Table or ndarray
+            By the setting ``output``.
+        """
         self._check_is_fitted()
         source = open_source(X)
         where = self.schema_.locate(list(source.kinds), source.named)
@@ -137,16 +184,26 @@ class Discretizer(Transforms):
             for name, codes in joined.items():
                 cells[:, self.schema_.used.index(name)] = self._names(name)[codes]
             return cells
-        labelled = self._labelled(source, where, joined)
+        labeled = self._labeled(source, where, joined)
         if module == "polars":
             import polars as pl
 
-            return pl.DataFrame(labelled.arrow)
+            return pl.DataFrame(labeled.arrow)
         # set_output cannot make a frame of a Table
-        return labelled.to_pandas() if self._wanted() == "pandas" else labelled
+        return labeled.to_pandas() if self._wanted() == "pandas" else labeled
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The names of the columns that ``transform`` gives."""
+        """Return the names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns of the fit.
+
+        Returns
+        -------
+        ndarray of str
+        """
         self._check_is_fitted()
         columns = self.schema_.used if self.output == "labels" else list(self.cuts_)
         names = feature_names(self, input_features)
@@ -156,7 +213,7 @@ class Discretizer(Transforms):
         """The cell of each code."""
         return np.array([None, *labels(self.cuts_[name])], dtype=object)
 
-    def _labelled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, Array]) -> Table:
+    def _labeled(self, source: Source, where: Mapping[str, str], joined: Mapping[str, Array]) -> Table:
         import pyarrow as pa
 
         columns: dict[str, Any] = {}
@@ -171,16 +228,3 @@ class Discretizer(Transforms):
 
     def _threads(self) -> int:
         return thread_count(self.n_threads)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "schema_")
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "rows and classes")

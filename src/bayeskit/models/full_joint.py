@@ -10,9 +10,7 @@ Formula: P(c, x) itself
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -21,12 +19,12 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of, refuse_gaps
-from bayeskit.tables.table import Table, table_by_class
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, names_of, refuse_gaps
+from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -34,18 +32,13 @@ from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
-class JointParameters:
+class JointParameters(CodedParameters):
     """Parameters of the full joint: counts of distinct rows and the pseudo-count of each possible row."""
 
     log_prior: Floats
     joint: Joint
     values: dict[str, tuple[Value, ...]]
     alpha: float
-
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Return the vocabulary of each coded column."""
-        return {name: Vocabulary(values) for name, values in self.values.items()}
 
     @property
     def silent(self) -> list[str]:
@@ -62,15 +55,20 @@ class JointParameters:
 class FullJointBayes(CodedClassifier):
     """The full joint distribution of the columns in each class, for few columns.
 
-    A missing cell is summed out: a row is judged by the columns it has, over the training rows that have them too. A
+    A missing cell is summed out: a row is scored by the columns it has, over the training rows that have them too. A
     value never seen in training counts as missing.
 
     Parameters
     ----------
-    smoothing: pseudo-count of every possible row: 0 (none), 1 for Laplace.
-    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit, unlabelled: as for ``TAN``.
+    smoothing : float, default=0
+        Pseudo-count of every possible row; 1 for Laplace.
+    prior, cuts
+        As for :class:`TAN`.
+    roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`TAN`.
 
+    Examples
+    --------
     >>> from bayeskit.datasets import load_worked_example
     >>> model = FullJointBayes().fit(load_worked_example("abc"), "C")
     >>> logspace.exp(model.predict_joint_log_proba({"A": "g", "B": "q"})).round(6).tolist()      # f, t
@@ -81,20 +79,7 @@ class FullJointBayes(CodedClassifier):
     bayeskit.errors.BayesError: row 0 is impossible under every class (probability zero): ...
     """
 
-    smoothing: Any = 0
-    prior: Any = "empirical"
-    cuts: Any = "mdl"
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    temperature: float = 1.0
-    memory_limit: int | None = None
-    unlabelled: str = "error"
+    smoothing: Any = field(default=0, kw_only=True)
 
     params_: JointParameters = field(init=False)
 
@@ -104,7 +89,7 @@ class FullJointBayes(CodedClassifier):
             raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
 
     def plan(self, schema: Schema) -> Plan:
-        columns = tuple(schema.coded())
+        columns = tuple(schema.coded)
         return Plan(families=columns, joints=(tuple(sorted(columns)),))
 
     def estimate(self, tally: Tally) -> JointParameters:
@@ -116,12 +101,12 @@ class FullJointBayes(CodedClassifier):
         return JointParameters(self._log_prior(tally), joint, values, alpha)
 
     def _restricted(self, columns: list[str]) -> Tally:
-        """What was counted of these columns alone: all others are summed out."""
+        """Return the counts of these columns alone; all others are summed out."""
         tally = self.tally_.restrict(columns)
         joint = self.params_.joint.marginal(tuple(tally.families))
         return tally.with_statistic(Joints({joint.columns: joint}))
 
-    def log_joint(self, params: JointParameters, block: Block) -> Floats:
+    def _log_joint(self, params: JointParameters, block: Block) -> Floats:
         return self._log_likelihoods(params, block, 0.0) + params.log_prior
 
     def _log_likelihoods(self, params: JointParameters, block: Block, unit: float) -> Floats:
@@ -170,9 +155,13 @@ class FullJointBayes(CodedClassifier):
         return len(self.classes_) * possible - 1
 
     def log_marginal_likelihood(self) -> float:
-        """ln P(table) before any row was seen: a Dirichlet prior over all possible rows of each class.
+        """Return the log marginal likelihood ln P(data), with a Dirichlet prior over all possible rows of each class.
 
-        In closed form, for rows without missing cells; ``smoothing=0`` is no prior, and refused.
+        In closed form, for rows without missing cells; ``smoothing=0`` is no prior, and raises an error.
+
+        Returns
+        -------
+        float
         """
         self._check_is_fitted()
         params, tally = self.params_, self.tally_
@@ -189,8 +178,6 @@ class FullJointBayes(CodedClassifier):
 
     def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: all other columns summed out."""
-        if column not in self.params_.values:
-            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         names, counts = (
             names_of(self.params_.values[column], self.schema_, column),
             self.tally_.families[column].present,
@@ -227,6 +214,6 @@ class JointLeftOut(CodedLeftOut):
 
     model: FullJointBayes
 
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
         params = self.model.params_
         return self.model._log_likelihoods(params, block, 0.0), self.model._log_likelihoods(params, block, unit)

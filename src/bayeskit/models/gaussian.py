@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,10 +32,10 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.variance import as_variance_floor
 from bayeskit.explain.evidence import class_position
 from bayeskit.memory import memory_size
-from bayeskit.models.base import TallyClassifier
-from bayeskit.models.base.estimator import clone, one_of, seed_of
-from bayeskit.models.base.tally_classifier import best_temperature, weighty_blocks
-from bayeskit.tables.table import Table
+from bayeskit.models.base import Classifier
+from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base.left_out import best_temperature, left_out_loss, weighty_blocks
+from bayeskit.tables import Table, class_header
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
@@ -63,26 +63,38 @@ class GaussianParameters:
 
 
 @dataclass(eq=False, repr=False)
-class GaussianBayes(TallyClassifier):
+class GaussianBayes(Classifier):
     """A multivariate normal for each class, over columns of numbers with missing cells.
 
     Parameters
     ----------
-    covariance: "full" (each class its own), "tied" (one for all classes), "diagonal" (no correlations: Gaussian naive
-        Bayes), or "shrunk" (each class its own, pulled to the diagonal).
-    shrinkage: how far covariances are pulled to the diagonal, from 0 (not at all) to 1 ("diagonal"); "auto" takes the
-        amount from the counts (oracle approximating shrinkage). None is "auto" for "shrunk" and 0 otherwise.
-        :meth:`tune` chooses the number by leaving each row out.
-    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    ddof: 1 for unbiased covariances, 0 for maximum likelihood.
-    roles, schema, ties, random_state, n_threads, unlabelled: as in ``NaiveBayes``.
-    temperature: log scores are divided by it before they become probabilities; :meth:`tune` chooses it too.
-    memory_limit: bytes that the products of all pairs of columns may take; None for 2 GB.
-    variance_floor: as in ``NaiveBayes``: no variance of the matrix is below this share of the column's variance within
-        the classes, or of its total variance where the classes have none.
+    covariance : {"full", "tied", "diagonal", "shrunk"}, default="full"
+        One covariance per class (quadratic discriminant analysis), one for all classes (linear discriminant analysis),
+        no correlations (Gaussian naive Bayes), or one per class, shrunk to the diagonal.
+    shrinkage : float or "auto", default=None
+        Shrinkage of covariances to the diagonal, from 0 (none) to 1 ("diagonal"); "auto" computes it from the counts
+        (oracle approximating shrinkage). None is "auto" for "shrunk" and 0 otherwise. :meth:`tune` chooses it.
+    prior : str, mapping or smoothing rule, default="empirical"
+        "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    ddof : {0, 1}, default=1
+        1 for unbiased covariances, 0 for maximum likelihood.
+    variance_floor : float or VarianceFloor, default=0.01
+        As for :class:`NaiveBayes`.
+    memory_limit : float, default=None
+        Bytes that the products of all pairs of columns may take; None for 2 GB.
+    roles, schema, undecidable, ties, random_state, n_threads, temperature, unlabeled
+        As for :class:`NaiveBayes`.
 
-    A covariance that is singular (as many columns as rows of a class, or a column that follows from others) is pulled
-    to the diagonal as little as makes it regular, with a warning.
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_classes, n_columns)
+    covariances_ : ndarray of shape (n_classes, n_columns, n_columns)
+        NaN for unused columns.
+
+    Notes
+    -----
+    A singular covariance (fewer rows of a class than columns, or a column that is determined by others) is shrunk to
+    the diagonal by as little as makes it regular, with a warning.
 
     Examples
     --------
@@ -101,15 +113,11 @@ class GaussianBayes(TallyClassifier):
     shrinkage: Any = None
     prior: Any = "empirical"
     ddof: int = 1
-    roles: Any = None
-    schema: Schema | None = None
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    temperature: float = 1.0
-    memory_limit: Any = None
     variance_floor: Any = 0.01
-    unlabelled: str = "error"
+
+    # Settings of coded columns, which it does not have.
+    domains: ClassVar[Any] = None  # type: ignore[misc]
+    unseen: ClassVar[str] = "ignore"  # type: ignore[misc]
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -127,7 +135,7 @@ class GaussianBayes(TallyClassifier):
             where = schema.locate(list(source.kinds), source.named)
             loose = [name for name in schema.used if source.kinds[where[name]] in ("object", "null")]
             schema = schema.replace({name: Numeric() for name in loose})
-        others = [name for name in schema.used if name not in schema.measured()]
+        others = [name for name in schema.used if name not in schema.measured]
         if others:
             more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
             raise BayesError(
@@ -146,7 +154,7 @@ class GaussianBayes(TallyClassifier):
         return schema
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(moments=schema.measured(), products=schema.measured())
+        return Plan(moments=schema.measured, products=schema.measured)
 
     def estimate(self, tally: Tally) -> GaussianParameters:
         if tally.products is None:
@@ -194,7 +202,7 @@ class GaussianBayes(TallyClassifier):
             stacklevel=4,
         )
 
-    def log_joint(self, params: GaussianParameters, block: Block) -> Floats:
+    def _log_joint(self, params: GaussianParameters, block: Block) -> Floats:
         return params.log_prior + log_density(_matrix(params, block), params.normal)
 
     def _log_terms(self, params: GaussianParameters, block: Block) -> dict[str, Floats]:
@@ -210,26 +218,27 @@ class GaussianBayes(TallyClassifier):
         return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self._rule, self.ddof, floor)
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit with the ``shrinkage``, then the ``temperature``, that predict best, each row left out in turn.
+        """Fit with the ``shrinkage``, then the ``temperature``, that have the least leave-one-out log loss.
 
-        Both are fixed then.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
         """
         X = in_order(X)
         start = clone(self).set_params(temperature=1.0).fit(X, y, sample_weight)
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         blocks = list(weighty_blocks(start, source))
 
         def loss(amount: float) -> float:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
                 left_out = clone(start).set_params(shrinkage=amount).fit_tally(start.tally_)._left_out()
-            total = 0.0
-            for block in blocks:
-                scores, labels = left_out.scores(block), np.asarray(block.labels, dtype=np.int64)
-                log_p = logspace.log_posterior_of(scores, labels)
-                known = np.isfinite(log_p)  # a class that only one row shows is lost whatever the shrinkage
-                total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
-            return total
+            return left_out_loss((block, left_out.scores(block)) for block in blocks)
 
         if self.covariance != "diagonal":
             self.shrinkage = float(min(AMOUNTS, key=loss))
@@ -261,15 +270,22 @@ class GaussianBayes(TallyClassifier):
 
     def _column_table(self, column: str) -> Table:
         """Mean and variance of each class."""
-        if column not in self.params_.columns:
-            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         i, model = self.params_.columns.index(column), self.params_.normal
         counts, variances = self.tally_.moments.n[:, i].tolist(), model.covariance[:, i, i].tolist()
         columns = {"count": counts, "mean": model.mean[:, i].tolist(), "variance": variances}
-        return Table({self._class_header(): list(self.tally_.classes), **columns})
+        return Table({class_header(self.schema_.target.name, columns): list(self.tally_.classes), **columns})
 
     def correlations(self, label: Any) -> Table:
-        """Return the correlation matrix of one class."""
+        """Return the correlation matrix of one class.
+
+        Parameters
+        ----------
+        label : class label
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         c, params = class_position(label, self.tally_.classes), self.params_
         correlation = params.normal.spread.correlation[c]
@@ -278,15 +294,24 @@ class GaussianBayes(TallyClassifier):
         )
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
-        """Rows drawn from the model, and their classes. A column that the model leaves out is drawn as missing."""
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of rows.
+        random_state : int or generator, optional
+            By default the setting ``random_state``.
+
+        Returns
+        -------
+        (Table, ndarray of shape (n,))
+            Rows and their classes. Unused columns are drawn as missing.
+        """
         import pyarrow as pa
 
-        self._check_is_fitted()
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise BayesError(f"sample({n!r}): give a whole number of rows")
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        labels, rng = self._draw_classes(n, random_state)
         params, spread = self.params_, self.params_.normal.spread
-        labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(params.log_prior))
         drawn = rng.standard_normal((n, len(params.columns)))
         for c in range(len(self.classes_)):
             factor, rows = np.linalg.cholesky(spread.correlation[c]), labels == c

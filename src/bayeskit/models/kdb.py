@@ -17,21 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit import kernels, logspace
+from bayeskit import logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.errors import BayesError
-from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
 from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.models._structured import (
     StructuredClassifier,
     StructuredLeftOut,
     StructuredParameters,
-    given_parents,
+    check_parents,
+    conditional_tables,
 )
 from bayeskit.models.base.estimator import one_of
-from bayeskit.models.base.tally_classifier import weighty_blocks
+from bayeskit.models.base.left_out import weighty_blocks
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -45,17 +46,33 @@ class KDB(StructuredClassifier):
 
     Parameters
     ----------
-    k: how many parents a column may have besides the class.
-    selective: choose how many of the columns, and how many parents up to k, predict the rows best when each is left
-        out in turn; reads the rows once more.
-    parents: the structure, as a mapping from column to its parents, the most important first; by default learnt.
-    smoothing: "back-off" (an m-estimate towards one parent less, m by leave-one-out), or pseudo-counts in each
-        context as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, …
-    prior, cuts, roles, domains, schema, unseen, undecidable, ties, random_state, n_threads, temperature,
-    memory_limit, unlabelled: as for ``TAN``.
+    k : int, default=2
+        Largest number of parents of a column besides the class.
+    selective : bool, default=False
+        Choose the number of columns, and of parents up to ``k``, by leave-one-out; reads the rows once more.
+    parents : mapping, default=None
+        The structure, from column to its parents, the most important first; None to learn it.
+    smoothing, prior, cuts
+        As for :class:`TAN`.
+    roles, domains, schema, undecidable, ties, random_state, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`NaiveBayes`.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never seen in training is left out or refused.
 
-    The structure is learnt by ``fit`` and held when rows come and go.
+    Notes
+    -----
+    ``fit`` learns the structure, which stays fixed when rows are added or removed.
 
+    Missing cells and values never seen are summed out: ``predict_proba`` is the posterior of :meth:`to_network`.
+
+    References
+    ----------
+    Sahami (1996), Learning limited dependence Bayesian classifiers. KDD.
+
+    Martínez, Webb, Chen and Zaidi (2016), Scalable learning of Bayesian network classifiers. JMLR 17.
+
+    Examples
+    --------
     >>> bits = (np.arange(32)[:, None] >> np.arange(5)) & 1                    # parity of five bits
     >>> X, parity = np.repeat(bits, 4, axis=0), np.repeat(bits.sum(axis=1) % 2, 4)
     >>> [round(KDB(k, roles="categorical").fit(X, parity).score(X, parity), 2) for k in (0, 3, 4)]
@@ -65,20 +82,6 @@ class KDB(StructuredClassifier):
     k: int = 2
     selective: bool = False
     parents: Mapping[Any, Any] | None = None
-    smoothing: Any = "back-off"
-    prior: Any = "empirical"
-    cuts: Any = "mdl"
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    temperature: float = 1.0
-    memory_limit: int | None = None
-    unlabelled: str = "error"
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -87,10 +90,10 @@ class KDB(StructuredClassifier):
         one_of("selective", str(self.selective), ("True", "False"))
 
     def plan(self, schema: Schema) -> Plan:
-        columns = tuple(schema.coded())
+        columns = tuple(schema.coded)
         if self.parents is None:
             raise BayesError("KDB learns its structure from rows: fit on rows, or give parents=")
-        given = given_parents(self.parents, schema, list(columns))
+        given = check_parents(self.parents, schema, list(columns))
         return Plan(families=columns, joints=tuple((*given.get(name, ()), name) for name in columns))
 
     def _learn_plan(self, schema: Schema, source: Source) -> Plan:
@@ -99,7 +102,7 @@ class KDB(StructuredClassifier):
             return self.plan(schema)
         if self.selective and engine_of(source) is not None:
             raise BayesError.needs_rows("the selective KDB", "scores each row", ", or pass selective=False")
-        columns = tuple(schema.coded())
+        columns = tuple(schema.coded)
         pairs = self._collect(source, schema, Plan(families=columns, pairs=columns))
         plan = Plan(families=columns, joints=_structure(pairs, int(self.k)))
         if self.selective:
@@ -107,18 +110,26 @@ class KDB(StructuredClassifier):
             plan = Plan(families=columns, joints=self._selected(tally, source))
         return plan
 
-    def _held_structure(self) -> tuple[str, ...]:
+    def _learned_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
+
+    _fixed_structure = _learned_structure
 
     def estimate(self, tally: Tally) -> StructuredParameters:
         if not tally.joints or tally.moment_columns:
             raise BayesError("KDB needs counts of columns with their parents, which this tally has not: fit on rows")
-        tables, smoothing = {}, as_smoothing(self.smoothing)
-        for names, joint in tally.joints.items():
-            n_values = [len(tally.families[name].values) for name in names]
+        smoothing, families = as_smoothing(self.smoothing), tally.families
+        joints = {names[-1]: joint for names, joint in tally.joints.items()}
+
+        def build(name: str, parents: tuple[str, ...]) -> ConditionalTable:
+            joint = joints[name]
+            if len(parents) + 1 < len(joint.columns):
+                joint = joint.marginal((*parents, name))
+            n_values = [len(families[column].values) for column in joint.columns]
             contexts = Contexts.of(joint.cells, joint.counts, n_values, self.memory_limit)
-            values = tally.families[names[-1]].values
-            tables[names[-1]] = conditional_table(names[:-1], values, contexts, smoothing, tally.class_counts)
+            return conditional_table(parents, families[name].values, contexts, smoothing, tally.class_counts)
+
+        tables = conditional_tables({names[-1]: names[:-1] for names in tally.joints}, build)
         values_of = {name: family.values for name, family in tally.families.items()}
         return StructuredParameters(self._log_prior(tally), tables, values_of)
 
@@ -157,21 +168,15 @@ def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
     """−Σ ln P(class | first columns) over the rows, for every number of first columns."""
     labels, rows = np.asarray(block.labels, dtype=np.int64), np.arange(block.n_rows)
     weights = np.ones(block.n_rows) if block.weights is None else block.weights
-    known, tables = left_out.without_gone(block, 1.0), model.params_.tables
+    known, params = left_out.drop_vanished_values(block, 1.0), model.params_
     scores = np.empty((block.n_rows, len(model.classes_)))
     for label in np.unique(labels):
         scores[labels == label] = left_out.log_prior(int(label), 1.0)
     losses = []
-    for name in [None, *tables]:
-        if name is not None and tables[name].used:
-            table = tables[name]
-            codes = [table.codes([known.codes[p] for p in table.parents], known.codes[name], 1)]
-            terms = np.zeros_like(scores)
-            kernels.score_codes(codes, [table.left_out(1.0)], terms, 1)
-            mine = terms[rows, labels]
-            terms[:] = 0
-            kernels.score_codes(codes, [table.log_table], terms, 1)
-            terms[rows, labels] = mine
+    for name in [None, *params.tables]:
+        if name in params.used:
+            terms, without_row = (model._log_term(params, known, name, unit, block) for unit in (0.0, 1.0))
+            terms[rows, labels] = without_row[rows, labels]
             scores = scores + terms
         log_p = logspace.log_posterior_of(scores, labels)  # NaN: a row without which nothing is possible
         losses.append(-float(np.where(np.isfinite(log_p), log_p, -700.0) @ weights))

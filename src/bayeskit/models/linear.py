@@ -12,28 +12,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayeskit import logspace
 from bayeskit.beliefs.belief import tails
+from bayeskit.data.cells import as_floats
 from bayeskit.data.frames import label_column, open_source
-from bayeskit.data.numbers import as_floats
 from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
-from bayeskit.models.base.estimator import PredictsNumbers, check_is_fitted
+from bayeskit.models.base.estimator import PredictsNumbers, one_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.table import Table
+from bayeskit.storage.model_file import ANY_NUMBER, Numbers, Saved, State
+from bayeskit.tables import Table
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
 
 RANGE = (1e-8, 1e8)  # of the λ that evidence may choose
+FIT = {
+    "intercept_": Numbers(), "penalty_": Numbers((), 0.0), "df_": Numbers(), "_n": Numbers((), np.nextafter(0, 1)),
+    "noise_variance_": ANY_NUMBER, "log_likelihood_": ANY_NUMBER,
+}  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -42,17 +47,29 @@ class LinearRegression(Composite, PredictsNumbers):
 
     Parameters
     ----------
-    penalty: λ of the prior w ~ N(0, σ²/λ), the intercept free: 0 is least squares, "evidence" the λ under which the
-        data is most probable.
-    scale: True puts the prior on weights of columns measured in standard deviations, False on those of the columns as
-        they are (scikit-learn's ``Ridge(alpha=λ)``).
-    coding, roles, domains, schema, unseen: as for :class:`LogisticRegression`.
+    penalty : float or "evidence", default=0.0
+        λ of the prior w ~ N(0, σ²/λ), the intercept free: 0 is least squares, "evidence" the λ under which the data is
+        most probable.
+    scale : bool, default=True
+        True puts the prior on the weights of standardized columns, False on those of the columns as they are
+        (scikit-learn's ``Ridge(alpha=λ)``).
+    coding, roles, domains, schema, unseen
+        As for :class:`LogisticRegression`.
 
     Attributes
     ----------
-    coef_, intercept_, features_: weights, and what they belong to. penalty_: the λ taken.
-    noise_variance_: σ², unbiased under least squares. df_: degrees of freedom of the predictive Student's t.
-    log_likelihood_: ln P(y | x) at the weights and the maximum likelihood variance.
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    features_ : list of str
+        The feature of each weight.
+    penalty_ : float
+        The λ used.
+    noise_variance_ : float
+        σ², unbiased under least squares.
+    df_ : float
+        Degrees of freedom of the predictive Student's t.
+    log_likelihood_ : float
+        ln P(y | x) at the weights and the maximum likelihood variance.
 
     Examples
     --------
@@ -71,8 +88,23 @@ class LinearRegression(Composite, PredictsNumbers):
     schema: Schema | None = None
     unseen: str = "ignore"
 
+    _fitted_attribute: ClassVar[str] = "coef_"
+    _reads_tables: ClassVar[bool] = True
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X`` with numbers ``y`` (values, or the name of a column of ``X``)."""
+        """Fit the weights.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or str
+            Numbers, or the name of their column in ``X``.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
         self._check_settings()
         if y is None:
             raise BayesError("LinearRegression requires y to be passed, but the target y is None")
@@ -95,31 +127,28 @@ class LinearRegression(Composite, PredictsNumbers):
     def _become(self, counter: NaiveBayes, design: Design) -> Self:
         self._counter, self._design = counter, design
         self.features_ = design.names(_values(counter))
-        self.schema_, self.n_features_in_ = counter.schema_, counter.n_features_in_
-        if hasattr(counter, "feature_names_in_"):
-            self.feature_names_in_ = counter.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self.schema_ = counter.schema_
+        self._copy_features(counter)
         return self
 
     def _learn(self, M: Floats, y: Floats, omega: Floats, spread: Floats) -> None:
-        """Least squares of centred columns in deviations, through the eigenvectors of their products."""
+        """Least squares of centered columns in deviations, through the eigenvectors of their products."""
         used = spread > 0
         n, root = float(omega.sum()), np.sqrt(omega)
         mean, level = omega @ M / n, float(omega @ y / n)
         unit = np.where(used & self.scale, spread, 1.0)
         Z = (M - mean)[:, used] / unit[used] * root[:, None]
-        centred = (y - level) * root
+        centered = (y - level) * root
         values, vectors = np.linalg.eigh(Z.T @ Z)
         values = np.maximum(values, 0.0)
-        moved, total = vectors.T @ (Z.T @ centred), float(centred @ centred)
+        moved, total = vectors.T @ (Z.T @ centered), float(centered @ centered)
         self.penalty_ = _by_evidence(values, moved, total, n) if self.penalty == "evidence" else float(self.penalty)
         # Drop directions with a zero eigenvalue (collinear features).
         values = np.where(values > DEPENDENT * values.max(initial=0.0), values, 0.0)
         curve = values + self.penalty_
         inverse = np.divide(1.0, curve, out=np.zeros_like(curve), where=curve > 0)
         w = vectors @ (moved * inverse)
-        residual = float(((centred - Z @ w) ** 2).sum())
+        residual = float(((centered - Z @ w) ** 2).sum())
         self.coef_ = np.zeros(len(spread))
         self.coef_[used] = w / unit[used]
         self.intercept_ = level - float(self.coef_ @ mean)
@@ -132,7 +161,16 @@ class LinearRegression(Composite, PredictsNumbers):
         self._root = vectors * np.sqrt(inverse)  # its product with itself is the posterior covariance over σ²
 
     def predict(self, X: Any) -> Floats:
-        """Predict the expected y of each row, shape (n_rows,)."""
+        """Predict the expected y of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         with np.errstate(all="ignore"):  # what overflows is refused
             expected = np.asarray(self._matrix(X) @ self.coef_ + self.intercept_)
         if not np.isfinite(expected).all():
@@ -141,7 +179,16 @@ class LinearRegression(Composite, PredictsNumbers):
         return expected
 
     def predict_scale(self, X: Any) -> Floats:
-        """The scale of the predictive Student's t of each row: √(σ² (1 + 1/n + what is unknown of w))."""
+        """Return the scale √(σ² (1 + 1/n + z′Σz)) of the predictive Student's t of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         M = self._matrix(X)
         if not self.df_ > 0:
             raise BayesError(
@@ -152,7 +199,18 @@ class LinearRegression(Composite, PredictsNumbers):
         return np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1)))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Floats:
-        """Return the bounds of the predictive interval of each row, shape (n_rows, 2)."""
+        """Return the bounds of the predictive interval of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        level : float, default=0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
         from scipy import stats
 
         _, upper = tails(level)
@@ -161,12 +219,22 @@ class LinearRegression(Composite, PredictsNumbers):
         return np.column_stack([middle - half, middle + half])
 
     def table(self) -> Table:
-        """Return a table of intercept and weights."""
+        """Return a table of intercept and weights.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         return Table({"feature": ["(intercept)", *self.features_], "weight": [self.intercept_, *self.coef_.tolist()]})
 
     def describe_structure(self) -> StructureDescription:
-        """The weights, of which a prediction is the sum."""
+        """Describe the weights, whose sum is a prediction.
+
+        Returns
+        -------
+        StructureDescription
+        """
         self._check_is_fitted()
         noise = f"noise of variance {self.noise_variance_:.4g}" if self.df_ > 0 else "no row left to tell the noise by"
         return StructureDescription(f"a prediction is a sum of weights, with {noise}", self.table())
@@ -182,36 +250,33 @@ class LinearRegression(Composite, PredictsNumbers):
         """Return the name of the column statistics part."""
         return ("counter",)
 
-    def _held_state(self) -> State:
-        """The weights, and what is unknown of them; numbers of the fit that may be infinite or none stand as such."""
-        numbers = (self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_)
-        arrays = [self.coef_, self._mean, self._unit, self._root, np.array(numbers, dtype=np.float64)]
-        return State({}, [*arrays, self._used.astype(np.uint8)])
+    def _state_to_save(self) -> State:
+        """Return the weights, their uncertainty and the noise."""
+        arrays = {"coef_": self.coef_, "_mean": self._mean, "_unit": self._unit, "_root": self._root}
+        numbers = {name: float(getattr(self, name)) for name in FIT}
+        return State.of(**arrays, **numbers, used=self._used.astype(np.uint8))
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Restore a fitted model from a file."""
         self._check_settings()
-        state.holds(6)
         counter = parts["counter"]
         if not isinstance(counter, NaiveBayes):
             raise BadFile(
                 f"the columns of a LinearRegression are counted by a NaiveBayes, not {type(counter).__name__}"
             )
         design = Design.of(counter.tally_, self._coding())
-        width, used = design.n_features, state.arrays[5]
-        if used.dtype != np.uint8 or used.shape != (width,) or used.max(initial=0) > 1:
-            raise BadFile("which features take part does not fit the columns")
-        self.coef_, self._mean, self._unit = (state.numbers(i, width) for i in range(3))
-        self._used = used.astype(bool)
-        n_used = int(self._used.sum())
-        self._root = state.numbers(3, n_used, n_used)
-        scalars = state.arrays[4]
-        if scalars.dtype != np.float64 or scalars.shape != (6,) or not np.isfinite(scalars[:4]).all():
-            raise BadFile("intercept, penalty or rows of a LinearRegression are no numbers")
-        self.intercept_, self.penalty_, self.df_, self._n, self.noise_variance_, self.log_likelihood_ = scalars.tolist()
-        whole = self.noise_variance_ >= 0 if self.df_ > 0 else np.isnan(self.noise_variance_)
-        if not whole or self._n <= 0 or self.penalty_ < 0 or not (self._unit > 0).all() or np.isnan(scalars[5]):
-            raise BadFile("the noise, the scales or the rows of a LinearRegression are less than nothing")
+        width = Numbers((design.n_features,))
+        above_zero = Numbers((design.n_features,), np.nextafter(0, 1))
+        used = Numbers((design.n_features,), 0, 1, np.uint8)
+        arrays = {"coef_": width, "_mean": width, "_unit": above_zero, "_root": Numbers((None, None))}
+        held = state.read(arrays | FIT | {"used": used})
+        self._used = held.pop("used").astype(bool)
+        Numbers((int(self._used.sum()),) * 2).check(held["_root"])
+        for name, value in held.items():
+            setattr(self, name, float(value) if name in FIT else value)
+        noise_fits = self.noise_variance_ >= 0 if self.df_ > 0 else np.isnan(self.noise_variance_)
+        if not noise_fits or np.isnan(self.log_likelihood_):
+            raise BadFile("the noise or the likelihood of a LinearRegression is no number")
         return self._become(counter, design)
 
     def _matrix(self, X: Any) -> Floats:
@@ -229,24 +294,10 @@ class LinearRegression(Composite, PredictsNumbers):
         return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"
 
     def _check_settings(self) -> None:
-        number = isinstance(self.penalty, (int, float, np.number)) and not isinstance(self.penalty, bool)
-        if not (number and 0 <= self.penalty < np.inf) and not (
-            isinstance(self.penalty, str) and self.penalty == "evidence"
-        ):
+        chosen = isinstance(self.penalty, str) and self.penalty == "evidence"
+        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty < np.inf):
             raise BayesError(f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "evidence"')
-        if self.coding not in ("auto", "full", "reference"):
-            raise BayesError(f"coding={self.coding!r} is not one of 'auto', 'full', 'reference'")
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags
+        one_of("coding", self.coding, ("auto", "full", "reference"))
 
 
 def _values(counter: NaiveBayes) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,16 +26,18 @@ from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, one_of
-from bayeskit.models.base.persistence import Composite, Exported
+from bayeskit.models.base.estimator import PredictsClasses, check_whole_number, one_of
+from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
 from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
-from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.table import Table
+from bayeskit.storage.container import ValueList
+from bayeskit.storage.model_file import Numbers, Saved, State
+from bayeskit.tables import Table
 from bayeskit.tolerance import CONSTANT, NOISE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
@@ -44,30 +46,48 @@ LONG_STEP = 0.1  # deviations times nats: a step this long at the end means that
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(Composite, PredictsClasses, Exported):
+class LogisticRegression(Composite, PredictsClasses):
     """Logistic regression over mixed columns, started from naive Bayes.
 
     Parameters
     ----------
-    penalty: λ, the precision of the Gaussian prior on the weights (intercepts are free): a number, 0 for maximum
+    penalty : float or {"cv", "evidence"}, default=1.0
+        λ, the precision of the Gaussian prior on the weights (intercepts are free): a number, 0 for maximum
         conditional likelihood, "cv" (cross-validated log loss) or "evidence" (Laplace's approximation).
-    scale: True puts the prior on weights of columns measured in standard deviations, so that units do not matter;
-        False on those of the columns as they are (as scikit-learn does, with C = 1/λ).
-    coding: values of a categorical column as one indicator each ("full", needs a prior), or all but the first
+    scale : bool, default=True
+        True puts the prior on the weights of standardized columns, so that units do not matter; False on those of the
+        columns as they are (as scikit-learn does, with C = 1/λ).
+    coding : {"auto", "full", "reference"}, default="auto"
+        One indicator per value of a categorical column ("full", needs a prior), or for all but the first
         ("reference"); "auto" is full with a prior and reference without.
-    solver: "newton" (few unknowns), "lbfgs" (many), or "auto".
-    tol: the largest slope of the mean log loss at the end.
-    max_iter: iterations of the solver.
-    cv: folds of ``penalty="cv"``: how many, or a splitter of scikit-learn.
-    roles, domains, schema, unseen, n_threads, unlabelled: as for :class:`NaiveBayes`. A missing cell, and a value
-        not seen in training, stands at its column's average.
-    random_state: seed of the folds.
+    solver : {"auto", "newton", "lbfgs"}, default="auto"
+        "newton" for few unknowns, "lbfgs" for many.
+    tol : float, default=1e-6
+        Largest gradient of the mean log loss at the end.
+    max_iter : int, default=1000
+        Iterations of the solver.
+    cv : int or splitter, default=5
+        Folds of ``penalty="cv"``.
+    roles, domains, schema, unseen, n_threads, unlabeled
+        As for :class:`NaiveBayes`. A missing cell, and a value not seen in training, is set to the column's average.
+    random_state : int or generator, default=None
+        Seed of the folds.
 
     Attributes
     ----------
-    coef_, intercept_: (1, features) and (1,) for two classes, the log odds of the second; else one row a class.
-    features_: what each weight belongs to. penalty_: the λ taken. twin_: the naive Bayes model it started from.
-    form_: the weights as a :class:`LogisticForm`. n_iter_: iterations.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        For two classes the log odds of the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    features_ : list of str
+        The feature of each weight.
+    penalty_ : float
+        The λ used.
+    twin_ : NaiveBayes
+        The naive Bayes model at which the solver started.
+    form_ : LogisticForm
+        The weights by column.
+    n_iter_ : int
+        Iterations.
 
     Examples
     --------
@@ -92,16 +112,34 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
     unseen: str = "ignore"
     random_state: Any = None
     n_threads: int | None = None
-    unlabelled: str = "error"
+    unlabeled: str = "error"
+
+    _fitted_attribute: ClassVar[str] = "coef_"
+    _reads_tables: ClassVar[bool] = True
 
     @property
-    def _drops_unlabelled(self) -> bool:
-        return self.unlabelled == "drop"
+    def _drops_unlabeled(self) -> bool:
+        return self.unlabeled == "drop"
 
     # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        """Fit the weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        BayesError
+            Without a prior, if columns are collinear or the classes are separable: no finite weights are best.
+        """
         self._check_settings()
         if y is None:
             raise BayesError("LogisticRegression requires y to be passed, but the target y is None")
@@ -109,7 +147,7 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
             return self._fit_sparse(X, y, sample_weight)
         twin = NaiveBayes(
             variance="feature", roles=self.roles, domains=self.domains, schema=self.schema, unseen=self.unseen,
-            n_threads=self.n_threads, unlabelled=self.unlabelled,
+            n_threads=self.n_threads, unlabeled=self.unlabeled,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "there is one class only")
@@ -118,7 +156,7 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())
         labels, weights = twin._label_codes(source, None)
-        M = None if self._drops_unlabelled else as_it_is(X, design, twin.tally_)
+        M = None if self._drops_unlabeled else as_it_is(X, design, twin.tally_)
         M = design.matrix(twin._encoder().blocks(source), len(labels)) if M is None else M
         if weights is not None:
             keep = weights > 0
@@ -133,11 +171,7 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         self.twin_, self.schema_, self.classes_ = twin, twin.schema_, twin.classes_
         self._sparse, self.form_ = False, form
         self.coef_, self.intercept_, self.features_ = self.form_.weights, self.form_.intercept, self.form_.features
-        self.n_features_in_ = twin.n_features_in_
-        if hasattr(twin, "feature_names_in_"):
-            self.feature_names_in_ = twin.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._copy_features(twin)
         return self
 
     def _fit_sparse(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -152,7 +186,7 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         if isinstance(labels_of, Responsibilities) or not M.shape[0]:
             raise BayesError("one label a row is needed, and at least one row (Found array with 0 sample(s))")
         weights = source.weights  # type: ignore[attr-defined]
-        if self._drops_unlabelled and (missing := without_label(labels_of)) is not None:
+        if self._drops_unlabeled and (missing := without_label(labels_of)) is not None:
             tell_dropped(missing)
             rows = np.flatnonzero(~missing)
             M, labels_of = M[rows], taken(labels_of, rows)
@@ -191,7 +225,7 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
             self.penalty_ = conditional_likelihood.by_evidence(loss, start, self.scale, *solver_settings)
         elif self.penalty == "cv":
             self.penalty_, self.path_ = conditional_likelihood.by_cross_validation(
-                loss, start, self.scale, self.cv, self.random_state, *solver_settings
+                loss, start, self.scale, *solver_settings, cv=self.cv, seed=self.random_state
             )
         else:
             self.penalty_ = float(self.penalty)
@@ -219,7 +253,17 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
     # -- prediction -----------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Log odds of the second class (n_rows,), or a score for each of several (n_rows, n_classes)."""
+        """Return the log odds of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            For two classes the log odds of the second, else one score per class.
+        """
         self._check_is_fitted()
         if not self._sparse and not is_sparse(X):
             return self.form_.log_odds(X)
@@ -239,17 +283,44 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         return z[:, 0] if len(self.classes_) == 2 else z
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | x), shape (n_rows, n_classes)."""
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         z = self.decision_function(X)
-        return logspace.log_normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+        return logspace.log_normalize(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | x), shape (n_rows, n_classes)."""
+        """Return P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         z = self.decision_function(X)
-        return logspace.normalise(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+        return logspace.normalize(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
 
     def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         z = self.decision_function(X)
         return self.classes_[(z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)]
 
@@ -261,7 +332,12 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         return self.form_.scoring_form(self.schema_.target.name, type(self).__name__)
 
     def table(self) -> Table:
-        """Return a table of intercept and weights."""
+        """Return a table of intercept and weights.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         if not self._sparse:
             return self.form_.table()
@@ -271,7 +347,12 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         return Table(rows | {f"score of {c}": row.tolist() for c, row in zip(heads, numbers, strict=True)})
 
     def describe_structure(self) -> StructureDescription:
-        """The weights, of which the log odds are the sum."""
+        """Describe the weights, whose sum is the log odds.
+
+        Returns
+        -------
+        StructureDescription
+        """
         self._check_is_fitted()
         return StructureDescription(f"log odds are a sum of weights, with penalty {self.penalty_:.4g}", self.table())
 
@@ -293,20 +374,19 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         """The twin, or none."""
         return ("twin",) if saved.parts else ()
 
-    def _held_state(self) -> State:
-        """The weights, and how they were found."""
-        header = {"penalty": self.penalty_, "iterations": int(self.n_iter_), "path": self.path_}
-        log_loss = np.array([float(self.log_loss_)])
+    def _state_to_save(self) -> State:
+        """Return the weights and the course of the fit."""
+        fit: dict[str, Any] = {"penalty": self.penalty_, "log_loss": float(self.log_loss_)}
+        fit |= {"iterations": int(self.n_iter_), "path": self.path_}
         if self._sparse:
-            return State(header | {"classes": self.classes_.tolist()}, [log_loss, self.intercept_, self.coef_])
+            return State.of(**fit, classes=self.classes_.tolist(), intercept=self.intercept_, weights=self.coef_)
         form = self.form_
-        return State(header, [log_loss, form.base, form.center, form.slope, *form.tables.values()])
+        tables = {f"table {name}": table for name, table in form.tables.items()}
+        return State.of(**fit, base=form.base, center=form.center, slope=form.slope, **tables)
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Restore a fitted model from a file."""
         self._check_settings()
-        self.penalty_, self.n_iter_, self.path_ = _search_of(state.header)
-        self.log_loss_ = float(state.numbers(0, 1)[0])
         if not parts:
             return self._restore_sparse(state)
         twin = parts["twin"]
@@ -314,30 +394,40 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
             raise BadFile(f"the twin of a LogisticRegression is a NaiveBayes, not {type(twin).__name__}")
         _refuse_one_class(twin.classes_)
         design, k = Design.of(twin.tally_, self._coding()), len(twin.classes_)
-        state.holds(4 + len(design.values), *SEARCH)
-        base, center = state.numbers(1, k), state.numbers(2, len(design.columns))
-        slope = state.numbers(3, k, len(design.columns))
-        tables = {
-            name: np.ascontiguousarray(state.numbers(4 + i, n_values + 2, k))
-            for i, (name, n_values) in enumerate(design.values.items())
-        }
-        nothing = np.zeros_like(slope)
-        encoder = twin._encoder()
-        form = LogisticForm(twin.classes_, encoder, base, design.columns, center, slope, nothing, tables)
-        return self._become(twin, form)
+        n = len(design.columns)
+        tables = {f"table {name}": Numbers((size + 2, k)) for name, size in design.values.items()}
+        form = {"base": Numbers((k,)), "center": Numbers((n,)), "slope": Numbers((k, n)), **tables}
+        held = self._restore_fit(state.read(FIT | form))
+        nothing, contiguous = np.zeros_like(held["slope"]), np.ascontiguousarray
+        by_column = {name: contiguous(held[f"table {name}"]) for name in design.values}
+        weights = (held["base"], design.columns, held["center"], held["slope"], nothing, by_column)
+        return self._become(twin, LogisticForm(twin.classes_, twin._encoder(), *weights))
 
     def _restore_sparse(self, state: State) -> Self:
-        state.holds(3, *SEARCH, "classes")
-        rows = 1 if len(state.header["classes"]) == 2 else len(state.header["classes"])
-        intercept, labels = state.numbers(1, rows), tuple(state.header["classes"])
+        n_labels = len(state.header.get("classes", ()))
+        rows = 1 if n_labels == 2 else n_labels
+        weights = {"intercept": Numbers((rows,)), "weights": Numbers((rows, None))}
+        held = self._restore_fit(state.read(FIT | {"classes": (list, ValueList)} | weights))
+        labels = tuple(held["classes"])
         if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
             raise BadFile("the classes are not sorted, or one of them is there twice or missing")
-        classes = np.array(labels)
-        _refuse_one_class(classes)
-        width = state.arrays[2].shape[-1] if state.arrays[2].ndim else 0
-        if not width:
+        _refuse_one_class(np.array(labels))
+        if not held["weights"].size:
             raise BadFile("a LogisticRegression without any weight is none")
-        return self._become_sparse(classes, intercept, state.numbers(2, rows, width))
+        return self._become_sparse(np.array(labels), held["intercept"], held["weights"])
+
+    def _restore_fit(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Set what is known of the fit, and return the values of the file."""
+        path = held["path"]
+        if any(type(number) not in (int, float) for step in path or () for number in step):
+            raise BadFile("the path of penalties of a LogisticRegression is not made of numbers")
+        self.penalty_, self.log_loss_, self.n_iter_ = (
+            float(held["penalty"]),
+            float(held["log_loss"]),
+            held["iterations"],
+        )
+        self.path_ = None if path is None else [(float(a), float(b)) for a, b in path]
+        return held
 
     # -- inside --------------------------------------------------------------------------------------
 
@@ -345,10 +435,8 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         return self.coding if self.coding != "auto" else "reference" if self.penalty == 0 else "full"
 
     def _check_settings(self) -> None:
-        number = isinstance(self.penalty, (int, float, np.number)) and not isinstance(self.penalty, bool)
-        if not (number and 0 <= self.penalty < np.inf) and not (
-            isinstance(self.penalty, str) and self.penalty in ("cv", "evidence")
-        ):
+        chosen = isinstance(self.penalty, str) and self.penalty in ("cv", "evidence")
+        if not chosen and not (is_number(self.penalty) and 0 <= self.penalty < np.inf):
             raise BayesError(
                 f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "cv" or "evidence"'
                 f"{did_you_mean(self.penalty, ('cv', 'evidence'))}"
@@ -356,36 +444,17 @@ class LogisticRegression(Composite, PredictsClasses, Exported):
         one_of("coding", self.coding, ("auto", "full", "reference"))
         one_of("solver", self.solver, ("auto", "newton", "lbfgs"))
         one_of("unseen", self.unseen, ("ignore", "error"))
-        one_of("unlabelled", self.unlabelled, ("error", "drop"))
+        one_of("unlabeled", self.unlabeled, ("error", "drop"))
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a number between 0 and 1")
-        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
-            raise BayesError(f"max_iter={self.max_iter!r}: give a whole number of at least 1")
+        check_whole_number("max_iter", self.max_iter, 1)
         if isinstance(self.cv, (int, float)) and (not isinstance(self.cv, int) or self.cv < 2):
             raise BayesError(f"cv={self.cv!r}: give a whole number of folds, at least 2, or a splitter")
 
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags
-
-
-SEARCH = ("penalty", "iterations", "path")  # what is told of the fit
-
-
-def _search_of(header: dict[str, Any]) -> tuple[float, int, list[tuple[float, float]] | None]:
-    """(λ, iterations, the path of λ) of a file."""
-    penalty, iterations, path = (header[name] for name in SEARCH)
-    numbers = [penalty, *(number for step in path or () for number in step)]
-    if any(type(number) not in (int, float) for number in numbers) or type(iterations) is not int or not penalty >= 0:
-        raise BadFile("what is told of the fit of a LogisticRegression is no number")
-    return float(penalty), iterations, None if path is None else [(float(a), float(b)) for a, b in path]
+FIT: dict[str, Any] = {
+    "penalty": Numbers((), 0.0), "log_loss": Numbers(), "iterations": int, "path": (list, ValueList, type(None)),
+}  # fmt: skip
 
 
 def _refuse_one_class(classes: Array) -> None:

@@ -21,9 +21,9 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
-from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.reader import NO_ROWS
 from bayeskit.data.schema import Numeric
 from bayeskit.data.source import Source
@@ -34,8 +34,7 @@ from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.explain.densities import ClassImages, class_images
 from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm, coding
-from bayeskit.tables.sheet import Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Readable, Sheet, Table
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
 
@@ -107,11 +106,11 @@ class LogisticForm(Readable):
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return ln P(class | x), shape (n_rows, n_classes)."""
-        return logspace.log_normalise(self._stack(X))[0]
+        return logspace.log_normalize(self._stack(X))[0]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | x), shape (n_rows, n_classes)."""
-        return logspace.normalise(self._stack(X))[0]
+        return logspace.normalize(self._stack(X))[0]
 
     def _stack(self, X: Any) -> Floats:
         parts = [self.scores(block) for block in self.encoder.blocks(self.opened(X))]

@@ -1,42 +1,68 @@
-"""Leave-one-out scores of naive Bayes in closed form: each row is scored by the model fitted without it.
+"""Leave-one-out scores of naive Bayes in closed form, and what is chosen and diagnosed with them.
 
-The rows of one class share their left-out tables, and a Gaussian without one value is a Gaussian again, so a row costs
-about as much as a prediction.
-
+The rows of one class share their left-out tables, and a Gaussian without one value is a Gaussian again, so scoring a
+row without itself costs about as much as a prediction. These scores choose the smoothing (``tune``), the columns
+(``select``) and the distribution of each numeric column (``numeric="auto"``), and measure which pairs of columns break
+the naive assumption (``diagnose``).
 
 Formula: what the estimates are without one row
+Formula: the kind of each column, by Σ ln P(class ∣ row) of rows left out
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from bayeskit import logspace
+from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.data.source import Source
+from bayeskit.data.cells import as_floats
+from bayeskit.data.frames import open_source
+from bayeskit.data.reader import read_sample
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.data.vocabulary import positions
-from bayeskit.errors import NotLearnt
+from bayeskit.errors import BayesError, BayesWarning, NotLearned
 from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
+from bayeskit.estimate.exponents import best_exponents
+from bayeskit.estimate.information import (
+    LEAST_BITS,
+    LEVEL,
+    Surprise,
+    by_chi_squared,
+    by_shuffling,
+    is_well_filled,
+    mutual_information,
+    present,
+)
 from bayeskit.estimate.prior import log_prior_without, prior_without_class
+from bayeskit.estimate.temperature import fit_temperature
+from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
+from bayeskit.evaluate.leave_one_out import is_last_of_class
+from bayeskit.evaluate.metrics import clip_log
+from bayeskit.evaluate.reliability import Reliability, top_reliability
 from bayeskit.evaluate.selection import ColumnSearch
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.tally_classifier import weighty_blocks
+from bayeskit.models.base.left_out import left_out_loss, weighty_blocks
+from bayeskit.tally.pairs import Pairs
 from bayeskit.threads import thread_count
-from bayeskit.tolerance import GONE
-from bayeskit.typing import Floats, Ints
+from bayeskit.tolerance import GONE, LEAST_PROBABILITY
+from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
 
 
 class NaiveLeftOut:
-    """Scores of labelled rows that the model has learnt, each without itself (rows, classes).
+    """Scores of training rows, each under the model fitted without it, shape (n_rows, n_classes).
 
     Classes are those of the model; a class that only the row shows is impossible without it.
     """
@@ -48,11 +74,11 @@ class NaiveLeftOut:
 
     @cached_property
     def kinds(self) -> list[LeftOutColumns]:
-        """The columns of each kind, in the order of their scores."""
+        """Return the left-out columns of each kind, in the order of scoring."""
         return [kind.left_out(self.tally, self.model) for kind in self.params.kinds]
 
     def scores(self, block: Block, unsmoothed: Floats | None = None) -> Floats:
-        """ln P(x, class) of each row under the estimates made without it.
+        """Return ln P(x, class) of each row under the model fitted without it.
 
         ``unsmoothed`` are the scores of the kinds that no smoothing changes, where they are known.
         """
@@ -70,7 +96,7 @@ class NaiveLeftOut:
         return scores
 
     def unsmoothed(self, block: Block) -> Floats:
-        """The scores of the kinds that no smoothing changes."""
+        """Return the scores of the kinds that do not depend on smoothing."""
         leaving = self._leaving(block)
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
@@ -79,13 +105,13 @@ class NaiveLeftOut:
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
-        """ln P(class) without a row of a class, or a part of one."""
+        """Return ln P(class) without a row of a class, or a part of one."""
         return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
     def _leaving(self, block: Block) -> Leaving:
         labels, counts = block.labels, self.tally.class_counts
         if labels is None or (labels >= len(self.tally.classes)).any():
-            raise NotLearnt("a row to leave out has a class that was never learnt")
+            raise NotLearned("a row to leave out has a class that was never learned")
         gone = GONE * self.tally.n_rows
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         whole = block.weights is None and not (counts - 1 <= gone).any()
@@ -93,7 +119,7 @@ class NaiveLeftOut:
         return Leaving(block, labels, unit, stays, whole, self.tally.classes)
 
     def _prior(self, leaving: Leaving) -> Floats:
-        """ln P(class) without the row; nothing yet for rows that take their class along."""
+        """Return ln P(class) without the row; 0 for the only row of a class."""
         labels, unit, stays = leaving.labels, leaving.unit, leaving.stays
         prior = np.stack([self.log_prior(label, 1.0) for label in range(len(self.tally.classes))])
         if leaving.whole:
@@ -111,13 +137,13 @@ class NaiveLeftOut:
 
     @cached_property
     def term_names(self) -> list[str]:
-        """What the terms stand for: the class prior by the target's name, then the columns that speak."""
+        """Return the names of the terms: the target for the class prior, then the used columns."""
         for kind in self.params.kinds:
             kind.powered(dict.fromkeys(kind.used, 1.0))  # refuses kinds without terms
         return [self.tally.schema.target.name, *self.params.used]
 
     def terms(self, block: Block) -> Floats:
-        """The scores term by term (rows, classes, terms): they sum to :meth:`scores`.
+        """Return the scores term by term, shape (n_rows, n_classes, n_terms); they sum to :meth:`scores`.
 
         A row that is the last of its class has −∞ for it in the term of the prior, and 0 in the others.
         """
@@ -139,7 +165,7 @@ class NaiveLeftOut:
         return prior, {name: term for kind in self.kinds for name, term in kind.terms(leaving).items()}
 
     def _without_class(self, block: Block, label: int) -> Floats:
-        """Rows that take their class along: a model of the other classes alone scores them."""
+        """Score rows that are the only ones of their class by a model of the other classes."""
         tally, keep = self.tally, np.arange(len(self.tally.classes)) != label
         scores = np.full((block.n_rows, len(keep)), -np.inf)
         if not keep.any():
@@ -159,19 +185,19 @@ class NaiveLeftOut:
             new = positions(self.params.vocabularies[name].values, values)
             slots = np.concatenate([[0], np.where(new < 0, len(values) + 1, new + 1), [len(values) + 1]])
             codes[name] = slots.astype(np.uint32)[block.codes[name]]
-        tokens = {name: rows.among(params.words[name]) for name, rows in block.tokens.items()}
-        scores[:, held] = self.model.log_joint(params, replace(block, codes=codes, tokens=tokens))
+        tokens = {name: rows.restrict_to(params.words[name]) for name, rows in block.tokens.items()}
+        scores[:, held] = self.model._log_joint(params, replace(block, codes=codes, tokens=tokens))
         return scores
 
 
 ALPHAS = np.logspace(-3, 3, 13)
 
 
-STEPS = 10  # golden-section steps between the neighbours of the best of these
+STEPS = 10  # golden-section steps between the neighbors of the best of these
 
 
 def best_smoothing(model: NaiveBayes, source: Source) -> float:
-    """The α with the least leave-one-out log loss −Σ w ln P(class | row) on the rows the model has learnt.
+    """Return the α with the least leave-one-out log loss −Σ w ln P(class | row) on the training rows.
 
     Probabilities are those at the model's temperature: else a large α would stand in for a high temperature.
     """
@@ -182,15 +208,7 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     def loss(log_alpha: float) -> float:
         other = clone(model).set_params(smoothing=float(logspace.exp(log_alpha))).fit_tally(model.tally_)
         left_out = NaiveLeftOut(other)
-        total = 0.0
-        for block, unsmoothed in blocks:
-            scores = left_out.scores(block, unsmoothed)
-            scores /= model.temperature
-            labels: Ints = np.asarray(block.labels, dtype=np.int64)
-            log_p = logspace.log_posterior_of(scores, labels)
-            known = np.isfinite(log_p)  # a class that only one row shows is lost for every α
-            total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
-        return total
+        return left_out_loss((block, left_out.scores(block, rest) / model.temperature) for block, rest in blocks)
 
     grid = logspace.log(ALPHAS)
     losses = [loss(log_alpha) for log_alpha in grid]
@@ -198,8 +216,8 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
     return float(logspace.exp(_golden(loss, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])))
 
 
-def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
-    """The terms of the rows that the model has learnt, each without itself; parts of a date are one column."""
+def column_search(model: NaiveBayes, source: Source) -> ColumnSearch:
+    """Return the left-out terms of the training rows; parts of a date are one column."""
     left_out, schema = model._left_out(), model.schema_
     n_rows = sum(batch.n_rows for batch in source.batches())
     per_row = 8 * len(model.classes_) * (len(schema.used) + 2)
@@ -207,29 +225,30 @@ def judged_terms(model: NaiveBayes, source: Source) -> ColumnSearch:
     if n_rows * per_row > MEMORY:
         order = np.random.default_rng(seed_of(model.random_state)).permutation(n_rows)
         chosen[order[int(MEMORY // per_row) :]] = False
-    priors, labels, weights, start = [], [], [], 0
-    terms: dict[str, list[Floats]] = {}
+    blocks = []
     for block in model._encoder().blocks(source):
-        here = chosen[start : start + block.n_rows]
-        start += block.n_rows
-        rows = block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0)))
-        if not rows.n_rows:
-            continue
-        prior, columns = left_out.column_terms(rows)
-        for name in schema.needed:
-            of_name = [columns[part] for part in columns if schema.input_of(part) == name]
-            if of_name:
-                terms.setdefault(name, []).append(sum(of_name[1:], of_name[0]) / model.temperature)
-        priors.append(prior / model.temperature)
-        labels.append(np.asarray(rows.labels, dtype=np.int64))
-        weights.append(np.ones(rows.n_rows) if rows.weights is None else rows.weights)
-    joined = {name: np.concatenate(parts) for name, parts in terms.items()}
-    return ColumnSearch(np.concatenate(priors), joined, np.concatenate(labels), np.concatenate(weights))
+        here = chosen[block.start : block.start + block.n_rows]
+        blocks.append(block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0))))
+    prior, columns = _stack_terms(left_out, blocks)
+    terms = {}
+    for name in schema.needed:
+        of_name = [columns[part] for part in columns if schema.input_of(part) == name]
+        if of_name:
+            terms[name] = sum(of_name[1:], of_name[0]) / model.temperature
+    labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
+    weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+    return ColumnSearch(prior / model.temperature, terms, labels, weights)
 
 
-def _golden(loss: object, low: float, high: float) -> float:
-    """The minimum of a function between two points, by golden section."""
-    assert callable(loss)
+def _stack_terms(left_out: NaiveLeftOut, blocks: Iterable[Block]) -> tuple[Floats, dict[str, Floats]]:
+    """Return (ln P(class), the term of each column) of left-out rows of blocks, each (n_rows, n_classes)."""
+    parts = [left_out.column_terms(block) for block in blocks if block.n_rows]
+    terms = {name: np.concatenate([columns[name] for _, columns in parts]) for name in parts[0][1]}
+    return np.concatenate([prior for prior, _ in parts]), terms
+
+
+def _golden(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Minimize a function between two points by golden section."""
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = loss(a), loss(b)
@@ -243,3 +262,416 @@ def _golden(loss: object, low: float, high: float) -> float:
             b = low + ratio * (high - low)
             at_b = loss(b)
     return a if at_a <= at_b else b
+
+
+Terms = Mapping["Kind", Floats]
+CHOICE_ROWS = 5000  # rows by which kinds are chosen
+GAIN = 2.0  # nats by which another kind must be better: as much as a parameter must earn
+ROUNDS = 5  # over the columns
+IMPOSSIBLE = -700.0  # stands for ln 0, so that terms can be taken from a sum again
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A value of the setting ``numeric`` and, for histograms, of ``cuts``."""
+
+    numeric: str
+    cuts: Any = None
+
+
+SILENT = Kind("histogram", ())
+KINDS = (
+    Kind("gaussian"),
+    Kind("student"),
+    Kind("lognormal"),
+    Kind("kernel"),
+    Kind("histogram", ("frequency", 10)),
+    Kind("histogram", ("frequency", 5)),
+    Kind("histogram", ("width", 10)),
+)
+
+
+def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: Sequence[str]) -> Schema:
+    """Return the schema with the best kind of each of these columns, and cut points for histograms."""
+    kinds = best_kinds(model, schema, source, names, tempered=False)
+    schema = schema.replace({name: Numeric(kind=kind.numeric) for name, kind in kinds.items() if kind.cuts is None})
+    cut = {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
+    return model._with_cuts(schema, source, cut) if cut else schema
+
+
+def best_kinds(
+    model: NaiveBayes, schema: Schema, source: Source, names: Sequence[str], tempered: bool
+) -> dict[str, Kind]:
+    """Choose the kind of each column by left-out rows, at temperature 1 or, ``tempered``, at the best one."""
+    if engine_of(source) is not None:
+        raise BayesError(
+            'numeric="auto" chooses by rows that are left out, and these are elsewhere',
+            hint='pass numeric="gaussian"',
+        )
+    rows, lows = _rows(schema, source, names, seed_of(model.random_state) or 0)
+    tried = {
+        kind: _terms(model, schema, rows, [n for n in names if kind.numeric != "lognormal" or lows[n] > 0], kind)
+        for kind in KINDS
+    }
+    others = [name for name in schema.used if name not in names]
+    prior, labels, weights, given = _fixed(model, schema, rows, others or names[:1], bool(others))
+    scores = prior + given
+    terms = {
+        name: {SILENT: np.zeros_like(scores), **{kind: of[name] for kind, of in tried.items() if name in of}}
+        for name in names
+    }
+    return _Search(terms, scores, labels, weights, tempered).best()
+
+
+@dataclass
+class _Search:
+    """Greedy search for the kind of each column by Σ ln P(class | row without itself).
+
+    The search starts from the best single kind for all columns and changes one column at a time while that gains.
+    A column may become a histogram without cuts, which says nothing. Cuts learned from the classes ("mdl") are not
+    tried, because left-out rows cannot judge them.
+    """
+
+    terms: Mapping[str, Terms]
+    given: Floats
+    labels: Ints
+    weights: Floats
+    tempered: bool
+    exponent: float = 1.0
+
+    def best(self) -> dict[str, Kind]:
+        """Return the best kind of each column."""
+        self.worth = -np.inf
+        for kind in KINDS:
+            kinds = {name: kind if kind in of else _like(of) for name, of in self.terms.items()}
+            scores = sum((of[kinds[name]] for name, of in self.terms.items()), self.given)
+            exponent = self._exponent(scores)
+            worth = self._worth(scores, exponent)
+            if worth > self.worth + GAIN:
+                self.worth, self.scores, self.exponent, chosen = worth, scores, exponent, kinds
+        for _ in range(ROUNDS):
+            if sum(self._better(name, chosen) for name in self.terms) == 0:
+                break
+            self.exponent = self._exponent(self.scores)
+            self.worth = self._worth(self.scores, self.exponent)
+        return chosen
+
+    def _better(self, name: str, chosen: dict[str, Kind]) -> bool:
+        """Change a column to its best kind given the others, if that gains enough."""
+        of = self.terms[name]
+        rest = self.scores - of[chosen[name]]
+        worth = {kind: self._worth(rest + term, self.exponent) for kind, term in of.items() if kind != chosen[name]}
+        kind = max(worth, key=worth.__getitem__)
+        if worth[kind] <= self.worth + GAIN:
+            return False
+        self.worth, chosen[name], self.scores = worth[kind], kind, rest + of[kind]
+        return True
+
+    def _worth(self, scores: Floats, exponent: float) -> float:
+        """Return Σ ln P(class | row), each term at least the log of the smallest probability."""
+        log_p = logspace.log_posterior_of(exponent * scores, self.labels)
+        return float(self.weights @ np.maximum(log_p, logspace.log(LEAST_PROBABILITY)))
+
+    def _exponent(self, scores: Floats) -> float:
+        return fit_temperature(scores, self.labels, self.weights, capped=True) if self.tempered else 1.0
+
+
+def _like(terms: Terms) -> Kind:
+    """Return the kind of a column that cannot be of the kind of all others."""
+    return next((kind for kind in KINDS if kind in terms), SILENT)
+
+
+def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tuple[Source, dict[str, float]]:
+    """Return (rows to choose by, the minimum of each column over all rows)."""
+    where = schema.locate(list(source.kinds), source.named)
+    lows = dict.fromkeys(names, np.inf)
+    for batch in source.batches():
+        for name in names:
+            x = as_floats(batch.columns[where[name]], name, batch.start)
+            lows[name] = min(lows[name], float(np.fmin.reduce(x, initial=np.inf)))
+    batch = read_sample(source, list(dict.fromkeys(where.values())), CHOICE_ROWS, seed)
+    if batch.labels is None or isinstance(batch.labels, Responsibilities):
+        raise BayesError('numeric="auto" needs one label a row', hint='pass y, or numeric="gaussian"')
+    return open_source(dict(batch.columns), batch.labels, batch.weights), lows
+
+
+def _terms(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], kind: Kind) -> dict[str, Floats]:
+    """Return the left-out terms of columns of one kind, without columns that it does not fit."""
+    if not names:
+        return {}
+    return _left_out(_fitted(model, schema, rows, names, numeric=kind.numeric, cuts=kind.cuts), rows)[1]
+
+
+def _fixed(
+    model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], speak: bool
+) -> tuple[Floats, Ints, Floats, Floats]:
+    """Return (ln P(class), classes, weights, sum of the terms of columns whose kind is fixed)."""
+    fitted = _fitted(model, schema, rows, names, **({} if speak else {"numeric": "gaussian"}))
+    prior, terms = _left_out(fitted, rows)
+    blocks = list(fitted._encoder().blocks(rows))
+    labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
+    weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+    return prior, labels, weights, sum(terms.values(), np.zeros_like(prior)) if speak else np.zeros_like(prior)
+
+
+def _fitted(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], **settings: Any) -> NaiveBayes:
+    """Fit naive Bayes to some columns, with the settings of the model except for these."""
+    part = schema.restrict(dict.fromkeys(schema.input_of(name) for name in names))
+    for setting in ("smoothing", "variance", "numeric", "cuts"):
+        value = settings.get(setting, getattr(model, setting))
+        if isinstance(value, Mapping):
+            value = {name: v for key, v in value.items() if (name := schema.find(key)) in part.columns}
+        settings[setting] = 10 if value is None else value
+    return clone(model).set_params(schema=part, roles=None, domains=None, temperature=1.0, **settings).fit_source(rows)
+
+
+def _left_out(fitted: NaiveBayes, rows: Source) -> tuple[Floats, dict[str, Floats]]:
+    """Return (ln P(class), the term of each column) of left-out rows."""
+    prior, terms = _stack_terms(fitted._left_out(), fitted._encoder().blocks(rows))
+    return _finite(prior), {name: _finite(term) for name, term in terms.items()}
+
+
+def _finite(log_p: Floats) -> Floats:
+    return np.nan_to_num(log_p, nan=0.0, neginf=IMPOSSIBLE, posinf=-IMPOSSIBLE)
+
+
+Codes = npt.NDArray[np.uint32]
+INTERVALS = 5  # of a numeric column
+VALUES = 15  # of a column; all others become one
+COLUMNS = 200  # the most informative ones
+DIAGNOSIS_ROWS = 20_000  # drawn at random, if there are more
+SHUFFLED = 60  # pairs that are tested by shuffling
+
+
+def diagnose_columns(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
+    """Diagnose naive Bayes with the settings of a model on rows; the model is unchanged.
+
+    Numbers are cut into five intervals and rare values are pooled: independence given the class survives any such
+    coarsening. The cost of a pair is measured with left-out terms: as they are, and with the two columns counted
+    together.
+    """
+    rows = _LeftOutTerms(model, X, y, sample_weight)
+    rng = np.random.default_rng(seed_of(model.random_state) or 0)
+    codes, sizes = _coarse(rows.block, rows.labels, len(rows.classes))
+    names = tuple(codes)
+    information, dependent, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
+    pairs = [rows.with_cost(pair, codes) if i < MEASURED else pair for i, pair in enumerate(dependent)]
+    cures = [Cure("as it is", "leave it as it is", *rows.evaluate(rows.scores), repr(model))]
+    cures += sorted(rows.cures(pairs), key=lambda cure: cure.log_loss)
+    loss, curve = rows.evaluate(rows.scores)[0], rows.reliability(rows.scores)
+    return Diagnosis("columns", names, information, tuple(pairs), n_pairs, loss, curve, tuple(cures), len(rows.labels))
+
+
+class _LeftOutTerms:
+    """Training rows, and the left-out terms of prior and columns."""
+
+    def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesWarning)
+            fitted = clone(model).fit(X, y, sample_weight)
+        self.model, self.data = fitted, (X, y, sample_weight)
+        self.classes = fitted.tally_.classes
+        if len(self.classes) < 2:
+            raise BayesError(f"all rows are of class {self.classes[0]!r}: there is nothing to tell apart")
+        counts = fitted.tally_.class_counts.astype(np.float64)
+        share = DIAGNOSIS_ROWS / float(counts.sum())
+        rng = np.random.default_rng(seed_of(model.random_state) or 0)
+        left_out, blocks = fitted._left_out(), []
+        for block in fitted._blocks_learned(X, y, sample_weight):
+            asked = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
+            asked &= True if block.weights is None else block.weights > 0
+            labels = np.where(asked, np.asarray(block.labels), 0).astype(np.intp)
+            unit = None if block.weights is None else np.minimum(block.weights, 1.0)
+            alone = is_last_of_class(counts, labels, unit)
+            part = block.take(np.flatnonzero(asked if alone is None else asked & ~alone))
+            if part.n_rows:
+                blocks.append(part)
+        if not blocks:
+            raise BayesError("every row alone shows its class: there is nothing to leave out")
+        self.block = _joined(blocks)
+        self.labels = np.asarray(self.block.labels, dtype=np.intp)
+        self.weights = self.block.weights
+        self.prior, self.terms = _stack_terms(left_out, blocks)
+        self.scores = self.prior + sum(self.terms.values()) if self.terms else self.prior
+
+    def evaluate(self, scores: Floats) -> tuple[float, float]:
+        """Return (log loss, calibration error) of log scores of the rows."""
+        scores = self._with_prior(scores) / self.model.temperature
+        log_true = logspace.log_posterior_of(scores, self.labels)
+        loss = float(-np.average(clip_log(log_true), weights=self.weights))
+        return loss, self.reliability(scores * self.model.temperature).error
+
+    def reliability(self, scores: Floats) -> Reliability:
+        """Return the reliability of the predicted class."""
+        proba = logspace.normalize(self._with_prior(scores) / self.model.temperature)[0]
+        return top_reliability(proba, self.labels, sample_weight=self.weights)
+
+    def _with_prior(self, scores: Floats) -> Floats:
+        impossible = np.isneginf(scores.max(axis=1))
+        return np.where(impossible[:, None], self.prior, scores) if impossible.any() else scores
+
+    def without(self, name: str) -> Floats:
+        """Return the scores without a column."""
+        return self.prior + sum((t for other, t in self.terms.items() if other != name), np.zeros_like(self.prior))
+
+    def with_cost(self, pair: Dependence, codes: dict[str, Codes]) -> Dependence:
+        """Return the pair with its cost."""
+        a, b = pair.first, pair.second
+        rest = [term for name, term in self.terms.items() if name not in (a, b)]
+        together = self.prior + sum(rest, np.zeros_like(self.prior)) + self._joint_term(a, b, codes)
+        now, joined = self.evaluate(self.scores)[0], self.evaluate(together)[0]
+        sure, surer = self.reliability(together), self.reliability(self.scores)
+        gap = (surer.said_in_all - surer.seen_in_all) - (sure.said_in_all - sure.seen_in_all)
+        losses = {name: self.evaluate(self.without(name))[0] for name in (a, b)}
+        drop = min(losses, key=lambda name: losses[name])
+        better = losses[drop] < now
+        return replace(
+            pair,
+            cost=now - joined,
+            overconfidence=float(gap),
+            drop=drop if better else None,
+            without=losses[drop] if better else None,
+        )
+
+    def _joint_term(self, a: str, b: str, codes: dict[str, Codes]) -> Floats:
+        """Return ln P(a, b | class) of left-out rows: a bivariate normal for numbers, else a table with back-off."""
+        import bayeskit  # by their public names: models of two columns
+
+        numbers = self.block.floats
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesWarning)
+            if a in numbers and b in numbers and not (np.isnan(numbers[a]).any() or np.isnan(numbers[b]).any()):
+                model: Any = bayeskit.GaussianBayes(prior="uniform", covariance="shrunk")
+                columns: dict[str, Any] = {"a": numbers[a], "b": numbers[b]}
+            else:
+                model = bayeskit.TAN(prior="uniform", parents={"b": "a"}, roles="categorical")
+                columns = {"a": _cells(codes[a]), "b": _cells(codes[b])}
+            data = columns, self.labels, self.weights
+            model.fit(*data)
+            left_out = model._left_out()
+            scores = np.concatenate([left_out.scores(block) for block in model._blocks_learned(*data)])
+        places = np.asarray(model.classes_, dtype=np.intp)
+        term = np.full((len(self.labels), len(self.classes)), -np.inf)
+        term[:, places] = scores
+        return term
+
+    def cures(self, pairs: list[Dependence]) -> list[Cure]:
+        """Return what helps, measured on the same left-out rows."""
+        import bayeskit
+
+        cures = []
+        losses = {name: self.evaluate(self.without(name)) for name in {p.drop for p in pairs if p.drop is not None}}
+        if losses:
+            name = min(losses, key=lambda n: losses[n][0])
+            roles = f"roles={{{name!r}: 'ignore'}}"
+            cures.append(Cure("drop", f"leave {name!r} out", *losses[name], f"NaiveBayes({roles})", name))
+        if not self.terms or not pairs:
+            return cures
+        terms = np.stack([self.prior, *self.terms.values()], axis=2)
+        weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+        try:
+            powers = best_exponents(terms, self.labels, weights, 1.0)
+            with np.errstate(invalid="ignore"):
+                weighed = np.where(np.isneginf(terms), -np.inf, terms * powers).sum(axis=2)
+            what, code = "an exponent for each column", "DiscriminativeWeights(NaiveBayes())"
+            cures.append(Cure("exponents", what, *self.evaluate(weighed), code))
+        except (ArithmeticError, ValueError):  # an exponent of a kind of column that has none
+            pass
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BayesWarning)
+                tan = bayeskit.TAN(roles=self.model.roles, unlabeled=self.model.unlabeled).fit(*self.data)
+                evaluation = tan.leave_one_out(*self.data)
+            what = "let each column depend on one other"
+            cures.append(Cure("tan", what, evaluation.log_loss, evaluation.calibration_error, "TAN()"))
+        except BayesError:  # texts, or more than memory allows
+            pass
+        return cures
+
+
+def _joined(blocks: list[Block]) -> Block:
+    first = blocks[0]
+    weights = None if first.weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
+    return Block(
+        sum(b.n_rows for b in blocks),
+        0,
+        {name: np.concatenate([b.codes[name] for b in blocks]) for name in first.codes},
+        {name: np.concatenate([b.floats[name] for b in blocks]) for name in first.floats},
+        np.concatenate([np.asarray(b.labels) for b in blocks]),
+        None,
+        weights,
+    )
+
+
+def _cells(codes: Codes) -> Floats:
+    """Convert codes to cells: 0 becomes missing."""
+    return np.where(codes == 0, np.nan, codes.astype(np.float64))
+
+
+def _coarse(block: Block, labels: Array, n_classes: int) -> tuple[dict[str, Codes], dict[str, int]]:
+    """Return (codes with few values, 0 where missing; number of codes) of the most informative columns."""
+    codes: dict[str, Codes] = {}
+    for name, column in block.codes.items():
+        counts = np.bincount(column)
+        counts[0] = 0
+        order = np.argsort(-counts, kind="stable")[:VALUES]
+        frequent = order[counts[order] > 0]
+        new = np.full(len(counts), len(frequent) + 1, dtype=np.uint32)
+        new[frequent], new[0] = np.arange(1, len(frequent) + 1), 0
+        codes[name] = new[column]
+    for name, numbers in block.floats.items():
+        there = ~np.isnan(numbers)
+        edges = (
+            np.unique(np.quantile(numbers[there], np.arange(1, INTERVALS) / INTERVALS)) if there.any() else np.zeros(0)
+        )
+        codes[name] = np.where(there, np.searchsorted(edges, numbers, side="left") + 1, 0).astype(np.uint32)
+    sizes = {name: int(column.max(initial=0)) + 1 for name, column in codes.items()}
+    sizes = {name: size for name, size in sizes.items() if size > 2}  # one value alone tells nothing
+    if len(sizes) > COLUMNS:
+        information = {name: _information(codes[name], sizes[name], labels, n_classes) for name in sizes}
+        best = sorted(sizes, key=lambda name: -information[name])[:COLUMNS]
+        sizes = {name: size for name, size in sizes.items() if name in best}
+    return {name: codes[name] for name in sizes}, sizes
+
+
+def _information(column: Codes, size: int, labels: Array, n_classes: int) -> float:
+    table = np.bincount(labels * size + column, minlength=n_classes * size).reshape(n_classes, size)
+    return mutual_information(table[:, 1:])
+
+
+def _tested(
+    codes: dict[str, Codes], sizes: dict[str, int], labels: Array, n_classes: int, rng: np.random.Generator
+) -> tuple[Floats, list[Dependence], int]:
+    """Return (bits of all pairs beyond chance, the dependent pairs, the number of pairs tested)."""
+    names, n = tuple(codes), len(codes)
+    information = np.zeros((n, n))
+    n_pairs = n * (n - 1) // 2
+    if not n_pairs:
+        return information, [], 0
+    widths = tuple(sizes[name] for name in names)
+    by = labels.astype(np.uint32), n_classes, None, 1
+    counted = Pairs(names, widths, kernels.count_pairs([codes[name] for name in names], widths, *by))
+    dependent: list[tuple[Surprise, str, str]] = []
+    shuffled = 0
+    surprises = []
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            table = present(counted.table(a, b))
+            surprises.append((by_chi_squared(table), a, b, is_well_filled(table)))
+    surprises.sort(key=lambda one: -one[0].bits)
+    for surprise, a, b, filled in surprises:
+        if surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS:
+            continue
+        if not filled:
+            if shuffled == SHUFFLED:
+                continue  # there are stronger ones enough
+            shuffled += 1
+            surprise = by_shuffling(codes[a], codes[b], (sizes[a], sizes[b]), labels, n_classes, rng)
+            if surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS:
+                continue
+        dependent.append((surprise, a, b))
+    dependent.sort(key=lambda one: -one[0].bits)
+    for surprise, a, b in dependent:
+        i, j = names.index(a), names.index(b)
+        information[i, j] = information[j, i] = surprise.bits
+    return information, [Dependence(a, b, s.bits, s.p_value) for s, a, b in dependent], n_pairs

@@ -25,21 +25,29 @@ from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, engine_of, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, names_of
 from bayeskit.models.base.available import unavailable
+from bayeskit.models.base.class_parts import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.tally_classifier import name_of, of_classes, parts_of, readable
-from bayeskit.models.nbtree_growth import Growth, Routes, Tree, check_tree, leaf_paths, stratified_folds
+from bayeskit.models.nbtree_growth import (
+    Growth,
+    Routes,
+    Tree,
+    check_tree,
+    forget_names,
+    leaf_paths,
+    stratified_folds,
+)
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.tables import ProbabilityTable, Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -47,7 +55,7 @@ from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
-class TreeParameters:
+class TreeParameters(CodedParameters):
     """Parameters of an NBTree: class prior, leaf counts (n_leaves, n_classes) and a table per column."""
 
     log_prior: Floats
@@ -57,11 +65,6 @@ class TreeParameters:
     tables: dict[str, LeafTable]
     values: dict[str, tuple[Value, ...]]
     n_classes: int
-
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Return the vocabulary of each coded column."""
-        return {name: Vocabulary(values) for name, values in self.values.items()}
 
     @cached_property
     def routes(self) -> Routes:
@@ -91,13 +94,13 @@ class TreeLeftOut(CodedLeftOut):
     """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
 
     model: NBTree
-    _home: Array  # the leaf of each row, by its values as they were learnt
+    _home: Array  # the leaf of each row, by its values as they were learned
 
     def _of_unit(self, block: Block, unit: float) -> Floats:
         self._home = self.model.params_.routes.leaves(block.codes, block.n_rows)
         return super()._of_unit(block, unit)
 
-    def likelihoods(self, block: Block, unit: float) -> tuple[Floats, Floats]:
+    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
         params, threads = self.model.params_, thread_count(self.model.n_threads)
         labels = np.asarray(block.labels, dtype=np.int64)
         home = self._home
@@ -130,21 +133,43 @@ class NBTree(CodedClassifier):
 
     Parameters
     ----------
-    smoothing: "back-off" (each leaf is held to what its class says as a whole, by a weight chosen by leave-one-out
-        likelihood), ``BackOff(m)``, or a pseudo-count above 0 for each value (1.0 is Laplace).
-    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    min_rows: a node with fewer rows is a leaf.
-    min_gain: the share of a node's errors that a split must take away.
-    folds: of the cross-validation by which splits are judged.
-    max_columns: so many columns at most are tried at a node, those that tell most of the class.
-    tree: the ``tree_`` of another model, taken instead of a new one; give its ``schema_`` too.
-    cuts: for numbers: "mdl", "frequency", "width", a number of intervals, or the points; also by column.
-    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature, unlabelled: as in ``NaiveBayes``.
-    random_state: seed of the folds.
-    progress: called as ``progress(stage, done, of)`` while the tree grows.
+    min_rows : float, default=30
+        A node with fewer rows becomes a leaf.
+    min_gain : float, default=0.05
+        Share of the errors of a node that a split must remove.
+    folds : int, default=5
+        Folds of the cross-validation that judges splits.
+    max_columns : int, default=32
+        Largest number of columns tried at a node, the most informative ones.
+    tree : tree, default=None
+        The ``tree_`` of another model, used instead of a new one; give its ``schema_`` too.
+    progress : callable, default=None
+        Called as ``progress(stage, done, of)`` while the tree grows.
+    smoothing : str, float or BackOff, default="back-off"
+        "back-off" (shrinks each leaf towards the class as a whole, by a weight chosen by leave-one-out likelihood),
+        ``BackOff(m)``, or a pseudo-count above 0 for each value (1.0 is Laplace).
+    random_state : int, default=0
+        Seed of the folds.
+    prior, cuts, unseen
+        As for :class:`TAN`.
+    roles, domains, schema, undecidable, ties, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`NaiveBayes`.
 
-    ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` hold the tree and the cut points; merging needs them
-    equal.
+    Attributes
+    ----------
+    tree_ : tree
+        The number of a leaf, or a dict of ``column``, ``default`` and ``branches``.
+    leaf_tally_ : Tally
+        The counts of the leaves.
+
+    Notes
+    -----
+    ``partial_fit``, ``forget``, ``merge`` and ``leave_one_out`` keep the tree and the cut points; two models can be
+    merged if these are equal.
+
+    References
+    ----------
+    Kohavi (1996), Scaling up the accuracy of naive-Bayes classifiers: a decision-tree hybrid. KDD.
 
     Examples
     --------
@@ -158,25 +183,13 @@ class NBTree(CodedClassifier):
     a = 1: leaf 1, 40 rows (other 20, same 20)
     """
 
-    smoothing: Any = "back-off"
-    prior: Any = "empirical"
     min_rows: float = 30
     min_gain: float = 0.05
     folds: int = 5
     max_columns: int = 32
     tree: Any = None
-    cuts: Any = "mdl"
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = 0
-    n_threads: int | None = None
-    temperature: float = 1.0
+    random_state: Any = field(default=0, kw_only=True)
     progress: Progress | None = None
-    unlabelled: str = "error"
 
     tree_: Tree = field(init=False)
     leaf_tally_: Tally = field(init=False)
@@ -208,10 +221,10 @@ class NBTree(CodedClassifier):
     # -- fitting -------------------------------------------------------------------------------------
 
     def plan(self, schema: Schema) -> Plan:
-        return Plan(families=schema.coded())
+        return Plan(families=schema.coded)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        if texts := schema.texts():
+        if texts := schema.texts:
             raise BayesError.takes_no_texts("NBTree", texts)
         if engine_of(source) is not None:
             raise BayesError.needs_rows("NBTree", "grows its tree on rows", ", or take NaiveBayes")
@@ -222,11 +235,14 @@ class NBTree(CodedClassifier):
         if tree is None:
             tree = self._grown(source, schema)
         else:
-            unknown = {column for path in leaf_paths(tree) for column, _ in path} - set(schema.coded())
+            unknown = {column for path in leaf_paths(tree) for column, _ in path} - set(schema.coded)
             if unknown:
                 raise SchemaMismatch(f"the tree asks for column {min(unknown)!r}, which the data has not")
         self._new_tree = tree
         return self._count_leaves(source, schema, tree, schema.target.domain or ())
+
+    def _counts(self) -> Tally:
+        return self.leaf_tally_
 
     def _count_more(self, source: Source) -> Tally:
         values = {name: family.values for name, family in self.tally_.families.items()}
@@ -292,17 +308,16 @@ class NBTree(CodedClassifier):
         if self.progress is not None:
             self.progress("leaves", n_leaves, n_leaves)
 
-    def _with_more(self, more: Tally) -> Self:
-        return self.fit_tally(self.leaf_tally_ + more)
-
-    def _without(self, gone: Tally) -> Self:
+    def _without(self, gone: Tally, refit: bool = False) -> Self:
         try:
-            left = self.leaf_tally_ - gone
-        except NotLearnt as problem:
-            raise NotLearnt(readable(str(problem), gone)) from None
-        if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        return self.fit_tally(left)
+            return super()._without(gone, refit)
+        except NotLearned as problem:
+            raise NotLearned(readable(str(problem), gone)) from None
+
+    def _drop_rows(self, left: Tally, refit: bool) -> Self:
+        if self.tree is None:  # a given tree is declared
+            self._new_tree = forget_names(self.tree_, left.space.values)
+        return super()._drop_rows(left, refit)
 
     def _merged(self, other: Any) -> Self:
         if other.tree_ != self.tree_:
@@ -310,15 +325,15 @@ class NBTree(CodedClassifier):
                 "the two sides have different trees",
                 hint="fit the one with tree= and schema= of the other (its tree_ and schema_)",
             )
-        return self._with_tally(self.leaf_tally_ + other.leaf_tally_)
+        return super()._merged(other)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
         other: Self = clone(self).set_params(**settings)
         other._new_tree = self.tree_
         return other.fit_tally(self.leaf_tally_ if tally is self.tally_ else tally)
 
-    def _held_state(self) -> State:
-        """The tree that was learnt."""
+    def _state_to_save(self) -> State:
+        """The tree that was learned."""
         return State({"tree": self.tree_}, [])
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
@@ -329,19 +344,19 @@ class NBTree(CodedClassifier):
         self._new_tree = state.header["tree"]
         return self.fit_tally(tally)
 
-    def _tally_to_save(self) -> Tally:
+    def _model_tally(self) -> Tally:
         """The counts of the leaves."""
         return self.leaf_tally_
 
-    def fit_tally(self, tally: Tally) -> Self:
-        """Learn from the counts of the leaves of a known tree: what another NBTree has, as ``leaf_tally_``."""
+    def _fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of the leaves of a known tree: the ``leaf_tally_`` of an NBTree."""
         if getattr(self, "_new_tree", None) is None:
             self._new_tree = self.tree_ if self._is_fitted() else self.tree
         tree = self._new_tree
         if tree is None:
             raise BayesError("NBTree learns from rows, or from the leaf_tally_ of another one with its tree_ as tree=")
         try:
-            super().fit_tally(tally)
+            super()._fit_tally(tally)
         finally:
             self._new_tree = None
         self.tree_, self.leaf_tally_ = tree, tally
@@ -353,8 +368,11 @@ class NBTree(CodedClassifier):
     def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
         return parts_of(tally, "NBTree", "leaves")[2]
 
-    def _held_structure(self) -> tuple[str, ...]:
+    def _learned_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.tree is None else ()
+
+    def _fixed_structure(self) -> tuple[str, ...]:
+        return ("tree",) if self.tree is None else ()
 
     def estimate(self, tally: Tally) -> TreeParameters:
         tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_
@@ -384,7 +402,7 @@ class NBTree(CodedClassifier):
 
     # -- prediction -----------------------------------------------------------------------------------
 
-    def log_joint(self, params: TreeParameters, block: Block) -> Floats:
+    def _log_joint(self, params: TreeParameters, block: Block) -> Floats:
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
         for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
             some = np.tile(params.log_leaf[leaf], (len(rows), 1))
@@ -393,10 +411,6 @@ class NBTree(CodedClassifier):
             kernels.score_codes(codes, [params.tables[name].log_table[leaf] for name in names], some, self._threads())
             scores[rows] = logspace.log_add_exp(scores[rows], some)
         return scores + params.log_prior
-
-    def _is_its_counts(self) -> bool:
-        """Its tree is held when rows come."""
-        return False
 
     def _left_out(self) -> TreeLeftOut:
         """Return the leave-one-out scorer; tree and cut points stay fixed."""
@@ -459,12 +473,22 @@ class NBTree(CodedClassifier):
         return c - 1 + c * (len(params.paths) - 1) + c * tables
 
     def tree_text(self) -> str:
-        """The tree in words, a line for each branch."""
+        """Return the tree as text, a line for each branch.
+
+        Returns
+        -------
+        str
+        """
         self._check_is_fitted()
         return "\n".join(printable(line, keep="") for line in self._tree_lines())
 
     def describe_structure(self) -> StructureDescription:
-        """The questions of the tree, and the rows of each class in its leaves."""
+        """Describe the splits of the tree, and the rows of each class in its leaves.
+
+        Returns
+        -------
+        StructureDescription
+        """
         lines, counts = self._tree_lines(), self.params_.leaf_counts
         columns: dict[str, Any] = {"leaf": list(range(len(counts)))}
         columns |= {f"count | {label}": counts[:, i].tolist() for i, label in enumerate(self.tally_.classes)}
@@ -504,7 +528,7 @@ class NBTree(CodedClassifier):
         names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
         cut = getattr(self.schema_.columns[column], "cuts", None) is not None
         for value, child in node["branches"]:
-            value_name = names.get(value, value)
+            value_name = names.get(value, "(forgotten)" if value is None else value)
             head = f"{'|  ' * depth}{column} {value_name}" if cut else f"{'|  ' * depth}{column} = {value_name}"
             if isinstance(child, Mapping):
                 yield head
@@ -521,7 +545,7 @@ class NBTree(CodedClassifier):
 def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
     """The values of the coded columns as they are now, intervals by their number."""
     vocabularies = {}
-    for name in encoder.schema.coded():
+    for name in encoder.schema.coded:
         cuts = getattr(encoder.schema.columns[name], "cuts", None)
         vocabularies[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
     return vocabularies

@@ -8,14 +8,15 @@ Formula: naive Bayes in the leaves of a tree
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from bayeskit import kernels, logspace
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary, blank_names
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.smoothing import smoothed
@@ -111,7 +112,7 @@ class Growth:
         return [names[i] for i in sorted(chosen)]
 
     def _right(self, rows: Array, branch: Array, n_branches: int) -> float:
-        """The weight of the rows that naive Bayes in their branch puts right, learnt from the other folds."""
+        """The weight of the rows that naive Bayes in their branch puts right, learned from the other folds."""
         n_contexts, n_classes = self.n_folds * n_branches, self.n_classes
         sizes = {name: len(self.values[name]) + 1 for name in self.columns}
         if n_contexts * n_classes * sum(sizes.values()) > CELLS:
@@ -196,6 +197,19 @@ def leaf_paths(tree: Tree) -> list[list[tuple[str, Value]]]:
     return [[(tree["column"], value), *path] for value, child in tree["branches"] for path in leaf_paths(child)]
 
 
+def forget_names(tree: Tree, values: Mapping[str, Sequence[Value]]) -> Tree:
+    """Blank the branch values that no column has any more; the branches and their leaves stay.
+
+    >>> forget_names({"column": "sky", "default": 0, "branches": [["rain", 0], ["sun", 1]]}, {"sky": ("sun",)})
+    {'column': 'sky', 'default': 0, 'branches': [[None, 0], ['sun', 1]]}
+    """
+    if not isinstance(tree, Mapping):
+        return tree
+    names = blank_names([value for value, _ in tree["branches"]], values[tree["column"]])
+    children = [forget_names(child, values) for _, child in tree["branches"]]
+    return {**tree, "branches": [list(branch) for branch in zip(names, children, strict=True)]}
+
+
 def check_tree(tree: Tree) -> None:
     """Refuse what is no tree with leaves numbered from 0, left to right."""
 
@@ -204,7 +218,7 @@ def check_tree(tree: Tree) -> None:
             if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
                 raise ValueError
             for value, child in node["branches"]:
-                if not isinstance(value, (str, int, float)) or not isinstance(node["column"], str):
+                if not isinstance(value, (str, int, float, NoneType)) or not isinstance(node["column"], str):
                     raise ValueError
                 yield from leaves(child)
         elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):

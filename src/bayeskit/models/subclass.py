@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import Any, Self
 
@@ -27,27 +27,20 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.columns.gaussian import GaussianColumns
-from bayeskit.estimate.mixtures.em import Cells, by_class, smallest_gaps, widened
-from bayeskit.estimate.mixtures.number_of_parts import held_out, numbers_to_try
+from bayeskit.estimate.mixtures import Cells, by_class, numbers_to_try, score_held_out, smallest_gaps, widen_variances
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.explain.evidence import format_cell, telescoped
+from bayeskit.explain.evidence import format_cell, score_increments
 from bayeskit.explain.structure import StructureDescription
+from bayeskit.models._structured import names_of
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import clone, one_of, seed_of
-from bayeskit.models.base.tally_classifier import (
-    TOGETHER,
-    name_of,
-    of_classes,
-    parts_of,
-    refuse_no_counts,
-    tell_one_class,
-)
+from bayeskit.models.base.class_parts import name_of, of_classes, parts_of
+from bayeskit.models.base.classifier import TOGETHER, Classifier, refuse_no_counts, warn_one_class
+from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table, class_header
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -79,28 +72,47 @@ class SubclassBayes(Classifier):
 
     Parameters
     ----------
-    n_subclasses: "auto" (for each class the number with which the classes of held-out rows are told best), one number
-        for all classes, or a mapping from class to number.
-    max_subclasses: the most that "auto" tries for a class.
-    smoothing, prior, numeric, variance, ddof, cuts, roles, domains, schema, missing, unseen, undecidable, ties,
-        unlabelled: as in
-        ``NaiveBayes``; numbers are "gaussian" or "histogram".
-    folds: of the rows that are held out to choose the numbers.
-    restarts: EM from so many starts; the most likely end is kept.
-    max_rounds: of EM.
-    random_state: the same seed and the same rows give the same model, for any number of threads.
-    progress: True for a bar on stderr, or called as ``progress(stage, done, of)`` while fitting.
-    variance_floor: as in ``NaiveBayes``, of the variance within the subclasses.
+    n_subclasses : "auto", int or mapping, default="auto"
+        "auto" (the number with the best held-out log loss, for each class), one number for all classes, or a mapping
+        from class to number.
+    max_subclasses : int, default=8
+        Largest number that "auto" tries for a class.
+    smoothing, prior, variance, ddof, cuts, missing
+        As for :class:`NaiveBayes`.
+    numeric : {"gaussian", "histogram"}, default="gaussian"
+        Distribution of numeric columns.
+    folds : int, default=3
+        Folds of the held-out rows.
+    restarts : int, default=3
+        Starts of EM; the most likely result is kept.
+    max_rounds : int, default=100
+        Largest number of rounds of EM.
+    progress : bool or callable, default=None
+        True for a bar on stderr, or a function called as ``progress(stage, done, of)`` while fitting.
+    variance_floor : float or VarianceFloor, default=0.01
+        As for :class:`NaiveBayes`, of the variance within the subclasses.
+    random_state : int or generator, default=0
+        The same seed and the same rows give the same model for any number of threads.
+    roles, domains, schema, unseen, undecidable, ties, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`NaiveBayes`.
 
-    There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``: other rows make other clusters. Use
-    ``cross_validate`` for honest scores.
+    Attributes
+    ----------
+    subclasses_ : Table
+        Share and characteristics of each subclass.
+    n_subclasses_ : dict
+        Number of subclasses of each class.
+    held_out_ : dict
+        Mean ln P(class | row) of held-out rows, by class and number of subclasses.
 
-    No subclass is narrower than a thousandth of its class's variance; nor, unless the class is, than gap² / 2π for the
-    smallest gap between two numbers of the column: its normal is then 1 / gap high. Without that, a subclass for each
-    whole number would seem likely without end.
+    Notes
+    -----
+    There is no ``partial_fit``, ``forget``, ``merge`` or ``leave_one_out``, because other rows make other clusters; use
+    ``cross_validate``.
 
-    After ``fit``: ``subclasses_`` (a table of what each is), ``n_subclasses_`` (by class) and ``held_out_`` (mean
-    ln P(class | row) of held-out rows, by class and number).
+    No subclass is narrower than a thousandth of its class's variance, nor than gap² / 2π for the smallest gap between
+    two numbers of the column, unless the class is. Otherwise one subclass for each whole number would have unbounded
+    likelihood.
 
     Examples
     --------
@@ -121,23 +133,15 @@ class SubclassBayes(Classifier):
     variance: str = "class_feature"
     ddof: int = 1
     cuts: Any = 10
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
     missing: str = "ignore"
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
     folds: int = 3
     restarts: int = 3
     max_rounds: int = 100
-    temperature: float = 1.0
-    random_state: Any = 0
-    n_threads: int | None = None
+    random_state: Any = field(default=0, kw_only=True)
     progress: Progress | bool | None = None
     variance_floor: Any = 0.01
-    unlabelled: str = "error"
 
+    estimate = unavailable("its clusters are found before anything is counted")
     plan = unavailable("its clusters are found before anything is counted")
     partial_fit = unavailable("other rows make other clusters. Fit again.")
     forget = unavailable("other rows make other clusters. Fit again.")
@@ -153,11 +157,13 @@ class SubclassBayes(Classifier):
         super()._check_settings()
         one_of("numeric", self.numeric, ("gaussian", "histogram"))
         for name, least in (("max_subclasses", 1), ("folds", 2), ("restarts", 1), ("max_rounds", 1)):
-            _whole(name, getattr(self, name), least)
+            check_whole_number(name, getattr(self, name), least)
         given = self.n_subclasses
         for k in given.values() if isinstance(given, Mapping) else [given]:
-            if k != "auto" or not isinstance(k, str):
-                _whole("n_subclasses", k, 1)
+            if isinstance(k, str):
+                one_of("n_subclasses", k, ("auto",))
+            else:
+                check_whole_number("n_subclasses", k, 1)
         check_progress(self.progress)
         self._naive()._check_settings()
 
@@ -167,17 +173,21 @@ class SubclassBayes(Classifier):
         shared += ["undecidable", "n_threads"]
         return NaiveBayes(**{name: getattr(self, name) for name in shared})
 
+    def _fitted_naive(self) -> NaiveBayes:
+        """Return the fitted naive Bayes model of the subclasses."""
+        naive = self._naive()
+        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        return naive
+
     # -- fitting -------------------------------------------------------------------------------------
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        if texts := schema.texts():
+        if texts := schema.texts:
             raise BayesError.takes_no_texts("SubclassBayes", texts)
         return self._naive()._complete_schema(schema, source)
 
-    def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from files or any other source. Its rows are kept in memory while EM goes over them."""
-        self._check_settings()
-        source = self._labelled_source(source, target, engine)
+    def _fit_checked(self, source: Source) -> Self:
+        """Fit on the rows of a source, which are kept in memory while EM iterates."""
         if engine_of(source) is not None:
             raise BayesError.needs_rows("SubclassBayes", "goes over the rows many times", ", or take NaiveBayes")
         source = in_order(source)
@@ -260,22 +270,32 @@ class SubclassBayes(Classifier):
         def prior(counts: Floats) -> Floats:
             return class_prior(self.prior, classes, counts)
 
-        def told(c: int, done: int, of: int) -> object:
+        def report(c: int, done: int, of: int) -> object:
             return tell(f"subclasses of {classes[c]}", done, of)
 
-        numbers, worths = held_out(cells, labels, tried, rngs, self.folds, prior, told).best()
+        numbers, worths = score_held_out(cells, labels, tried, rngs, self.folds, prior, report).best()
         self.held_out_ = {label: w for label, w, of in zip(classes, worths, tried, strict=True) if len(of) > 1}
         return numbers
 
     def tune(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit, and choose the ``temperature`` that predicts the classes best, cross-validated in ``folds`` parts."""
+        """Fit, and set the ``temperature`` with the least log loss, cross-validated in ``folds`` parts.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        self
+        """
         from bayeskit.evaluate.cross_validation import cross_validate
 
         X = in_order(X)
         plain = clone(self).set_params(temperature=1.0, progress=None)
         scores = logspace.log(cross_validate(plain, X, y, self.folds, sample_weight).probabilities)
         self.fit(X, y, sample_weight)
-        block = read_block(self._encoder(), self._labelled(X, y, sample_weight))
+        block = read_block(self._encoder(), self._labeled(X, y, sample_weight))
         labels = np.asarray(block.labels, dtype=np.int64)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         rows = np.flatnonzero((weights > 0) & (labels < len(self.classes_)))
@@ -284,15 +304,26 @@ class SubclassBayes(Classifier):
             self.temperature = 1 / fit_temperature(scores[rows], labels[rows], weights[rows])
         return self
 
-    def _tally_to_save(self) -> Tally:
+    def _model_tally(self) -> Tally:
         """The counts of the subclasses."""
         return self.subclass_tally_
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn from the counts of subclasses: what another SubclassBayes has, as ``subclass_tally_``."""
+        """Learn from the counts of subclasses.
+
+        Parameters
+        ----------
+        tally : Tally
+            The ``subclass_tally_`` of another SubclassBayes.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
         return self._fit_parts(tally, {})
 
-    def _held_state(self) -> State | None:
+    def _state_to_save(self) -> State | None:
         """The gaps between numbers, which are no counts."""
         return State({"gaps": self.gaps_}, []) if self.gaps_ else None
 
@@ -305,14 +336,13 @@ class SubclassBayes(Classifier):
         return self._fit_parts(tally, gaps)
 
     def _fit_parts(self, tally: Tally, gaps: dict[str, float]) -> Self:
-        """The model of the counts of subclasses, and of the smallest gap between the numbers of each column."""
-        self._check_settings()
+        """Fit to the counts of subclasses and the smallest gap between the numbers of each column."""
         refuse_no_counts(tally)
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         params = self._estimate(tally, gaps)  # may refuse; the model is still as it was
         self._become(params, of_classes(tally, owner, classes), classes)
         self.subclass_tally_, self.gaps_ = tally, gaps
-        tell_one_class(self)
+        warn_one_class(self)
         return self
 
     def _estimate(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:
@@ -326,19 +356,29 @@ class SubclassBayes(Classifier):
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
         if (normal := params.of_kind(GaussianColumns)) is not None:
-            params = params.with_kind(widened(normal, by_class(tally, owner, len(classes)), gaps))
+            params = params.with_kind(widen_variances(normal, by_class(tally, owner, len(classes)), gaps))
         return SubclassParameters(log_prior, params, owner)
 
     def with_prior(self, prior: Any) -> Self:
-        """A new model with another class prior, from the same subclasses."""
+        """Return a new model with another class prior, from the same subclasses.
+
+        Parameters
+        ----------
+        prior : str, mapping or smoothing rule
+
+        Returns
+        -------
+        SubclassBayes
+        """
         self._check_is_fitted()
-        made: Self = clone(self)
-        return made.set_params(prior=prior)._fit_parts(self.subclass_tally_, self.gaps_)
+        made: Self = clone(self).set_params(prior=prior)
+        made._check_settings()
+        return made._fit_parts(self.subclass_tally_, self.gaps_)
 
     # -- prediction -----------------------------------------------------------------------------------
 
-    def log_joint(self, params: SubclassParameters, block: Block) -> Floats:
-        return _summed(self._naive().log_joint(params.naive, block), params.owner, len(params.log_prior))
+    def _log_joint(self, params: SubclassParameters, block: Block) -> Floats:
+        return _summed(self._naive()._log_joint(params.naive, block), params.owner, len(params.log_prior))
 
     def _log_terms(self, params: SubclassParameters, block: Block) -> dict[str, Floats]:
         """Return the score change (n_rows, n_classes) of adding each column to the earlier ones, in schema order."""
@@ -347,15 +387,25 @@ class SubclassBayes(Classifier):
         terms = naive._log_terms(params.naive, block)
         joined = accumulate(terms.values(), np.add, initial=np.tile(params.naive.log_prior, (block.n_rows, 1)))
         scores = (_summed(of_parts, params.owner, n_classes) for of_parts in islice(joined, 1, None))
-        return telescoped(params.log_prior, zip(terms, scores, strict=True))
+        return score_increments(params.log_prior, zip(terms, scores, strict=True))
 
     def subclass_proba(self, X: Any) -> Floats:
-        """P(subclass | x) of each row (n_rows, n_subclasses), in the order of ``subclasses_``."""
+        """Return P(subclass | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_subclasses)
+            In the order of ``subclasses_``.
+        """
         self._check_is_fitted()
         naive = self._naive()
         order = self._order()
-        scores = [naive.log_joint(self.params_.naive, block) for block, _ in self._score(X)]
-        return np.concatenate([logspace.normalise(part)[0] for part in scores])[:, order]
+        scores = [naive._log_joint(self.params_.naive, block) for block, _ in self._score(X)]
+        return np.concatenate([logspace.normalize(part)[0] for part in scores])[:, order]
 
     def _order(self) -> Array:
         """The subclasses by class and number."""
@@ -378,22 +428,25 @@ class SubclassBayes(Classifier):
         counts = self.subclass_tally_.class_counts
         share = counts / np.bincount(params.owner, counts)[params.owner]
         names_and_numbers = [json.loads(str(names[i])) for i in order]
-        return Table(
-            {
-                self._class_header(): [label for label, _ in names_and_numbers],
-                "subclass": [number for _, number in names_and_numbers],
-                "count": [round(float(counts[i]), 3) for i in order],
-                "share": [float(share[i]) for i in order],
-                "what sets it apart": [self._apart(int(i)) for i in order],
-            },
-            keys=2,
-        )
+        columns = {
+            "subclass": [number for _, number in names_and_numbers],
+            "count": [round(float(counts[i]), 3) for i in order],
+            "share": [float(share[i]) for i in order],
+            "what sets it apart": [self._characteristics(int(i)) for i in order],
+        }
+        header = class_header(self.schema_.target.name, columns)
+        return Table({header: [label for label, _ in names_and_numbers], **columns}, keys=2)
 
     def describe_structure(self) -> StructureDescription:
-        """The subclasses of each class, and what sets them apart."""
+        """Describe the subclasses of each class.
+
+        Returns
+        -------
+        StructureDescription
+        """
         return StructureDescription("each class is a mixture of subclasses, naive Bayes in each", self.subclasses_)
 
-    def _apart(self, s: int) -> str:
+    def _characteristics(self, s: int) -> str:
         """The columns in which a subclass differs most from the rest of its class."""
         naive, tally = self.params_.naive, self.subclass_tally_
         rest = np.flatnonzero((self.params_.owner == self.params_.owner[s]) & (np.arange(len(tally.classes)) != s))
@@ -406,7 +459,7 @@ class SubclassBayes(Classifier):
                 shares = np.nan_to_num(table.probabilities[s, 1 : len(table.values) + 1])
                 others = weight @ np.nan_to_num(table.probabilities[rest, 1 : len(table.values) + 1])
                 at = int(np.argmax(shares - others))
-                value = self._naive_names(name, table.values)[at]
+                value = names_of(table.values, self.schema_, name)[at]
                 differences.append((float(shares[at] - others[at]), f"{name} {format_cell(value)} ({shares[at]:.0%})"))
         normal = naive.of_kind(GaussianColumns)
         for j, name in enumerate(normal.names if normal is not None else ()):
@@ -418,17 +471,9 @@ class SubclassBayes(Classifier):
         differences.sort(key=lambda pair: -pair[0])
         return ", ".join(text for size, text in differences[:3] if size > 0.1) or "nothing much"
 
-    def _naive_names(self, name: str, values: tuple[Value, ...]) -> list[Any]:
-        from bayeskit.models._structured import names_of
-
-        return list(names_of(values, self.schema_, name))
-
     def _column_table(self, column: str) -> Table:
         """Return the fitted parameters of one column for each subclass."""
-        if column not in self.schema_.used:
-            raise BayesError(f"column {column!r} is ignored: there is nothing to show")
-        naive = self._naive()
-        naive.params_, naive.schema_ = self.params_.naive, self.schema_
+        naive = self._fitted_naive()
         names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
         subclass_names = tuple(f"{label} {number}" for label, number in names)
         naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(subclass_names)), subclass_names)
@@ -438,15 +483,25 @@ class SubclassBayes(Classifier):
     def n_parameters_(self) -> int:
         """Free parameters: class prior, shares of the subclasses, and naive Bayes in each."""
         self._check_is_fitted()
-        naive = self._naive()
-        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
-        return naive.n_parameters_
+        return self._fitted_naive().n_parameters_
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
-        """Rows drawn from the model, and their classes: a subclass by its prior, then each column by itself."""
+        """Draw rows from the model: a subclass by its prior, then each column independently.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of rows.
+        random_state : int or generator, optional
+            By default the setting ``random_state``.
+
+        Returns
+        -------
+        (Table, ndarray of shape (n,))
+            Rows and their classes.
+        """
         self._check_is_fitted()
-        naive = self._naive()
-        naive.params_, naive.tally_, naive.schema_ = self.params_.naive, self.subclass_tally_, self.schema_
+        naive = self._fitted_naive()
         naive.classes_ = np.arange(len(self.params_.owner))
         chosen = self.random_state if random_state is None else random_state
         drawn, subclass = naive.sample(n, chosen)
@@ -460,9 +515,3 @@ def _summed(scores: Floats, owner: Array, n_classes: int) -> Floats:
         if (owner == c).any():
             class_scores[:, c] = logspace.log_sum_exp(np.ascontiguousarray(scores[:, owner == c]))
     return class_scores
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        word = ' or "auto"' if name == "n_subclasses" else ""
-        raise BayesError(f"{name}={value!r}: give a whole number of at least {least}{word}")

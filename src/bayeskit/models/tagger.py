@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,11 @@ from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.sentences import WORD, Sentences
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
-from bayeskit.estimate.tagging.interpolation import TrigramTable, log_transitions
-from bayeskit.estimate.tagging.suffixes import Lexicon
+from bayeskit.estimate.tagging import Lexicon, TrigramTable, log_transitions
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import check_is_fitted, clone, one_of
-from bayeskit.models.base.persistence import Stored
-from bayeskit.tally.space import Space
-from bayeskit.tally.tags import COLUMN, MOST_STATES, State, TagCounts
+from bayeskit.models.base.estimator import Estimator, check_is_fitted, clone, one_of
+from bayeskit.tally.plan import Space
+from bayeskit.tally.tags import COLUMN, MOST_STATES, TagCounts, TagState
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Ints
@@ -54,7 +52,7 @@ class TagBeliefs:
 
 
 @dataclass(eq=False, repr=False)
-class Tagger(Stored):
+class Tagger(Estimator):
     """Part-of-speech tagger: a second-order hidden Markov model (Brants 2000, "TnT").
 
     Parameters
@@ -82,6 +80,9 @@ class Tagger(Stored):
     n_threads: int | None = None
     memory_limit: Any = None
 
+    _fitted_attribute: ClassVar[str] = "tally_"
+    _fit_takes: ClassVar[str] = "sentences and tags"
+
     # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
@@ -104,21 +105,64 @@ class Tagger(Stored):
         return self._become(self._tally(words, coarse, finer, self._choose(words)))
 
     def partial_fit(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
-        """Add sentences; the model equals one fit on all of them with the same ``own_states_``."""
+        """Add sentences; the model equals one fit on all of them with the same ``own_states_``.
+
+        Parameters
+        ----------
+        sentences, tags, fine
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        Tagger
+            The model itself.
+        """
         if not self.__sklearn_is_fitted__():
             return self.fit(sentences, tags, fine)
         return self._become(self.tally_ + self._more(sentences, tags, fine))
 
     def forget(self, sentences: Any, tags: Any, fine: Any = None) -> Self:
-        """Remove sentences; raise NotLearnt and change nothing if they cannot have been added."""
+        """Remove sentences that were learned.
+
+        Words that no remaining sentence has are gone; a word that the fit chose as a state of its own leaves
+        ``own_states_`` then.
+
+        Parameters
+        ----------
+        sentences, tags, fine
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        Tagger
+            The model itself.
+
+        Raises
+        ------
+        NotLearned
+            If the sentences cannot have been learned. The model stays unchanged.
+        """
         self._check_is_fitted()
         left = self.tally_ - self._more(sentences, tags, fine)
         if not left.n_rows:
             raise BayesError("forgetting these sentences would leave nothing to believe; start a new model instead")
+        counts = left.statistics[TagCounts.kind]
+        if isinstance(self.own_states, int) and isinstance(counts, TagCounts):
+            left = left.with_statistic(counts.forget_own_states())
         return self._become(left)
 
     def merge(self, other: Any) -> Self:
-        """Return a new model of the sentences of both, which need the same ``own_states_``."""
+        """Return a new model of the sentences of both.
+
+        Parameters
+        ----------
+        other : Tagger
+            With the same ``own_states_``.
+
+        Returns
+        -------
+        Tagger
+        """
         self._check_is_fitted()
         if type(other) is not Tagger:
             raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
@@ -150,11 +194,31 @@ class Tagger(Stored):
         return [tags[a:b] for a, b in pairwise(at)]
 
     def score(self, sentences: Any, tags: Any) -> float:
-        """Return the share of words with the correct tag."""
+        """Return the share of words with the correct tag.
+
+        Parameters
+        ----------
+        sentences : list of str or of list of str
+        tags : list of list of str
+
+        Returns
+        -------
+        float
+        """
         return self.report(sentences, tags).accuracy
 
     def report(self, sentences: Any, tags: Any) -> TagReport:
-        """Return the accuracy of all words, of words never seen in training, and of whole sentences."""
+        """Return the accuracy of all words, of words never seen in training, and of whole sentences.
+
+        Parameters
+        ----------
+        sentences : list of str or of list of str
+        tags : list of list of str
+
+        Returns
+        -------
+        TagReport
+        """
         words, truth, _ = self._read(sentences, tags, None)
         _, path, known = self._path(words)
         right = self._beliefs.tags[path] == np.asarray(truth.words.to_pylist(), dtype=object)
@@ -167,11 +231,20 @@ class Tagger(Stored):
         return TagReport(float(right.mean()), len(right), missed, len(unknown), float(whole.mean()), len(whole))
 
     def tokenize(self, sentence: str) -> list[str]:
-        """Cut a sentence into words, as ``predict`` does with a string."""
+        """Cut a sentence into words, as ``predict`` does with a string.
+
+        Parameters
+        ----------
+        sentence : str
+
+        Returns
+        -------
+        list of str
+        """
         return TOKENIZERS[self.tokenizer](sentence)
 
     @property
-    def states_(self) -> tuple[State, ...]:
+    def states_(self) -> tuple[TagState, ...]:
         """The states: tag, fine tag, and the word if it is a state of its own."""
         self._check_is_fitted()
         return self._counts.states
@@ -247,7 +320,7 @@ class Tagger(Stored):
             raise BayesError(f"the tags make {len(keys):,} states, more than {MOST_STATES:,}: are these tags?")
         named = ("", *own_states)
         states = [
-            State(
+            TagState(
                 tags[key // (len(own_states) + 1) // len(finer)],
                 finer[key // (len(own_states) + 1) % len(finer)],
                 named[key % (len(own_states) + 1)],
@@ -255,8 +328,9 @@ class Tagger(Stored):
             for key in keys.tolist()
         ]
         check_memory(_table(len(states)), self.memory_limit)
+        known, word_codes = Words.of(listed), _sorted(listed)[codes]
         counts = TagCounts.of(
-            Words.of(listed), _sorted(listed)[codes], states, path, words.starts, own_states, fine is not None
+            known, word_codes, states, path, words.starts, own_states=own_states, fine=fine is not None
         )
         classes, class_counts = counts.tag_counts()
         return Tally.of(Space(Schema({COLUMN: Text()}, Target("tag")), classes, {}), class_counts, counts)
@@ -301,12 +375,6 @@ class Tagger(Stored):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_beliefs"}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "tally_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "sentences and tags")
 
 
 def _coded(column: Any) -> tuple[list[str], Ints]:

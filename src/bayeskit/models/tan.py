@@ -2,7 +2,7 @@
 
     P(c | x) ∝ P(c) · Π_i P(x_i | c, x_parent(i))
 
-The tree maximises Σ I(X_i; X_parent(i) | C), the conditional mutual information from the counts of all pairs; it is
+The tree maximizes Σ I(X_i; X_parent(i) | C), the conditional mutual information from the counts of all pairs; it is
 then the tree of the largest likelihood (Friedman, Geiger, Goldszmidt, 1997).
 
 Formula: P(x_j ∣ c, parents): TAN, k-DB
@@ -18,7 +18,7 @@ import numpy as np
 
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BayesError
-from bayeskit.estimate.conditional import Contexts, conditional_table
+from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
 from bayeskit.estimate.information import (
     NATS_IN_A_BIT,
     conditional_information,
@@ -35,8 +35,14 @@ from bayeskit.explain.structure import (
     pair_dependence,
     tree_lines,
 )
-from bayeskit.models._structured import StructuredClassifier, StructuredParameters, given_parents, need_pairs
-from bayeskit.tables.table import Table
+from bayeskit.models._structured import (
+    StructuredClassifier,
+    StructuredParameters,
+    check_parents,
+    conditional_tables,
+    need_pairs,
+)
+from bayeskit.tables import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import POSITIVE
@@ -48,20 +54,40 @@ class TAN(StructuredClassifier):
 
     Parameters
     ----------
-    smoothing: "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts
-        as for ``NaiveBayes``: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
-    prior: "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
-    parents: the tree, as a mapping from column to its parent; by default the best one, read from the counts.
-    root: the column that has no parent in its tree; by default the one that says most of the class.
-    cuts: how numbers are cut: "mdl", "frequency", "width", "random", one of these with a number of intervals, a
-        number of intervals of equal width, or the points; also by column.
-    roles, domains, schema, undecidable, ties, random_state, n_threads, unlabelled: as for ``NaiveBayes``.
-    unseen: a value never seen in training is left out ("ignore") or refused ("error").
-    temperature: log scores are divided by it before they become probabilities; ``tune`` fits it.
-    memory_limit: bytes that counts and tables may take; None is 2 GB.
+    parents : mapping, default=None
+        The tree, from column to its parent; None for the best tree, computed from the counts.
+    root : str or int, default=None
+        The column without a parent; None for the most informative one.
+    smoothing : str, float or smoothing rule, default="back-off"
+        "back-off" (an m-estimate towards the table without the parent, m by leave-one-out), or pseudo-counts as for
+        :class:`NaiveBayes`: a number (1.0 is Laplace), "auto", ``MLE()``, ``MEstimate(m)``, …
+    prior : str, mapping or smoothing rule, default="empirical"
+        "empirical", "uniform", a mapping from class to probability, or a smoothing of the class counts.
+    cuts : str, int, tuple, sequence or mapping, default="mdl"
+        How numbers are cut: "mdl", "frequency", "width", "random", one of these with a number of intervals, a number of
+        intervals of equal width, or the cut points; also by column.
+    roles, domains, schema, undecidable, ties, random_state, n_threads, temperature, memory_limit, unlabeled
+        As for :class:`NaiveBayes`.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never seen in training is left out or refused.
 
-    The tree is read from the tally, so learning, forgetting and merging give the tree of a fit on the same rows.
+    Attributes
+    ----------
+    parents_ : dict of str to tuple of str
+        The parent of each column besides the class.
 
+    Notes
+    -----
+    The tree is computed from the tally, so learning, forgetting and merging give the tree of a fit on the same rows.
+
+    Missing cells and values never seen are summed out: ``predict_proba`` is the posterior of :meth:`to_network`.
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers. Machine Learning 29.
+
+    Examples
+    --------
     >>> xor = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
     >>> model = TAN(roles="categorical").fit(xor, [0, 1, 1, 0] * 5)
     >>> model.predict({"a": [0, 1], "b": [1, 1]}).tolist()
@@ -71,49 +97,34 @@ class TAN(StructuredClassifier):
     a       b                      0.693147
     """
 
-    smoothing: Any = "back-off"
-    prior: Any = "empirical"
     parents: Mapping[Any, Any] | None = None
     root: str | int | None = None
-    cuts: Any = "mdl"
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    temperature: float = 1.0
-    memory_limit: int | None = None
-    unlabelled: str = "error"
 
     def plan(self, schema: Schema) -> Plan:
-        columns = tuple(schema.coded())
+        columns = tuple(schema.coded)
         return Plan(families=columns, pairs=columns)
 
     def estimate(self, tally: Tally) -> StructuredParameters:
         need_pairs(tally, "TAN")
-        parents, smoothing, pairs = self._tree(tally), as_smoothing(self.smoothing), tally.pairs
-        tables = {}
-        for name, family in tally.families.items():
-            column_parents = tuple(parents[name] for _ in range(name in parents))
-            n_values = [len(tally.families[other].values) for other in (*column_parents, name)]
-            alone = np.arange(n_values[-1] + 1)[:, None], family.counts.T
-            if column_parents:
-                table = pairs.table(column_parents[0], name)
-                cells = np.indices(table.shape[1:]).reshape(2, -1).T
-                alone = cells, table.transpose(1, 2, 0).reshape(len(cells), -1)
-            contexts = Contexts.of(*alone, n_values, self.memory_limit)
-            tables[name] = conditional_table(column_parents, family.values, contexts, smoothing, tally.class_counts)
+        tree, smoothing, families = self._tree(tally), as_smoothing(self.smoothing), tally.families
+
+        def build(name: str, parents: tuple[str, ...]) -> ConditionalTable:
+            counts = tally.pairs.table(parents[0], name) if parents else families[name].counts
+            cells = np.indices(counts.shape[1:]).reshape(len(parents) + 1, -1).T
+            n_values = [len(families[other].values) for other in (*parents, name)]
+            by_cell = np.moveaxis(counts, 0, -1).reshape(len(cells), -1)
+            contexts = Contexts.of(cells, by_cell, n_values, self.memory_limit)
+            return conditional_table(parents, families[name].values, contexts, smoothing, tally.class_counts)
+
+        tables = conditional_tables({name: (tree[name],) if name in tree else () for name in families}, build)
         values = {name: family.values for name, family in tally.families.items()}
         return StructuredParameters(self._log_prior(tally), tables, values)
 
     def _tree(self, tally: Tally) -> dict[str, str]:
-        """The parent of each column that has one."""
+        """Return the parent of each column that has one."""
         names = list(tally.families)
         if self.parents is not None:
-            given = given_parents(self.parents, tally.schema, names)
+            given = check_parents(self.parents, tally.schema, names)
             for name, column_parents in given.items():
                 if len(column_parents) > 1:
                     raise BayesError(
@@ -125,11 +136,16 @@ class TAN(StructuredClassifier):
             roots[names.index(tally.schema.find(self.root))] = np.inf
         return best_tree(names, dependence(tally.pairs), roots)
 
-    def _held_structure(self) -> tuple[str, ...]:
+    def _learned_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
 
     def arcs(self) -> Table:
-        """Return the arcs of the tree, strongest first, with I(parent; child | class) in nats."""
+        """Return the arcs of the tree, strongest first, with I(parent; child | class) in nats.
+
+        Returns
+        -------
+        Table
+        """
         self._check_is_fitted()
         arcs = []
         for name, column_parents in self.parents_.items():
@@ -143,12 +159,22 @@ class TAN(StructuredClassifier):
         return Table({"parent": parents, "child": children, "I(parent; child | class)": gains})
 
     def dependence(self) -> DependenceGraph:
-        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits."""
+        """Return the conditional mutual information I(X_i; X_j | class) of all pairs of columns, in bits.
+
+        Returns
+        -------
+        DependenceGraph
+        """
         self._check_is_fitted()
         return pair_dependence(self.tally_)
 
     def describe_structure(self) -> StructureDescription:
-        """The tree: each column below its parent, with the information of the two given the class."""
+        """Describe the tree, with the conditional mutual information of each column and its parent.
+
+        Returns
+        -------
+        StructureDescription
+        """
         arcs = self.arcs()
         child, gain = arcs["child"], arcs["I(parent; child | class)"]
         remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}

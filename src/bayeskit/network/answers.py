@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.beliefs import BetaBernoulli
 from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.numbers import raise_unusable
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema
 from bayeskit.data.source import Source, by_name
 from bayeskit.data.vocabulary import Value
@@ -36,11 +36,11 @@ from bayeskit.network.query import (
     leaves,
     no_mean_error,
     number,
-    unknown_column_error,
     values_where,
 )
-from bayeskit.tables.table import Table
-from bayeskit.typing import Bools, Floats, Ints
+from bayeskit.tables import ProbabilityTable, Table
+from bayeskit.tally.moments import Moments
+from bayeskit.typing import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,33 @@ class Distribution(Drawable):
         return np.array(self.values, dtype=np.float64)
 
 
+def conditional_table(
+    variable: str,
+    values: Sequence[Value],
+    given: Mapping[str, Sequence[Value]],
+    shares: Floats,
+    counts: Sequence[float] | None = None,
+) -> ProbabilityTable:
+    """Return the table of P(variable | given), one row per context, with the number of rows if they were counted."""
+    columns: dict[str, Any] = {
+        name: [str(v) if isinstance(v, bool) else v for v in listed] for name, listed in given.items()
+    }
+    contexts = [" · ".join(map(str, context)) for context in zip(*columns.values(), strict=True)] or ["all"]
+    if counts is not None:
+        columns["count"] = list(counts)
+    bar = f" | {', '.join(given)}" if given else ""
+    columns |= {f"P({variable} = {value}{bar})": shares[:, i].tolist() for i, value in enumerate(values)}
+    return ProbabilityTable(
+        columns,
+        keys=max(len(given), 1),
+        variable=variable,
+        values=tuple(values),
+        given=" · ".join(given) or "nothing",
+        contexts=contexts,
+        shares=shares,
+    )
+
+
 if TYPE_CHECKING:
     from bayeskit.network.network import BayesianNetwork
 
@@ -96,9 +123,8 @@ def answer_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> float:
     Parts of the question that are about one variable become findings on it; a table is made only over the variables
     that "or" and "not" tie together. Where that table would be too large, the opposite event may need a smaller one.
     """
-    _check_columns(n, query)
-    if query.asks == "E":
-        raise query.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
+    query.check_columns(n.nodes)
+    query.check_asks_probability()
     try:
         return _ratio(n, query, query.event)
     except TooLarge as problem:
@@ -110,34 +136,24 @@ def answer_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> float:
 
 def distribution_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> Distribution:
     """Return P(variable = value | condition) of each value by a network."""
-    _check_columns(n, query)
-    if query.variable is None:
-        raise query.error(0, "the name of one node alone is expected before the bar: P(name | condition)")
-    name = query.variable.column
+    query.check_columns(n.nodes)
+    name = query.queried_variable("node")
     if query.asks == "E":
-        check_numbers(query, n.domains[name])
-    side = _Conjunction(n, query, [] if query.condition is None else conjuncts(query.condition))
-    tied, table, log_p = side.table(n.reader.index[name])
-    shares = np.moveaxis(table, tied.index(n.reader.index[name]), -1)
+        check_numbers(query, n._domains[name])
+    tied, table, log_p = _Conjunction(n, query, query.conditions).table(n._reader.index[name])
+    shares = np.moveaxis(table, tied.index(n._reader.index[name]), -1)
     shares = shares.reshape(-1, shares.shape[-1]).sum(axis=0)
     if log_p == -np.inf or not shares.sum() > 0:
         raise impossible_condition_error(query)
     return Distribution(name, n.states[name], np.asarray(shares / shares.sum(), dtype=np.float64))
 
 
-def _check_columns(n: BayesianNetwork, query: ProbabilityQuery) -> None:
-    for column in query.columns:
-        if column not in n.states:
-            raise unknown_column_error(query, column, n.nodes)
-
-
 def _ratio(n: BayesianNetwork, query: ProbabilityQuery, event: Statement) -> float:
-    condition = _Conjunction(n, query, [] if query.condition is None else conjuncts(query.condition))
-    both = _Conjunction(n, query, [*([] if query.condition is None else conjuncts(query.condition)), *conjuncts(event)])
-    log_condition = condition.log_probability()
+    log_condition = _Conjunction(n, query, query.conditions).log_probability()
     if log_condition == -np.inf:
         raise impossible_condition_error(query)
-    return min(1.0, float(logspace.exp(both.log_probability() - log_condition)))
+    log_both = _Conjunction(n, query, [*query.conditions, *conjuncts(event)]).log_probability()
+    return min(1.0, float(logspace.exp(log_both - log_condition)))
 
 
 @dataclass
@@ -156,12 +172,12 @@ class _Conjunction:
             if len(columns) > 1:
                 self.rest.append(statement)
                 continue
-            v = self.n.reader.index[columns.pop()]
+            v = self.n._reader.index[columns.pop()]
             mask = evaluate(statement, self._holds).astype(np.float64)
             self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
     def _holds(self, comparison: ColumnComparison) -> Bools:
-        return values_where(self.query, comparison, self.n.domains[comparison.column])
+        return values_where(self.query, comparison, self.n._domains[comparison.column])
 
     def log_probability(self) -> float:
         """Return ln P(all statements)."""
@@ -172,8 +188,8 @@ class _Conjunction:
 
     def table(self, *nodes: int) -> tuple[list[int], Floats, float]:
         """Return the tied variables, their table where the statements hold, and ln P(the others)."""
-        tied = sorted({self.n.reader.index[leaf.column] for one in self.rest for leaf in leaves(one)}.union(nodes))
-        table, log_p = self.n.joint_table(tied, self.likelihoods)
+        tied = sorted({self.n._reader.index[leaf.column] for one in self.rest for leaf in leaves(one)}.union(nodes))
+        table, log_p = self.n._joint_table(tied, self.likelihoods)
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
 
         def spread(comparison: ColumnComparison) -> Bools:
@@ -252,9 +268,7 @@ def answer_from_data(source: Source, query: ProbabilityQuery) -> ShareAnswer | V
     whether it is missing may be, and such a cell is neither equal to a value nor different from one.
     """
     kinds = source.kinds
-    for column in query.columns:
-        if column not in kinds:
-            raise unknown_column_error(query, column, list(kinds))
+    query.check_columns(kinds)
     numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
     if query.asks == "E" and query.variable is not None and not numeric[query.variable.column]:
         raise no_mean_error(query, f"it is read as {kinds[query.variable.column]}")
@@ -274,14 +288,14 @@ class _RowCounter:
         }
         self.encoder = Encoder(Schema(roles), grow=True)
         self.n_rows = self.n_present = self.n_condition = self.n_both = 0
-        sides = [query.event] if query.condition is None else [query.event, query.condition]
-        self._comparisons = [leaf for side in sides for leaf in leaves(side)]
-        maybe_missing = {leaf.column for leaf in self._comparisons if leaf.op in IS_MISSING}
+        maybe_missing = {leaf.column for leaf in query.comparisons if leaf.op in IS_MISSING}
         self._filled_in = set(query.columns) - maybe_missing
         self._variable = None if query.variable is None else query.variable.column
         if self._variable is not None:
             self._filled_in.add(self._variable)
-        self._values = _ValueCounts()
+        self._counts: Counter[float] = Counter()  # of numbers, or of codes
+        self._moments = Moments.zeros(1, 1)
+        self._zeros_and_ones = True
         self._bounds: dict[ColumnComparison, list[float]] = {}
         self._domains: dict[str, Domain] = {}
 
@@ -299,8 +313,8 @@ class _RowCounter:
                 return missing[name] if comparison.op == "missing" else ~missing[name]
             if self.numeric[name]:
                 return self._compared(comparison, block.floats[name]) & ~missing[name]
-            categorical_roles = values_where(self.query, comparison, self._domain(name), so_far=True)
-            return np.concatenate([[False], categorical_roles])[block.codes[name]]
+            holds = values_where(self.query, comparison, self._domain(name), so_far=True)
+            return np.concatenate([[False], holds])[block.codes[name]]
 
         condition = present
         if self.query.condition is not None:
@@ -313,9 +327,20 @@ class _RowCounter:
         elif self.numeric[self._variable]:
             numbers = block.floats[self._variable]
             raise_unusable({self._variable: numbers}, block.start)
-            self._values.add_numbers(numbers, condition, as_mean=self.query.asks == "E")
+            self._add_numbers(numbers, numbers[condition])
         else:
-            self._values.add_codes(block.codes[self._variable][condition])
+            counts = np.bincount(block.codes[self._variable][condition])
+            self._counts.update({code: int(counts[code]) for code in np.flatnonzero(counts).tolist()})
+
+    def _add_numbers(self, column: Floats, matching: Floats) -> None:
+        """Add numbers to the mean, or to the counts while there are few enough to list."""
+        if self.query.asks == "E":
+            self._moments = self._moments + Moments.of(matching[:, None], np.zeros(len(matching)), n_classes=1)
+            return
+        self._zeros_and_ones &= bool(np.isin(column[~np.isnan(column)], (0, 1)).all())
+        if len(self._counts) <= LISTED:
+            numbers, counts = np.unique(matching, return_counts=True)
+            self._counts.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
     def _domain(self, name: str) -> Domain:
         """Return the domain of values seen so far."""
@@ -343,7 +368,7 @@ class _RowCounter:
         """Return the answer; raise an error for unseen values and impossible conditions."""
         if not self.n_rows:
             raise QueryError("the data has no rows, so there is nothing to count")
-        for comparison in self._comparisons:
+        for comparison in self.query.comparisons:
             if comparison.op in IS_MISSING or comparison is self.query.variable:
                 continue
             if not self.numeric[comparison.column] and self._domain(comparison.column).values:
@@ -360,77 +385,28 @@ class _RowCounter:
         if self._variable is None:
             return ShareAnswer(*rows, self.n_both)
         if self.query.asks == "E":
-            return MeanAnswer(*rows, self._variable, self._values.mean, self._values.standard_deviation)
+            n, squares = self.n_condition, float(self._moments.squared_deviations()[0, 0])
+            deviation = sqrt(squares / (n - 1)) if n > 1 else float("nan")
+            return MeanAnswer(*rows, self._variable, float(self._moments.mean()[0, 0]), deviation)
         return self._shares(rows, self._variable)
 
     def _shares(self, rows: tuple[int, int, int], name: str) -> ShareAnswer | ValueShares:
         """Return the share of each value, or that of true for a boolean column."""
         if self.numeric[name]:
-            if self._values.zeros_and_ones:
-                return ShareAnswer(*rows, self._values.numbers.get(1.0, 0))
-            if len(self._values.numbers) > LISTED:
+            if self._zeros_and_ones:
+                return ShareAnswer(*rows, self._counts[1.0])
+            if len(self._counts) > LISTED:
                 raise self.query.error(
                     self.query.event.at,  # type: ignore[union-attr]
                     f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
                     f"compare it with one, {name} > …",
                 )
-            return ValueShares(
-                *rows, name, {_plain_number(x): self._values.numbers[x] for x in sorted(self._values.numbers)}
-            )
+            ordered = sorted(self._counts.items())
+            return ValueShares(*rows, name, {int(x) if x.is_integer() else x: count for x, count in ordered})
         domain = self._domain(name)
-        counts = self._values.by_code(len(domain.values))
+        counts = np.array([self._counts[code] for code in range(1, len(domain.values) + 1)])
         if domain.boolean:
             true = values_where(self.query, self.query.event, domain)  # type: ignore[arg-type]
             return ShareAnswer(*rows, int(counts[true].sum()))
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], str(domain.values[i])))
         return ValueShares(*rows, name, {domain.values[i]: int(counts[i]) for i in order})
-
-
-class _ValueCounts:
-    """Counts of values, or the running mean of numbers, in the matching rows."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[float, int] = {}
-        self.zeros_and_ones = True
-        self._codes = np.zeros(0, dtype=np.int64)
-        self._n, self.mean, self._squares = 0, 0.0, 0.0
-
-    def add_codes(self, codes: npt.NDArray[np.integer]) -> None:
-        """Add the codes of present cells."""
-        counts = np.bincount(codes, minlength=len(self._codes))
-        counts[: len(self._codes)] += self._codes
-        self._codes = counts
-
-    def by_code(self, n_values: int) -> Ints:
-        """Return the count of each value."""
-        return np.pad(self._codes, (0, max(0, n_values + 1 - len(self._codes))))[1 : n_values + 1]
-
-    def add_numbers(self, column: Floats, matching: Bools, *, as_mean: bool) -> None:
-        """Add the numbers of matching rows."""
-        numbers = column[matching]
-        if as_mean:
-            self._add_mean(numbers)
-            return
-        self.zeros_and_ones &= bool(np.isin(column[~np.isnan(column)], (0, 1)).all())
-        if len(self.numbers) <= LISTED:
-            for x, count in zip(*(part.tolist() for part in np.unique(numbers, return_counts=True)), strict=True):
-                self.numbers[x] = self.numbers.get(x, 0) + count
-
-    def _add_mean(self, numbers: Floats) -> None:
-        """Update mean and squared deviations (Chan, Golub and LeVeque)."""
-        if not len(numbers):
-            return
-        n, mean = self._n + len(numbers), float(numbers.mean())
-        apart = mean - self.mean
-        self._squares += float(np.square(numbers - mean).sum()) + apart * apart * self._n * len(numbers) / n
-        self.mean += apart * len(numbers) / n
-        self._n = n
-
-    @property
-    def standard_deviation(self) -> float:
-        """Sample standard deviation, NaN for one number."""
-        return sqrt(self._squares / (self._n - 1)) if self._n > 1 else float("nan")
-
-
-def _plain_number(x: float) -> Value:
-    return int(x) if x.is_integer() else x

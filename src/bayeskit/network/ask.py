@@ -1,4 +1,4 @@
-"""Ask anything: one question of data, of a distribution, of a network or of a model, and what the answer rests on."""
+"""Answer queries such as ``P(event | condition)`` from data, distributions, networks and models."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, format_setting, with_article
-from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
+from bayeskit.tables import Figure, Grid, Readable, Sheet
 
 if TYPE_CHECKING:
     from bayeskit.data.source import Source
     from bayeskit.data.vocabulary import Value
-    from bayeskit.network.answers import Distribution, ShareAnswer, ValueShares
+    from bayeskit.network.answers import Distribution, ShareAnswer
     from bayeskit.network.network import BayesianNetwork
     from bayeskit.network.query import Domain, ProbabilityQuery
 
@@ -23,11 +23,19 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, repr=False)
 class Reply(Readable, Drawable):
-    """The answer to a question, and what it rests on.
+    """Answer to a query; ``float(reply)`` is its number.
 
-    ``probability`` of P(event | condition), ``distribution`` (value to probability) of P(column | condition), ``mean``
-    of E(column | condition); the others are None. ``record`` has all of it as plain data: of rows also how many match,
-    and the credible interval. A reply of one number is that number to ``float``.
+    Attributes
+    ----------
+    query : str
+    probability : float or None
+        Answer to P(event | condition).
+    mean : float or None
+        Answer to E(column | condition).
+    distribution : dict or None
+        Answer to P(column | condition): ``{value: probability}``.
+    record : dict
+        All results as plain data; for counted rows also the number of matching rows and the credible interval.
     """
 
     query: str
@@ -44,7 +52,7 @@ class Reply(Readable, Drawable):
 
     @property
     def sheet(self) -> Sheet:
-        """The answer in words; all values as a table."""
+        """Answer in words; a distribution as a table."""
         first, *rest = lines(self.record)
         if self.distribution is None:
             return Sheet(first, tuple(rest))
@@ -56,12 +64,30 @@ class Reply(Readable, Drawable):
 def ask(
     of: Any, question: str, *, level: float = 0.95, probability: str | None = None, count: str | None = None
 ) -> Reply:
-    """The answer to ``P(event | condition)``, ``P(column | condition)`` or ``E(column | condition)``.
+    """Answer ``P(event | condition)``, ``P(column | condition)`` or ``E(column | condition)``.
 
-    ``of``: rows of any form or a file, which are counted; a ``BayesianNetwork``, a ``JointDistribution`` or a model of
-    tables (``NaiveBayes``, ``TAN``, ``KDB``), which answer exactly. A table that is itself a distribution names its
-    column of probabilities or of counts. ``level``: of the credible interval of shares of rows.
+    Parameters
+    ----------
+    of : table, path, BayesianNetwork, JointDistribution or model
+        Rows and files are counted. Networks, distributions and models with tables (``NaiveBayes``, ``TAN``, ``KDB``)
+        answer exactly.
+    question : str
+    level : float, default=0.95
+        Level of the credible interval of a share of rows.
+    probability, count : str, optional
+        Column of probabilities or counts, if the rows are the cells of a distribution.
 
+    Returns
+    -------
+    Reply
+
+    Raises
+    ------
+    QueryError
+        If the query is malformed or its condition has probability 0.
+
+    Examples
+    --------
     >>> from bayeskit.datasets import load_worked_example
     >>> tennis = load_worked_example("tennis")
     >>> reply = ask(tennis, "P(play = yes | wind = strong)")
@@ -88,45 +114,40 @@ def ask(
 
 
 def reply_of(record: Record) -> Reply:
-    """The reply of what was found."""
+    """Build the reply of a record."""
     values = record.get("distribution")
     whole = None if values is None else {one["value"]: one["probability"] for one in values}
     return Reply(record["query"], record.get("probability"), record.get("mean"), whole, record)
 
 
 def answer_from_data(source: Source, query: ProbabilityQuery, level: float = 0.95) -> Record:
-    """The answer of data: the share, the rows behind it, its interval, and the rows left out."""
+    """Answer from data: the share, its rows and interval, and the rows left out."""
     from bayeskit.network import answers
 
     answer = answers.answer_from_data(source, query)
     record: Record = {"query": query.text.strip()}
     if isinstance(answer, answers.ShareAnswer):
-        record |= {"probability": answer.probability, "matching": answer.n_both}
+        record |= _share(answer, level)
     elif isinstance(answer, answers.MeanAnswer):
         record |= {"mean": answer.mean, "standard_deviation": answer.standard_deviation}
         record["standard_error"] = answer.standard_error
     else:
-        record |= {"variable": answer.variable, "distribution": [_share(answer, v, level) for v in answer.counts]}
+        values = [{"value": value} | _share(answer.of(value), level) for value in answer.counts]
+        record |= {"variable": answer.variable, "distribution": values}
     record |= {"of": answer.n_condition, "rows": answer.n_rows, "left_out": answer.n_left_out}
-    if isinstance(answer, answers.ShareAnswer):
-        record["interval"] = _interval(answer, level)
     weights = [name for name in ("probability", "count") if name in source.kinds and name not in query.columns]
     return record | {"weights": weights}
 
 
-def _share(shares: ValueShares, value: Value, level: float) -> Record:
-    answer = shares.of(value)
-    interval = _interval(answer, level)
-    return {"value": value, "probability": answer.probability, "matching": answer.n_both, "interval": interval}
-
-
-def _interval(answer: ShareAnswer, level: float) -> Record:
+def _share(answer: ShareAnswer, level: float) -> Record:
+    """Return the probability, the number of matching rows and the credible interval."""
     low, high = answer.interval(level)
-    return {"level": level, "low": low, "high": high}
+    interval = {"level": level, "low": low, "high": high}
+    return {"probability": answer.probability, "matching": answer.n_both, "interval": interval}
 
 
 def of_table(source: Source, query: ProbabilityQuery, probability: str | None, count: str | None) -> Record:
-    """The answer of a table of a distribution."""
+    """Answer from a table that is a distribution."""
     from bayeskit.network.joint_distribution import JointDistribution
     from bayeskit.network.query import Domain
 
@@ -136,8 +157,8 @@ def of_table(source: Source, query: ProbabilityQuery, probability: str | None, c
 
 
 def answer_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> Record:
-    """The answer of a network."""
-    return _exact(query, n.domains, n.query, n.distribution) | {"nodes": len(n.nodes)}
+    """Answer from a network."""
+    return _exact(query, n._domains, n.query, n.distribution) | {"nodes": len(n.nodes)}
 
 
 def _exact(
@@ -146,7 +167,7 @@ def _exact(
     probability: Callable[[str], float],
     distribution: Callable[[str], Distribution],
 ) -> Record:
-    """The answer of what knows each probability; a column alone is a statement where it is boolean."""
+    """Answer exactly; a boolean column alone is a statement."""
     record: Record = {"query": query.text.strip()}
     domain = None if query.variable is None else domains.get(query.variable.column)
     if query.asks == "P" and (domain is None or domain.boolean):
@@ -160,7 +181,7 @@ def _exact(
 
 
 def of_model(model: Any, query: ProbabilityQuery) -> Record:
-    """The answer of a saved model: of a joint distribution by its cells, of all others by a network."""
+    """Answer from a model: a joint distribution by its cells, any other by its network."""
     if type(model).__name__ == "JointDistribution":
         return {"query": query.text.strip(), "probability": model.probability(query.text), "cells": model.n_cells}
     network = network_of(model)
@@ -169,12 +190,9 @@ def of_model(model: Any, query: ProbabilityQuery) -> Record:
 
 
 def refuse_untabled(model: Any, network: BayesianNetwork, query: ProbabilityQuery) -> None:
-    """A column that the model knows, but not as a table of values."""
-    from bayeskit.network.query import leaves
-
+    """Raise an error for a column that the model has no table of."""
     columns = {} if model is network else model.schema_.columns
-    sides = [query.event] if query.condition is None else [query.event, query.condition]
-    for leaf in (leaf for side in sides for leaf in leaves(side)):
+    for leaf in query.comparisons:
         if leaf.column in columns and leaf.column not in network.states:
             role = columns[leaf.column].name
             why = {"numeric": "it is measured, not counted", "ignore": "it is ignored"}.get(role, f"it is {role}")
@@ -183,7 +201,7 @@ def refuse_untabled(model: Any, network: BayesianNetwork, query: ProbabilityQuer
 
 
 def lines(record: Record) -> list[str]:
-    """An answer in words; the values of a distribution stand in a table."""
+    """Return an answer in words, without the values of a distribution."""
     query = record["query"]
     if "probability" in record:
         sentences = [f"{query} = {record['probability']:.6g}"]
@@ -216,7 +234,7 @@ def lines(record: Record) -> list[str]:
 
 
 def network_of(model: Any) -> BayesianNetwork:
-    """A network as it is; a model as the network of its tables."""
+    """Return a network as it is, and a model as the network of its tables."""
     from bayeskit.network.network import BayesianNetwork
 
     if isinstance(model, BayesianNetwork):

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite, prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
-from bayeskit.network.conditional_tables import MOST_PARENTS, check_table_size, normalize_tables, read_parents
+from bayeskit.network.inputs import MOST_PARENTS, check_table_size, normalize_tables, read_parents
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
@@ -36,6 +36,7 @@ TOKEN = re.compile(
       | (?P<text> "[^"]*" ) | (?P<sign> [{}()\[\],;|] ) | (?P<word> [^\s{}()\[\],;|"]+ )""",
     re.VERBOSE | re.DOTALL,
 )
+T = TypeVar("T")
 PLAIN = re.compile(r'[^\s{}()\[\],;|"]+')
 
 
@@ -106,6 +107,15 @@ def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network")
     Notes
     -----
     :func:`read_bif` restores the same tables, bit by bit; states become text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayeskit import BayesianNetwork
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bif(BayesianNetwork([], {"rain": {"yes": 0.2, "no": 0.8}}), Path(folder, "rain.bif"))
+    ...     print(read_bif(Path(folder, "rain.bif")).posterior()["rain"])
+    {'yes': 0.2, 'no': 0.8}
     """
     write_file(path, to_bif(network, name).encode())
 
@@ -216,12 +226,16 @@ class _BifParser:
             raise self.error(token.at, f"{token.content!r} is no number")
         return number
 
-    def listed(self, one: str) -> list[_BifToken]:
-        tokens = [self.word(one)]
+    def listed(self, read: Callable[[], T]) -> list[T]:
+        """Parse items separated by commas."""
+        items = [read()]
         while self.is_sign(","):
             self.take()
-            tokens.append(self.word(one))
-        return tokens
+            items.append(read())
+        return items
+
+    def state(self) -> _BifToken:
+        return self.word("a state")
 
     def file(self) -> None:
         """Parse all blocks of the file."""
@@ -264,7 +278,7 @@ class _BifParser:
             n = self.word("the number of states")
             self.sign("]")
             self.sign("{")
-            states = self.listed("a state")
+            states = self.listed(self.state)
             self.sign("}")
             if n.content != str(len(states)):
                 raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
@@ -281,10 +295,7 @@ class _BifParser:
         parents: list[str] = []
         if self.is_sign("|"):
             self.take()
-            parents.append(self.known().content)
-            while self.is_sign(","):
-                self.take()
-                parents.append(self.known().content)
+            parents = [parent.content for parent in self.listed(self.known)]
         self.sign(")")
         if node.content in self.tables:
             raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
@@ -341,7 +352,7 @@ class _BifParser:
 
     def context(self, parents: list[str], shape: list[int]) -> int:
         open_ = self.take()
-        states = self.listed("a state")
+        states = self.listed(self.state)
         self.sign(")")
         if len(states) != len(parents):
             raise self.error(open_.at, f"{len(parents)} states belong here, of {', '.join(parents) or 'no parents'}")
@@ -354,10 +365,7 @@ class _BifParser:
         return at
 
     def numbers(self, n: int, at: int) -> array[float]:
-        numbers = array("d", [self.number()])
-        while self.is_sign(","):
-            self.take()
-            numbers.append(self.number())
+        numbers = array("d", self.listed(self.number))
         if len(numbers) != n:
             raise self.error(at, f"{n} numbers belong here, and there are {len(numbers)}")
         self.sign(";")

@@ -28,7 +28,7 @@ from bayeskit.estimate.information import NATS_IN_A_BIT, entropy, information_of
 from bayeskit.estimate.smoothing import MLE, Dirichlet, Lidstone, as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network import persistence
-from bayeskit.network.answers import Distribution
+from bayeskit.network.answers import Distribution, conditional_table
 from bayeskit.network.junction_tree import draw_columns
 from bayeskit.network.query import (
     ColumnComparison,
@@ -40,14 +40,12 @@ from bayeskit.network.query import (
     impossible_condition_error,
     parse,
     parse_statement,
-    unknown_column_error,
     values_where,
 )
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
-from bayeskit.storage.model_file import Saved
-from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet
-from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.storage.model_file import Saved, to_bytes, write_model
+from bayeskit.tables import ROWS, Grid, Readable, Sheet, Table
 from bayeskit.tolerance import OFF_ONE, SLACK, SUMS_TO_ONE
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -86,10 +84,10 @@ def read_coded_rows(source: Source, schema: Schema) -> CodedRows:
     encoder = Encoder(schema, grow=True)
     block = read_block(encoder, source)
     roles = schema.columns
-    cuts = {n: r.cuts for n in schema.coded() if isinstance(r := roles[n], Numeric) and r.cuts is not None}
+    cuts = {n: r.cuts for n in schema.coded if isinstance(r := roles[n], Numeric) and r.cuts is not None}
     values: dict[str, tuple[Value, ...]] = {}
     codes: dict[str, Ints] = {}
-    for name in schema.coded():
+    for name in schema.coded:
         cells = block.codes[name].astype(np.int64)
         if name in cuts:
             values[name], codes[name] = tuple(labels(cuts[name])), cells
@@ -100,7 +98,7 @@ def read_coded_rows(source: Source, schema: Schema) -> CodedRows:
         place = {value: i + 1 for i, value in enumerate(order)}
         values[name] = order
         codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
-    floats = {name: block.floats[name] for name in schema.measured()}
+    floats = {name: block.floats[name] for name in schema.measured}
     return CodedRows(block.n_rows, values, codes, floats, cuts)
 
 
@@ -147,6 +145,23 @@ class JointDistribution(Readable, Drawable):
     Cells of probability zero need not be listed, so a hundred columns are fine if few combinations occur. Use
     :meth:`from_table`, :meth:`from_data` or :meth:`from_network`.
 
+    Parameters
+    ----------
+    values : dict
+        Values of each variable.
+    codes : dict
+        Position of the value of each variable in every cell, arrays of shape (n_cells,).
+    p : ndarray of shape (n_cells,)
+        Probability of each cell.
+    n_rows : float, optional
+        Number of rows, if they were counted.
+    cuts : dict, optional
+        Cut points of the variables whose values are intervals.
+
+    Attributes
+    ----------
+    variables : tuple of str
+
     Examples
     --------
     >>> weather = JointDistribution.from_table({"sky": ["sun", "sun", "rain"], "wet": [True, False, True],
@@ -165,7 +180,6 @@ class JointDistribution(Readable, Drawable):
         n_rows: float | None = None,
         cuts: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
-        """From codes of the values of each cell; use `from_table`, `from_data` or `from_network`."""
         self.values = {name: tuple(listed) for name, listed in values.items()}
         self.variables = tuple(self.values)
         self.codes = {name: np.asarray(codes[name], dtype=np.int64) for name in self.variables}
@@ -192,6 +206,17 @@ class JointDistribution(Readable, Drawable):
         Returns
         -------
         JointDistribution
+
+        Raises
+        ------
+        BayesError
+            If a probability is missing, negative or infinite, or if the probabilities do not sum to one.
+
+        Examples
+        --------
+        >>> coin = JointDistribution.from_table({"side": ["heads", "tails"], "count": [3, 1]})
+        >>> coin.probability("P(side = heads)")
+        0.75
         """
         source = open_source(data)
         names = list(source.kinds)
@@ -221,7 +246,7 @@ class JointDistribution(Readable, Drawable):
                 hint=f"correct the table, or pass {format_setting('count', number)} if these are counts",
             )
         if not is_count and abs(total - 1) > OFF_ONE:
-            warnings.warn(f"the probabilities sum to {total:.9g}; they were normalised", BayesWarning, stacklevel=2)
+            warnings.warn(f"the probabilities sum to {total:.9g}; they were normalized", BayesWarning, stacklevel=2)
         p = weights if abs(total - 1) <= SUMS_TO_ONE else weights / total
         codes = {name: cells.codes[name] - 1 for name in rest}
         whole = cls({name: cells.values[name] for name in rest}, codes, p, total if is_count else None)
@@ -280,7 +305,7 @@ class JointDistribution(Readable, Drawable):
         complete = {name: column[present] - 1 for name, column in cells.codes.items()}
         counted = cls(cells.values, complete, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
         rule = as_smoothing(smoothing)
-        return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted.smoothed(rule, memory_limit)
+        return counted if rule in (MLE(), Lidstone(0), Dirichlet(1)) else counted._smoothed(rule, memory_limit)
 
     @classmethod
     def from_network(cls, network: BayesianNetwork) -> JointDistribution:
@@ -303,16 +328,16 @@ class JointDistribution(Readable, Drawable):
         check_cost(
             8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
         )
-        table, log_scale = network.joint_table(range(len(network.nodes)), {})
+        table, log_scale = network._joint_table(range(len(network.nodes)), {})
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
         return cls(network.states, enumerate_cells(network.states), dense, None, network.cuts)
 
-    def smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
+    def _smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
         """Smooth the counts of all possible combinations."""
         cells = prod(len(listed) for listed in self.values.values())
         check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
         counts = np.zeros((1, cells))
-        counts[0, self.cell_numbers(self.variables)[0]] = self.p * float(self.n_rows or 1)
+        counts[0, self._cell_numbers(self.variables)] = self.p * float(self.n_rows or 1)
         counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
         return JointDistribution(self.values, enumerate_cells(self.values), p, self.n_rows, self.cuts)
@@ -326,12 +351,12 @@ class JointDistribution(Readable, Drawable):
         ----------
         path : str or Path
         """
-        persistence.save(self, path)
+        write_model(path, to_bytes(self._to_saved()))
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""
-        persistence.refuse_subclass(type(self), JointDistribution)
-        return persistence.of_joint(self, JointDistribution.__name__)
+        persistence.check_class(self, JointDistribution)
+        return persistence.joint_content(self)
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> JointDistribution:
@@ -352,8 +377,7 @@ class JointDistribution(Readable, Drawable):
         float
         """
         question = parse(query)
-        if question.asks == "E":
-            raise question.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
+        question.check_asks_probability()
         known, p, total = self._where(question)
         return min(1.0, float(p[self._holds(question, question.event)[known]].sum()) / total)
 
@@ -375,10 +399,8 @@ class JointDistribution(Readable, Drawable):
         5.0
         """
         question = parse(query)
-        if question.variable is None:
-            raise question.error(0, "the name of one variable alone is expected before the bar: P(name | condition)")
+        name = question.queried_variable("variable")
         known, p, total = self._where(question)
-        name = question.variable.column
         if question.asks == "E":
             check_numbers(question, self._domains[name])
         shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
@@ -386,7 +408,7 @@ class JointDistribution(Readable, Drawable):
 
     def _where(self, question: ProbabilityQuery) -> tuple[Bools | slice, Floats, float]:
         """Return the cells that match the condition, their probabilities and the sum."""
-        self._check_columns(question)
+        question.check_columns(self.variables)
         known = self._holds(question, question.condition) if question.condition is not None else slice(None)
         p = self.p[known]
         total = float(p.sum())
@@ -409,8 +431,7 @@ class JointDistribution(Readable, Drawable):
         held = self._matching(condition)
         total = float(self.p[held].sum())
         if total == 0:
-            statement = condition if isinstance(condition, str) else dict(condition)
-            raise QueryError(f"the condition {statement} has probability 0, so nothing can be said given it")
+            raise QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")
         codes = {name: column[held] for name, column in self.codes.items()}
         rows = None if self.n_rows is None else self.n_rows * total
         return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
@@ -429,7 +450,7 @@ class JointDistribution(Readable, Drawable):
         chosen = [self._find(name) for name in _all_names(names)]
         if not chosen:
             raise BayesError("name at least one variable to keep")
-        cell, _ = self.cell_numbers(chosen)
+        cell = self._cell_numbers(chosen)
         _, first, which = np.unique(cell, return_index=True, return_inverse=True)
         p: Floats = np.bincount(which, weights=self.p).astype(np.float64)
         codes = {name: self.codes[name][first] for name in chosen}
@@ -450,7 +471,7 @@ class JointDistribution(Readable, Drawable):
         """
         target, known = self._find(target), [self._find(name) for name in _all_names(given)]
         both = self.marginal(*known, target)
-        _, first, context = np.unique(both.cell_numbers(known)[0], return_index=True, return_inverse=True)
+        _, first, context = np.unique(both._cell_numbers(known), return_index=True, return_inverse=True)
         check_cost(
             16 * len(first) * len(self.values[target]),
             MEMORY_LIMIT,
@@ -460,23 +481,8 @@ class JointDistribution(Readable, Drawable):
         table[context, both.codes[target]] = both.p
         can = table.sum(axis=1) > 0
         table = table[can] / table[can].sum(axis=1, keepdims=True)
-        columns: dict[str, Any] = {}
-        for name in known:
-            values = [self.values[name][i] for i in both.codes[name][first[can]]]
-            columns[name] = [str(v) if isinstance(v, bool) else v for v in values]
-        bar = f" | {', '.join(known)}" if known else ""
-        for i, value in enumerate(self.values[target]):
-            columns[f"P({target} = {value}{bar})"] = table[:, i].tolist()
-        named = [" · ".join(map(str, context)) for context in zip(*(columns[n] for n in known), strict=True)]
-        return ProbabilityTable(
-            columns,
-            keys=max(len(known), 1),
-            variable=target,
-            values=self.values[target],
-            given=" · ".join(known) or "nothing",
-            contexts=named or ["all"],
-            shares=table,
-        )
+        given_values = {name: [self.values[name][i] for i in both.codes[name][first[can]]] for name in known}
+        return conditional_table(target, self.values[target], given_values, table)
 
     def expectation(
         self, of: str | Callable[[dict[str, Any]], Any], given: str | Mapping[str, Any] | None = None
@@ -502,7 +508,7 @@ class JointDistribution(Readable, Drawable):
         """
         here = self if given is None else self.given(given)
         if callable(of):
-            numbers = np.asarray(of({name: np.array(here.listed(name)) for name in here.variables}), dtype=np.float64)
+            numbers = np.asarray(of({name: np.array(here._listed(name)) for name in here.variables}), dtype=np.float64)
         else:
             domain = self._domains[self._find(of)]
             if not domain.numeric or domain.cuts is not None:
@@ -555,11 +561,11 @@ class JointDistribution(Readable, Drawable):
         (0.0, 1.0)
         """
         left, right, known = _names(a), _names(b), _names(given)
-        every = self.marginal(*dict.fromkeys([*left, *right, *known])).possible()
+        every = self.marginal(*dict.fromkeys([*left, *right, *known]))._possible()
         both, of_a, of_b = (
-            every.cell_numbers(list(dict.fromkeys([*group, *known])))[0] for group in ([*left, *right], left, right)
+            every._cell_numbers(list(dict.fromkeys([*group, *known]))) for group in ([*left, *right], left, right)
         )
-        nats = information_of_cells(every.p, both, of_a, of_b, every.cell_numbers(known)[0] if known else None)
+        nats = information_of_cells(every.p, both, of_a, of_b, every._cell_numbers(known) if known else None)
         return nats / (NATS_IN_A_BIT if bits else 1.0)
 
     def independence(self, a: str, b: str, given: Sequence[str] | str = ()) -> Independence:
@@ -632,7 +638,7 @@ class JointDistribution(Readable, Drawable):
         -------
         Table
         """
-        columns: dict[str, Any] = {name: self.listed(name) for name in self.variables}
+        columns: dict[str, Any] = {name: self._listed(name) for name in self.variables}
         return Table(columns | {"probability": self.p.tolist()})
 
     @property
@@ -652,13 +658,13 @@ class JointDistribution(Readable, Drawable):
     def _domains(self) -> dict[str, Domain]:
         return {name: Domain(name, self.values[name], self.cuts.get(name)) for name in self.variables}
 
-    def possible(self) -> JointDistribution:
+    def _possible(self) -> JointDistribution:
         """Return the distribution without cells of probability zero."""
         keep = self.p > 0
         codes = {name: column[keep] for name, column in self.codes.items()}
         return JointDistribution(self.values, codes, self.p[keep], self.n_rows, self.cuts)
 
-    def listed(self, name: str) -> list[Value]:
+    def _listed(self, name: str) -> list[Value]:
         """Return the value of a variable in each cell."""
         return [self.values[name][i] for i in self.codes[name]]
 
@@ -681,30 +687,23 @@ class JointDistribution(Readable, Drawable):
             held &= self.codes[name] == known.index(value)
         return held
 
-    def _check_columns(self, question: ProbabilityQuery) -> None:
-        for column in question.columns:
-            if column not in self.values:
-                raise unknown_column_error(question, column, self.variables)
-
     def _holds(self, question: ProbabilityQuery, statement: Statement) -> Bools:
-        self._check_columns(question)
+        question.check_columns(self.variables)
 
         def leaf(comparison: ColumnComparison) -> Bools:
             return values_where(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
         return evaluate(statement, leaf)
 
-    def cell_numbers(self, names: Sequence[str]) -> tuple[Ints, int]:
-        """Number the cells by their values of some variables; return the numbers and how many are possible."""
-        size = prod(len(self.values[name]) for name in names)
+    def _cell_numbers(self, names: Sequence[str]) -> Ints:
+        """Number the cells by their values of some variables."""
         cell = np.zeros(self.n_cells, dtype=np.int64)
-        if size < 2**62:
-            for name in names:
-                cell = cell * len(self.values[name]) + self.codes[name]
-            return cell, size
-        for name in names:  # too many for int64: renumber at every step
-            cell = np.unique(cell * len(self.values[name]) + self.codes[name], return_inverse=True)[1]
-        return cell, size
+        fits = prod(len(self.values[name]) for name in names) < 2**62
+        for name in names:
+            cell = cell * len(self.values[name]) + self.codes[name]
+            if not fits:  # too many for int64: renumber at every step
+                cell = np.unique(cell, return_inverse=True)[1]
+        return cell
 
 
 def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:

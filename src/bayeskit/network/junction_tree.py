@@ -25,6 +25,7 @@ from bayeskit.network.variable_elimination import (
     CELL,
     MEMORY_LIMIT,
     Elimination,
+    Factorization,
     check_cost,
     min_fill,
     perturbations,
@@ -118,11 +119,10 @@ def find_cliques(graph: DirectedGraph, cards: Sequence[int], memory_limit: int) 
 
 
 class JunctionTree:
-    """Compiled network; ``tables[v]`` is P(v | parents), shape (n_contexts, n_states)."""
+    """Junction tree of a network, compiled once."""
 
-    def __init__(
-        self, graph: DirectedGraph, cards: Sequence[int], tables: Sequence[Floats], memory_limit: int = MEMORY_LIMIT
-    ) -> None:
+    def __init__(self, factorization: Factorization, memory_limit: int = MEMORY_LIMIT) -> None:
+        graph, cards, tables = factorization
         self.cliques = find_cliques(graph, cards, memory_limit)
         check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
         self.cards = list(cards)

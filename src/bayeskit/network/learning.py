@@ -21,9 +21,9 @@ from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
-from bayeskit.network.conditional_tables import read_parents
+from bayeskit.network.inputs import read_parents
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
-from bayeskit.tally.contexts import Contexts
+from bayeskit.tally.contexts import ContextCounts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats
@@ -49,8 +49,8 @@ class NetworkTally:
     @property
     def counts(self) -> Mapping[str, Counts]:
         """Counts of each node, shape (*parents, n_states), over rows without missing cells."""
-        contexts = self.tally.statistics[Contexts.kind]
-        assert isinstance(contexts, Contexts)
+        contexts = self.tally.statistics[ContextCounts.kind]
+        assert isinstance(contexts, ContextCounts)
         return {names[-1]: table[0] for names, table in contexts.tables.items()}
 
     @property
@@ -142,7 +142,7 @@ def count(
     """Count all columns of data, each with its parents."""
     source = open_source(data, weights=weights)
     schema = infer(source.kinds, roles=roles, domains=domains, named=source.named)
-    plain = schema.measured()
+    plain = schema.measured
     if plain:
         raise SchemaMismatch(
             f"column {plain[0]!r} holds numbers, and a table needs values: declare where to cut it, "

@@ -20,25 +20,27 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.estimate.information import NATS_IN_A_BIT, conditional_information
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
+from bayeskit.memory import memory_size
 from bayeskit.nearest import nearest
-from bayeskit.network import answers as asking
 from bayeskit.network import learning, persistence
-from bayeskit.network.answers import Distribution
-from bayeskit.network.conditional_tables import (
+from bayeskit.network.answers import Distribution, answer_from_network, conditional_table, distribution_from_network
+from bayeskit.network.graph import DirectedGraph, as_set, bits
+from bayeskit.network.inputs import (
+    EvidenceReader,
+    Findings,
     check_table_size,
+    contradiction_error,
     normalize_tables,
     read_parents,
+    read_single_row,
     read_states,
     read_table,
 )
-from bayeskit.network.evidence import EvidenceReader, Findings, contradiction_error, read_single_row
-from bayeskit.network.graph import DirectedGraph, as_set, bits
 from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliques
 from bayeskit.network.query import Domain, parse
-from bayeskit.network.variable_elimination import MEMORY_LIMIT, eliminate, format_bytes
-from bayeskit.storage.model_file import Saved
-from bayeskit.tables.sheet import ROWS, Grid, Readable, Sheet, left_out
-from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.network.variable_elimination import MEMORY_LIMIT, Factorization, eliminate
+from bayeskit.storage.model_file import Saved, to_bytes, write_model
+from bayeskit.tables import ROWS, Grid, ProbabilityTable, Readable, Sheet, Table, left_out
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints
 
@@ -63,7 +65,7 @@ class JunctionTreeCost(NamedTuple):
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {format_bytes(self.bytes)} in all"
+        return f"{self.cliques} cliques, the largest of {self.largest:,} cells, {memory_size(self.bytes)} in all"
 
 
 class BayesianNetwork(Readable, Drawable):
@@ -133,11 +135,12 @@ class BayesianNetwork(Readable, Drawable):
         self.cuts = dict(cuts)
         self.tally_ = counts
         self.memory_limit = memory_limit
-        index = {node: i for i, node in enumerate(self.nodes)}
+        self._reader = EvidenceReader(self.nodes, self.states, self.cuts)
+        index = self._reader.index
         self._graph = DirectedGraph([[index[p] for p in self.parents[node]] for node in self.nodes])
         self._cards = [len(self.states[node]) for node in self.nodes]
         self._tables = [tables[node] for node in self.nodes]
-        self._reader = EvidenceReader(self.nodes, self.states, self.cuts)
+        self._factorization = Factorization(self._graph, self._cards, self._tables)
 
     @classmethod
     def of_arrays(
@@ -222,9 +225,7 @@ class BayesianNetwork(Readable, Drawable):
         BayesianNetwork
         """
         old = self._counted("learn")
-        return self._of_tally(
-            old + old.count_rows(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
-        )
+        return self._with_tally(old + old.count_rows(data, sample_weight, self.memory_limit))
 
     def forget(self, data: Any, sample_weight: Any = None) -> Self:
         """Return a new network without these rows, which must have been counted.
@@ -239,9 +240,7 @@ class BayesianNetwork(Readable, Drawable):
         BayesianNetwork
         """
         old = self._counted("forget")
-        return self._of_tally(
-            old - old.count_rows(data, sample_weight, self.memory_limit), self.smoothing, self.memory_limit
-        )
+        return self._with_tally(old - old.count_rows(data, sample_weight, self.memory_limit))
 
     def merge(self, other: BayesianNetwork) -> Self:
         """Return a new network of the rows of both, with this one's smoothing.
@@ -255,7 +254,11 @@ class BayesianNetwork(Readable, Drawable):
         -------
         BayesianNetwork
         """
-        return self._of_tally(self._counted("merge") + other._counted("merge"), self.smoothing, self.memory_limit)
+        return self._with_tally(self._counted("merge") + other._counted("merge"))
+
+    def _with_tally(self, counts: learning.NetworkTally) -> Self:
+        """Return a network of other counts with the same settings."""
+        return self._of_tally(counts, self.smoothing, self.memory_limit)
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, BayesianNetwork) else NotImplemented
@@ -286,12 +289,12 @@ class BayesianNetwork(Readable, Drawable):
         ...     load(f"{folder}/cold.bayes") == n
         True
         """
-        persistence.save(self, path)
+        write_model(path, to_bytes(self._to_saved()))
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""
-        persistence.refuse_subclass(type(self), BayesianNetwork)
-        return persistence.answer_from_network(self, BayesianNetwork.__name__)
+        persistence.check_class(self, BayesianNetwork)
+        return persistence.network_content(self)
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
@@ -322,9 +325,8 @@ class BayesianNetwork(Readable, Drawable):
         dict
             ``{node: {state: p}}`` for one row, ``{node: ndarray of shape (n_rows, n_states)}`` for a table.
         """
-        wanted = (
-            list(range(len(self.nodes))) if nodes is None else [self._reader.find(node) for node in _as_list(nodes)]
-        )
+        find = self._reader.find
+        wanted = list(range(len(self.nodes))) if nodes is None else [find(node) for node in _as_list(nodes)]
         findings = read_single_row(evidence)
         if findings is None:
             parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
@@ -354,7 +356,7 @@ class BayesianNetwork(Readable, Drawable):
         -------
         float
         """
-        return asking.answer_from_network(self, parse(text))
+        return answer_from_network(self, parse(text))
 
     def distribution(self, text: str) -> Distribution:
         """Return the distribution of a node, for a query such as ``"P(tub | dysp = yes or xray = yes)"``.
@@ -368,7 +370,7 @@ class BayesianNetwork(Readable, Drawable):
         -------
         Distribution
         """
-        return asking.distribution_from_network(self, parse(text))
+        return distribution_from_network(self, parse(text))
 
     def log_evidence(self, evidence: Any = None, *, n_threads: int | None = None) -> Any:
         """Return ln P(evidence), −∞ if it is impossible.
@@ -387,11 +389,11 @@ class BayesianNetwork(Readable, Drawable):
         if findings is None:
             rows, threads = self._reader.rows(evidence), thread_count(n_threads)
             return np.concatenate([self.tree.propagate(v, likelihoods, [], threads)[1] for _, v, likelihoods in rows])
-        return self.joint_table([], self._reader.read(findings))[1]
+        return self._joint_table([], self._reader.read(findings))[1]
 
-    def joint_table(self, nodes: Sequence[int], likelihoods: Mapping[int, Floats]) -> tuple[Floats, float]:
+    def _joint_table(self, nodes: Sequence[int], likelihoods: Mapping[int, Floats]) -> tuple[Floats, float]:
         """Return P(nodes, findings) as a table, and the log of its scale; nodes by number."""
-        table, log_scale = eliminate(self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit)
+        table, log_scale = eliminate(self._factorization, nodes, likelihoods, self.memory_limit)
         total = float(table.sum())
         return table / (total or 1.0), log_scale + float(logspace.log(total))
 
@@ -523,7 +525,12 @@ class BayesianNetwork(Readable, Drawable):
         -------
         ProbabilityTable
         """
-        return _conditional_table(self, self.nodes[self._reader.find(node)])
+        name = self.nodes[self._reader.find(node)]
+        parents, states = self.parents[name], self.states[name]
+        contexts = itertools.product(*(self.states[p] for p in parents))
+        given = dict(zip(parents, zip(*contexts, strict=True), strict=True))
+        counts = None if self.tally_ is None else self.tally_.contexts(name).tolist()
+        return conditional_table(name, states, given, self.array(name).reshape(-1, len(states)), counts)
 
     def array(self, node: str) -> Floats:
         """Return P(node | parents) as an array of shape (*parents, n_states).
@@ -546,7 +553,15 @@ class BayesianNetwork(Readable, Drawable):
         -------
         StructureDescription
         """
-        return describe_network(self)
+        bits = _arc_bits(self) if len(self.nodes) <= MOST else {}
+        edges = sorted(self.edges, key=lambda edge: -bits.get(edge, 0.0))
+        columns = {"parent": [a for a, _ in edges], "child": [b for _, b in edges]}
+        table = Table({**columns, "bits": [bits.get(edge) for edge in edges]} if bits else columns, keys=2)
+        at = self._reader.index
+        arcs = tuple(Arc(at[a], at[b], bits.get((a, b))) for a, b in self.edges)
+        nodes = tuple(Node(node, _lines(self, node)) for node in self.nodes)
+        head = f"A network of {len(nodes):,} nodes: what each hangs on"
+        return StructureDescription(head, table, (), StructureGraph(head, nodes, arcs))
 
     def to_dot(self) -> str:
         """Return the graph as Graphviz text.
@@ -555,12 +570,22 @@ class BayesianNetwork(Readable, Drawable):
         -------
         str
         """
-        return _dot(self)
+        lines = [f"  {_quoted(node)};" for node in self.nodes]
+        lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in self.edges]
+        return "\n".join(["digraph {", *lines, "}"])
 
     @property
     def sheet(self) -> Sheet:
         """Factorization, states and parents, for display."""
-        return _sheet(self)
+        first = self.nodes[:ROWS]
+        factors = [f"P({node}{' | ' if self.parents[node] else ''}{', '.join(self.parents[node])})" for node in first]
+        more = len(self.nodes) - len(first)
+        columns = {
+            "node": first,
+            "states": [", ".join(map(str, self.states[node])) for node in first],
+            "parents": [", ".join(self.parents[node]) for node in first],
+        }
+        return Sheet(repr(self)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
 
     def __repr__(self) -> str:
         return (
@@ -593,7 +618,7 @@ class BayesianNetwork(Readable, Drawable):
     @cached_property
     def tree(self) -> JunctionTree:
         """Junction tree, compiled on first use."""
-        return JunctionTree(self._graph, self._cards, self._tables, self.memory_limit)
+        return JunctionTree(self._factorization, self.memory_limit)
 
     @property
     def is_compiled(self) -> bool:
@@ -603,14 +628,9 @@ class BayesianNetwork(Readable, Drawable):
     # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
-    def domains(self) -> dict[str, Domain]:
+    def _domains(self) -> dict[str, Domain]:
         """Domains of the nodes for the query language."""
         return {node: Domain(node, self.states[node], self.cuts.get(node)) for node in self.nodes}
-
-    @property
-    def reader(self) -> EvidenceReader:
-        """Reader of evidence on this network's nodes."""
-        return self._reader
 
     def _one(self, evidence: Any, what: str) -> Findings:
         findings = read_single_row(evidence)
@@ -619,9 +639,7 @@ class BayesianNetwork(Readable, Drawable):
         return findings
 
     def _eliminated(self, nodes: list[int], likelihoods: Mapping[int, Floats], findings: Findings) -> Floats:
-        table, _ = eliminate(
-            self._graph, self._cards, self._tables, nodes, likelihoods, self.memory_limit, with_evidence=False
-        )
+        table, _ = eliminate(self._factorization, nodes, likelihoods, self.memory_limit, with_evidence=False)
         if not table.any():
             raise self._contradiction(findings)
         return table / table.sum()
@@ -644,7 +662,7 @@ class BayesianNetwork(Readable, Drawable):
         return self.tree.split(posteriors, wanted)
 
     def _is_possible(self, findings: Findings) -> bool:
-        return bool(self.joint_table([], self._reader.read(findings))[1] > -np.inf)
+        return bool(self._joint_table([], self._reader.read(findings))[1] > -np.inf)
 
     def _contradiction(self, findings: Findings, place: str = "") -> Exception:
         return contradiction_error(findings, self._is_possible, place)
@@ -663,36 +681,21 @@ def _as_list(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def describe_network(n: BayesianNetwork) -> StructureDescription:
-    """Describe the arcs of a network, strongest first, and its graph."""
-    bits = arc_bits(n) if len(n.nodes) <= MOST else {}
-    edges = sorted(n.edges, key=lambda edge: -bits.get(edge, 0.0))
-    columns = {"parent": [a for a, _ in edges], "child": [b for _, b in edges]}
-    table = Table({**columns, "bits": [bits.get(edge) for edge in edges]} if bits else columns, keys=2)
-    at = {node: i for i, node in enumerate(n.nodes)}
-    arcs = tuple(Arc(at[a], at[b], bits.get((a, b))) for a, b in n.edges)
-    nodes = tuple(Node(node, _lines(n, node)) for node in n.nodes)
-    head = f"A network of {len(nodes):,} nodes: what each hangs on"
-    return StructureDescription(head, table, (), StructureGraph(head, nodes, arcs))
-
-
-def arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
+def _arc_bits(n: BayesianNetwork) -> dict[tuple[str, str], float]:
     """Return I(child; parent | other parents) in bits of each arc whose family is not too large."""
     bits = {}
-    at = {node: i for i, node in enumerate(n.nodes)}
     for child in n.nodes:
         parents = n.parents[child]
         sizes = [len(n.states[name]) for name in (*parents, child)]
         if not parents or float(np.prod(sizes)) > LARGEST:
             continue
         try:
-            table, _ = n.joint_table([at[name] for name in (*parents, child)], {})
+            table, _ = n._joint_table([n._reader.index[name] for name in (*parents, child)], {})
         except BayesError:  # exceeds the memory limit
             continue
-        joint = np.asarray(table).reshape(sizes)
         for i, parent in enumerate(parents):
             others = [k for k in range(len(parents)) if k != i]
-            cells = joint.transpose(*others, i, len(parents)).reshape(-1, sizes[i], sizes[-1])
+            cells = table.transpose(*others, i, len(parents)).reshape(-1, sizes[i], sizes[-1])
             bits[parent, child] = float(conditional_information(cells)[0]) / NATS_IN_A_BIT
     return bits
 
@@ -706,48 +709,6 @@ def _lines(n: BayesianNetwork, node: str) -> tuple[str, ...]:
         lines.append(f"{context}: {distribution}" if n.parents[node] else distribution)
     more = len(table.contexts) - LINES
     return tuple([*lines[:-1], f"and {more + 1:,} more contexts"] if more > 0 else lines)
-
-
-def _sheet(n: BayesianNetwork) -> Sheet:
-    """Return the factorization and the states and parents of each node."""
-    first = n.nodes[:ROWS]
-    factors = [f"P({node}{' | ' if n.parents[node] else ''}{', '.join(n.parents[node])})" for node in first]
-    more = len(n.nodes) - len(first)
-    columns = {
-        "node": first,
-        "states": [", ".join(map(str, n.states[node])) for node in first],
-        "parents": [", ".join(n.parents[node]) for node in first],
-    }
-    return Sheet(repr(n)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
-
-
-def _conditional_table(n: BayesianNetwork, node: str) -> ProbabilityTable:
-    """Return P(node | parents), one row per context, with counts if rows were counted."""
-    parents = n.parents[node]
-    contexts = list(itertools.product(*(n.states[p] for p in parents)))
-    columns: dict[str, list[object]] = {p: [_plain_number(c[i]) for c in contexts] for i, p in enumerate(parents)}
-    if n.tally_ is not None:
-        columns["count"] = n.tally_.contexts(node).tolist()
-    given = f" | {', '.join(parents)}" if parents else ""
-    p = n.array(node).reshape(-1, len(n.states[node]))
-    for i, state in enumerate(n.states[node]):
-        columns[f"P({node} = {state}{given})"] = p[:, i].tolist()
-    named = [" · ".join(map(str, context)) or "all" for context in contexts]
-    heading = " · ".join(parents) or "nothing"
-    return ProbabilityTable(
-        columns, variable=node, values=n.states[node], given=heading, contexts=named, shares=np.asarray(p)
-    )
-
-
-def _plain_number(value: object) -> object:
-    return str(value) if isinstance(value, bool) else value
-
-
-def _dot(n: BayesianNetwork) -> str:
-    """Return the graph in Graphviz format."""
-    lines = [f"  {_quoted(node)};" for node in n.nodes]
-    lines += [f"  {_quoted(parent)} -> {_quoted(child)};" for parent, child in n.edges]
-    return "\n".join(["digraph {", *lines, "}"])
 
 
 def _quoted(name: str) -> str:

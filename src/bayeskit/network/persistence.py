@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from bayeskit.data.schema import NO_TARGET
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.estimate.cuts import labels
-from bayeskit.network.conditional_tables import MOST_PARENTS, read_parents
+from bayeskit.network.inputs import MOST_PARENTS, read_parents
 from bayeskit.network.learning import NetworkTally
-from bayeskit.storage.model_file import Saved, State, to_bytes, write_model
-from bayeskit.tally.contexts import Contexts
+from bayeskit.storage.model_file import Saved, State
+from bayeskit.tally.contexts import ContextCounts
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import OFF_ONE
 from bayeskit.typing import Floats
@@ -34,16 +33,12 @@ Values = Mapping[str, tuple[Value, ...]]
 Cuts = dict[str, tuple[float, ...]]
 
 
-def save(distribution: BayesianNetwork | JointDistribution, path: str | Path) -> None:
-    """Write a distribution atomically."""
-    write_model(path, to_bytes(distribution._to_saved()))
-
-
 # -- networks ----------------------------------------------------------------------------------------
 
 
-def answer_from_network(network: BayesianNetwork, name: str) -> Saved:
+def network_content(network: BayesianNetwork) -> Saved:
     """Return the file content of a network."""
+    name = type(network).__name__
     if network.tally_ is not None:
         return Saved(name, {"smoothing": network.smoothing}, network.tally_.tally)
     listed = [[node, list(network.parents[node]), list(network.states[node])] for node in network.nodes]
@@ -54,8 +49,8 @@ def answer_from_network(network: BayesianNetwork, name: str) -> Saved:
 
 def restore_counts(tally: Tally) -> NetworkTally:
     """Restore the counts of a network from a file."""
-    contexts = tally.statistics.get(Contexts.kind)
-    if not isinstance(contexts, Contexts) or tally.statistics.keys() != {Contexts.kind, "families"}:
+    contexts = tally.statistics.get(ContextCounts.kind)
+    if not isinstance(contexts, ContextCounts) or tally.statistics.keys() != {ContextCounts.kind, "families"}:
         raise BadFile("a network is made of counts of each node given its parents, and the file holds others")
     parents = {names[-1]: names[:-1] for names in contexts.tables}
     once = len(parents) == len(contexts.tables) and {*parents} == {*tally.schema.used} == {*tally.families}
@@ -82,29 +77,29 @@ def restore_tables(state: State) -> tuple[dict[str, tuple[str, ...]], Values, di
         tables[node] = np.ascontiguousarray(whole[at : at + rows * width].reshape(rows, width))
         _check_distribution(tables[node], f"the table of {node!r}")
         at += rows * width
-    values = _checked_values(listed)
-    return parents, values, tables, _checked_cuts(state.header["cuts"], values)
+    values = _check_values(listed)
+    return parents, values, tables, _check_cuts(state.header["cuts"], values)
 
 
 # -- joint distributions -----------------------------------------------------------------------------
 
 
-def of_joint(joint: JointDistribution, name: str) -> Saved:
+def joint_content(joint: JointDistribution) -> Saved:
     """Return the file content of a joint distribution."""
     most = max(len(listed) for listed in joint.values.values())
     codes = np.array([joint.codes[variable] for variable in joint.variables], dtype="u1" if most <= 256 else "u4")
     rows = joint.n_rows.item() if isinstance(joint.n_rows, np.generic) else joint.n_rows
     listed = [[variable, list(values)] for variable, values in joint.values.items()]
     header = {"variables": listed, "rows": rows, "cuts": _listed_cuts(joint.cuts)}
-    return Saved(name, {}, None, State(header, [joint.p, codes]))
+    return Saved(type(joint).__name__, {}, None, State(header, [joint.p, codes]))
 
 
 def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | None, Cuts]:
     """Read values, codes, probabilities, row count and cut points of a joint distribution from a file."""
     state.holds(2, "variables", "rows", "cuts")
-    listed = _listed_values((name, values) for name, values in state.header["variables"])
+    values = _check_values(_listed_values(state.header["variables"]))
     p = state.numbers(0, len(state.arrays[0]) if state.arrays[0].ndim == 1 else 1)
-    codes, sizes = state.arrays[1], np.array([len(values) for values in listed.values()])
+    codes, sizes = state.arrays[1], np.array([len(listed) for listed in values.values()])
     if codes.dtype.kind != "u" or codes.shape != (len(sizes), len(p)):
         raise BadFile("the cells of a joint distribution do not fit its variables")
     if not len(p) or (codes.max(axis=1) >= sizes).any():
@@ -113,17 +108,17 @@ def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | N
     rows = state.header["rows"]
     if rows is not None and (type(rows) not in (int, float) or not 0 < rows < np.inf):
         raise BadFile(f"a joint distribution cannot be of {rows!r} rows")
-    known = _checked_values(listed)
-    return known, dict(zip(known, codes, strict=True)), p, rows, _checked_cuts(state.header["cuts"], known)
+    return values, dict(zip(values, codes, strict=True)), p, rows, _check_cuts(state.header["cuts"], values)
 
 
 # -- shared ------------------------------------------------------------------------------------------
 
 
-def refuse_subclass(kind: type, known: type) -> None:
+def check_class(distribution: object, known: type) -> None:
     """Raise an error for a subclass, which cannot be saved."""
-    if kind is not known:
-        raise BayesError(f"{with_article(kind.__name__)} cannot be saved: save the {known.__name__} that it is made of")
+    if type(distribution) is not known:
+        who = with_article(type(distribution).__name__)
+        raise BayesError(f"{who} cannot be saved: save the {known.__name__} that it is made of")
 
 
 def _listed_cuts(cuts: Mapping[str, Sequence[float]]) -> list[Any]:
@@ -131,7 +126,7 @@ def _listed_cuts(cuts: Mapping[str, Sequence[float]]) -> list[Any]:
 
 
 def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any]]:
-    """Return the values of each variable as listed in the file."""
+    """Return the values of each variable as the file lists them; a long list is not read yet."""
     listed: dict[str, Sequence[Any]] = {}
     for name, values in entries:
         if not isinstance(name, str) or name in listed or name != canonical(name):
@@ -144,25 +139,23 @@ def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any
     return listed
 
 
-def _checked_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Value, ...]]:
-    """Check that the values of each variable are distinct."""
-    made: dict[str, tuple[Value, ...]] = {}
-    for name, values in listed.items():
-        plain = [canonical(value) for value in values]
-        known = tuple(value for value in plain if value is not None)
-        if len(known) < len(plain) or len({*known}) < len(known):
+def _check_values(listed: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Value, ...]]:
+    """Read the values of each variable: each once."""
+    values: dict[str, tuple[Value, ...]] = {}
+    for name, own in listed.items():
+        known = [plain for value in own if (plain := canonical(value)) is not None]
+        if len({*known}) < len(own):
             raise BadFile(f"the values of {name!r} are not each there once")
-        made[name] = known
-    return made
+        values[name] = tuple(known)
+    return values
 
 
-def _checked_cuts(listed: Any, values: Values) -> Cuts:
+def _check_cuts(listed: Any, values: Values) -> Cuts:
     """Check cut points: ascending, with their intervals as values."""
     cuts: Cuts = {}
     for name, points in listed:
-        rising = all(type(x) in (int, float) and isfinite(x) for x in points) and all(
-            a < b for a, b in pairwise(points)
-        )
+        finite = all(type(x) in (int, float) and isfinite(x) for x in points)
+        rising = finite and all(a < b for a, b in pairwise(points))
         if name not in values or name in cuts or not rising or tuple(labels(tuple(points))) != values[name]:
             raise BadFile(f"the cut points of {name!r} do not fit its values")
         cuts[name] = tuple(map(float, points))

@@ -29,7 +29,7 @@ Formula: the query language, and when a statement holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -41,18 +41,8 @@ from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
 from bayeskit.typing import Array, Bools
 
-COMPARISONS = {
-    "=": "=",
-    "==": "=",
-    "!=": "!=",
-    "≠": "!=",
-    "<": "<",
-    "<=": "<=",
-    "≤": "<=",
-    ">": ">",
-    ">=": ">=",
-    "≥": ">=",
-}
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+COMPARISONS = {operator: operator for operator in OPERATORS} | {"==": "=", "≠": "!=", "≤": "<=", "≥": ">="}
 BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
 TOKEN = re.compile(
     r"""\s*(?: (?P<text> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
@@ -123,15 +113,42 @@ class ProbabilityQuery:
         """Column whose values or mean are queried: a name alone before the bar."""
         return self.event if isinstance(self.event, ColumnComparison) and self.event.op == "true" else None
 
+    @cached_property
+    def comparisons(self) -> list[ColumnComparison]:
+        """All comparisons, in order of appearance."""
+        sides = [self.event] if self.condition is None else [self.event, self.condition]
+        return [leaf for side in sides for leaf in leaves(side)]
+
     @property
     def columns(self) -> list[str]:
         """Columns named, in order of appearance."""
-        sides = [self.event] if self.condition is None else [self.event, self.condition]
-        return list(dict.fromkeys(leaf.column for side in sides for leaf in leaves(side)))
+        return list(dict.fromkeys(leaf.column for leaf in self.comparisons))
+
+    @property
+    def conditions(self) -> list[Statement]:
+        """Conjuncts of the condition."""
+        return [] if self.condition is None else conjuncts(self.condition)
 
     def error(self, at: int, message: str) -> QueryError:
         """Build an error that points at a character."""
         return error(self.text, at, message)
+
+    def check_columns(self, known: Collection[str]) -> None:
+        """Raise an error for an unknown column."""
+        for leaf in self.comparisons:
+            if leaf.column not in known:
+                raise self.error(leaf.at, f"there is no column {leaf.column!r} ({nearest(leaf.column, known)})")
+
+    def check_asks_probability(self) -> None:
+        """Raise an error for the query of a mean."""
+        if self.asks == "E":
+            raise self.error(0, "this asks for a mean: E( … has its answer from distribution(…).mean")
+
+    def queried_variable(self, what: str) -> str:
+        """Return the column whose distribution is queried; raise an error for any other query."""
+        if self.variable is None:
+            raise self.error(0, f"the name of one {what} alone is expected before the bar: P(name | condition)")
+        return self.variable.column
 
 
 def error(text: str, at: int, message: str) -> QueryError:
@@ -468,13 +485,6 @@ def _interval_mask(query: ProbabilityQuery, comparison: ColumnComparison, domain
 
 def _list_values(values: Sequence[object]) -> str:
     return ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
-
-
-def unknown_column_error(query: ProbabilityQuery, column: str, known: Sequence[str]) -> QueryError:
-    """Build the error for an unknown column."""
-    sides = [query.event] if query.condition is None else [query.event, query.condition]
-    at = next(leaf.at for side in sides for leaf in leaves(side) if leaf.column == column)
-    return query.error(at, f"there is no column {column!r} ({nearest(column, known)})")
 
 
 def check_numbers(query: ProbabilityQuery, domain: Domain) -> None:

@@ -25,12 +25,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import TooLarge
+from bayeskit.memory import memory_size
 from bayeskit.network.graph import DirectedGraph, Nodes, as_set, bits, join, reach
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Floats
@@ -128,31 +130,21 @@ def check_cost(n_bytes: int, memory_limit: int, what: str) -> None:
     """Raise an error if the tables would exceed the memory limit."""
     if n_bytes > memory_limit:
         raise TooLarge(
-            f"{what} would take {format_bytes(n_bytes)}, more than the {format_bytes(memory_limit)} allowed; "
+            f"{what} would take {memory_size(n_bytes)}, more than the {memory_size(memory_limit)} allowed; "
             "nothing was started.",
             hint="Raise memory_limit= (in bytes), ask for fewer variables, or give more evidence.",
         )
 
 
-def format_bytes(n_bytes: int) -> str:
-    """Format a number of bytes.
+class Factorization(NamedTuple):
+    """P(x) = Π P(x_v | parents of v): the graph, the number of states of each variable, and the table of each.
 
-    >>> format_bytes(512), format_bytes(3 << 20), format_bytes(10**25)
-    ('512 bytes', '3.15 MB', '1e+25 bytes')
+    ``tables[v]`` has shape (n_contexts, n_states).
     """
-    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if unit <= n_bytes < 1000 * unit:
-            return f"{n_bytes / unit:.3g} {name}"
-    return f"{n_bytes} bytes" if n_bytes < 1000 else f"{format_integer(n_bytes)} bytes"
 
-
-def format_integer(n: int) -> str:
-    """Format an integer of any size as a.bce+nn."""
-    digits = str(n) if n < 10**4000 else None
-    if digits is None:
-        return "more than 1e+4000"
-    first = round(int(digits[:4]) / 1000, 2)
-    return f"{first:g}e+{len(digits) - 1}"
+    graph: DirectedGraph
+    cards: Sequence[int]
+    tables: Sequence[Floats]
 
 
 class Underflow(Exception):
@@ -241,9 +233,7 @@ def project(variables: Sequence[int], onto: Sequence[int], cards: Sequence[int])
 
 
 def eliminate(
-    graph: DirectedGraph,
-    cards: Sequence[int],
-    tables: Sequence[Floats],
+    factorization: Factorization,
     keep: Sequence[int],
     likelihoods: Mapping[int, Floats],
     memory_limit: int = MEMORY_LIMIT,
@@ -251,76 +241,55 @@ def eliminate(
 ) -> tuple[Floats, float]:
     """Return P(keep, findings) as a table with its largest cell 1, and the log of its scale.
 
-    ``likelihoods`` holds one for each state of the variables something is known of. Without ``with_evidence`` the
-    parts that bear neither on ``keep`` nor on whether the findings are possible are left out, and only proportions mean
-    anything.
+    ``likelihoods`` holds the likelihood of each state of the observed variables. Without ``with_evidence`` the parts
+    that bear neither on ``keep`` nor on whether the findings are possible are left out; then only the proportions of
+    the table are valid.
     """
+    graph, cards, tables = factorization
     hard = {v: int(np.argmax(p)) for v, p in likelihoods.items() if np.count_nonzero(p) == 1 and v not in keep}
     relevant = graph.ancestors(as_set(keep) | as_set(likelihoods))
     variables = [v for v in keep if cards[v] > 1]
-    near = _interaction_graph(graph, cards, relevant, as_set(hard))
-    part = as_set(v for v in bits(relevant) if cards[v] > 1 and v not in hard)
-    if not with_evidence:
-        part &= reach(near, as_set(variables) | _find_possible_contradictions(graph, tables, relevant, likelihoods))
-    gone = part & ~as_set(variables)
-    elimination = min_fill(near, cards, gone)
-    cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(variables), cards)
-    check_cost(2 * CELL * cells, memory_limit, "the tables of this question")
-    question = (graph, cards, tables, part, relevant, likelihoods, hard)
-    try:
-        return _arrange_axes(
-            _sum_out(_factors(*question, log=False), elimination.order, variables, False), keep, cards, False
-        )
-    except Underflow:
-        return _arrange_axes(
-            _sum_out(_factors(*question, log=True), elimination.order, variables, True), keep, cards, True
-        )
-
-
-def _find_possible_contradictions(
-    graph: DirectedGraph, tables: Sequence[Floats], relevant: int, likelihoods: Mapping[int, Floats]
-) -> int:
-    """Return the variables of tables with zeros, whose findings could be impossible."""
-    unsure = as_set(v for v, likelihood in likelihoods.items() if not np.any(likelihood > 0))
-    for v in bits(relevant):
-        if not np.all(tables[v] > 0):
-            unsure |= as_set((v, *graph.parents[v]))
-    return unsure
-
-
-def _interaction_graph(graph: DirectedGraph, cards: Sequence[int], relevant: int, hard: int) -> list[int]:
     near = [0] * len(graph)
     for v in bits(relevant):
-        family = (u for u in (v, *graph.parents[v]) if cards[u] > 1)
-        join(near, as_set(family) & ~hard)
-    return near
+        join(near, as_set(u for u in (v, *graph.parents[v]) if cards[u] > 1) & ~as_set(hard))
+    part = as_set(v for v in bits(relevant) if cards[v] > 1 and v not in hard)
+    if not with_evidence:
+        # Findings may contradict each other only where a table has a zero.
+        unsure = as_set(v for v, likelihood in likelihoods.items() if not np.any(likelihood > 0))
+        for v in bits(relevant):
+            if not np.all(tables[v] > 0):
+                unsure |= as_set((v, *graph.parents[v]))
+        part &= reach(near, as_set(variables) | unsure)
+    elimination = min_fill(near, cards, part & ~as_set(variables))
+    cells = sum(table_size(nodes, cards) for nodes in elimination.cliques) + table_size(as_set(variables), cards)
+    check_cost(2 * CELL * cells, memory_limit, "the tables of this question")
 
+    def factors(log: bool) -> list[PotentialTable]:
+        """Return the conditional tables and likelihoods that bear on the query, sliced at known values."""
+        found = []
+        for v in bits(relevant):
+            family = [u for u in (*graph.parents[v], v) if cards[u] > 1]
+            free = as_set(family) & ~as_set(hard)
+            if free & part == free:
+                whole = PotentialTable.of(family, tables[v].reshape([cards[u] for u in family]), log)
+                found.append(whole.at(hard))
+        for v, likelihood in likelihoods.items():
+            soft = cards[v] > 1 and v not in hard
+            if soft and part >> v & 1:
+                found.append(PotentialTable.of((v,), likelihood, log))
+            elif not soft:
+                found.append(PotentialTable.of((), np.asarray(likelihood.max()), log))
+        return found
 
-def _factors(
-    graph: DirectedGraph,
-    cards: Sequence[int],
-    tables: Sequence[Floats],
-    part: int,
-    relevant: int,
-    likelihoods: Mapping[int, Floats],
-    hard: Mapping[int, int],
-    log: bool,
-) -> list[PotentialTable]:
-    """Return the conditional tables and likelihoods that bear on the query, sliced at known values."""
-    factors = []
-    for v in bits(relevant):
-        family = [u for u in (*graph.parents[v], v) if cards[u] > 1]
-        free = as_set(family) & ~as_set(hard)
-        if free & part == free:
-            whole = PotentialTable.of(family, tables[v].reshape([cards[u] for u in family]), log)
-            factors.append(whole.at(hard))
-    for v, likelihood in likelihoods.items():
-        soft = cards[v] > 1 and v not in hard
-        if soft and part >> v & 1:
-            factors.append(PotentialTable.of((v,), likelihood, log))
-        elif not soft:
-            factors.append(PotentialTable.of((), np.asarray(likelihood.max()), log))
-    return factors
+    try:
+        answer = _sum_out(factors(log=False), elimination.order, variables, log=False)
+        table = answer.table
+    except Underflow:
+        answer = _sum_out(factors(log=True), elimination.order, variables, log=True)
+        table = np.asarray(logspace.exp(answer.table))
+    axes = sorted([*answer.variables, *(v for v in keep if v not in answer.variables)])
+    table = table.reshape([cards[v] for v in axes])
+    return table.transpose([axes.index(v) for v in keep]), answer.log_scale
 
 
 def _sum_out(factors: list[PotentialTable], order: Sequence[int], keep: Sequence[int], log: bool) -> PotentialTable:
@@ -330,12 +299,3 @@ def _sum_out(factors: list[PotentialTable], order: Sequence[int], keep: Sequence
         factors = [factor for factor in factors if v not in factor.variables]
         factors.append(combine(joined, sorted(rest), log))
     return combine(factors, keep, log)
-
-
-def _arrange_axes(answer: PotentialTable, keep: Sequence[int], cards: Sequence[int], log: bool) -> tuple[Floats, float]:
-    """Return the table with one axis per kept variable, in that order."""
-    table = np.asarray(logspace.exp(answer.table)) if log else answer.table
-    missing = [v for v in keep if v not in answer.variables]
-    axes = sorted([*answer.variables, *missing])
-    table = table.reshape([cards[v] for v in axes])
-    return table.transpose([axes.index(v) for v in keep]), answer.log_scale

@@ -10,17 +10,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
-from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import k_means_plus_plus
-from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations
-from bayeskit.sequence.parameters import HMMParameters, HMMStatistics, HMMStructure
+from bayeskit.sequence.forward_backward import HMMStatistics, Observations
+from bayeskit.sequence.parameters import HMMParameters, HMMStructure
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Floats, Ints
 
@@ -65,7 +64,11 @@ class BaumWelch:
         for i, child in enumerate(np.random.SeedSequence(seed).spawn(starts)):
             name = f"start {i + 1} of {starts}" if starts > 1 else "rounds"
             begin = self.initial_parameters(np.random.default_rng(child), i)
-            em = self.run(begin, partial(self._report, report, name))
+
+            def report_round(done: int, name: str = name) -> None:
+                report(name, done, self.max_rounds)
+
+            em = self.run(begin, report_round)
             ends.append(em[2].log_posterior[-1])
             if found is None or ends[-1] > found[2].log_posterior[-1]:
                 found = em
@@ -74,9 +77,6 @@ class BaumWelch:
         assert found is not None
         sums, parameters, training = found
         return sums, parameters, training._replace(ends=tuple(ends))
-
-    def _report(self, report: Report, name: str, done: int) -> None:
-        report(name, done, self.max_rounds)
 
     def run(
         self, parameters: HMMParameters, report: Callable[[int], object]
@@ -111,10 +111,11 @@ class BaumWelch:
 
     def e_step(self, parameters: HMMParameters) -> tuple[HMMStatistics, float, float]:
         """Return the expected statistics, ln P(sequences) and the log posterior under given parameters."""
-        counted = parameters.trellis(self.structure.stays, self.n_threads).expected_counts(self.observed)
-        likelihood = float(counted.log_likelihoods.sum())
+        trellis = parameters.trellis(self.structure.stays, self.n_threads)
+        log_likelihoods, expected = trellis.expected_counts(self.observed)
+        likelihood = float(log_likelihoods.sum())
         log_posterior = likelihood + self._labeled_log_likelihood(parameters) + parameters.log_prior
-        return HMMStatistics.of(counted), likelihood, log_posterior
+        return expected, likelihood, log_posterior
 
     def m_step(self, expected: HMMStatistics) -> HMMParameters:
         """Return the most probable parameters given expected and labeled statistics."""
@@ -123,8 +124,8 @@ class BaumWelch:
     def _labeled_log_likelihood(self, parameters: HMMParameters) -> float:
         """Return ln P(labeled sequences, their states) up to a constant."""
         own = self.labeled
-        total = weighed_log_ratio(own.starts, parameters.start, 1.0).sum()
-        total += weighed_log_ratio(own.moves, parameters.moves, 1.0).sum()
+        total = weighted_log_ratio(own.starts, parameters.start, 1.0).sum()
+        total += weighted_log_ratio(own.moves, parameters.moves, 1.0).sum()
         for emission, sums in zip(parameters.emissions, own.emissions, strict=True):
             total += emission.statistics_log_likelihood(sums)
         return float(total)
@@ -140,15 +141,11 @@ class BaumWelch:
         rows = known[rows] if has_labels else rows
         if has_labels:
             shares = np.zeros((len(rows), k))
-            assert labels is not None or not len(rows)
             if labels is not None:
                 shares[np.arange(len(rows)), labels[rows].astype(np.int64) - 1] = 1.0
         else:
-            shares = (
-                self._assign_by_position(rows, rng)
-                if self._is_left_to_right()
-                else self._assign_by_similarity(rows, rng)
-            )
+            assign = self._assign_by_position if self._is_left_to_right() else self._assign_by_similarity
+            shares = assign(rows, rng)
         scale = 1.0 if has_labels else block.n_rows / max(len(rows), 1)
         part = block.take(rows)
         emissions = tuple(
@@ -216,24 +213,24 @@ def _assign_to_centers(x: Floats, k: int, rng: np.random.Generator) -> Ints:
     if not len(x):
         return np.zeros(0, np.int64)
     rows, nearest = k_means_plus_plus(len(x), k, lambda row: _squared_distances(x, x[row][None])[:, 0], rng)
-    centres = x[rows]
+    centers = x[rows]
     for _ in range(LLOYD_ROUNDS):
-        sizes = np.bincount(nearest, minlength=len(centres))
-        sums = np.zeros_like(centres)
+        sizes = np.bincount(nearest, minlength=len(centers))
+        sums = np.zeros_like(centers)
         np.add.at(sums, nearest, x)
-        centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
-        nearest = _squared_distances(x, centres).argmin(axis=1)
+        centers = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centers)
+        nearest = _squared_distances(x, centers).argmin(axis=1)
     return nearest
 
 
-def _squared_distances(x: Floats, centres: Floats) -> Floats:
+def _squared_distances(x: Floats, centers: Floats) -> Floats:
     """Return squared distances, shape (n_rows, n_centers)."""
-    return np.asarray(np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centres.T + (centres**2).sum(axis=1), 0.0))
+    return np.asarray(np.maximum((x**2).sum(axis=1)[:, None] - 2 * x @ centers.T + (centers**2).sum(axis=1), 0.0))
 
 
-def impossible_error(problem: ImpossibleSequence, name: str, step: int) -> BayesError:
+def impossible_error(name: str, step: int) -> BayesError:
     """Build the error for a sequence that no path of states can produce."""
     return BayesError(
         f"{name} is impossible from step {step} on: no path of states has a probability above zero there. Smooth the "
-        "estimates, or allow more transitions",
+        "estimates, or allow more transitions"
     )

@@ -13,11 +13,11 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.numbers import as_floats
+from bayeskit.data.cells import as_floats
 from bayeskit.data.schema import Categorical, Schema, Target, infer
 from bayeskit.data.sequences import Sequences, label_values
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
-from bayeskit.errors import BadFile, BayesError, NotLearnt, format_setting, with_article
+from bayeskit.errors import BadFile, BayesError, NotLearned, format_setting, with_article
 from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.evaluation import Evaluation
 from bayeskit.evaluate.leave_one_out import leave_one_out
@@ -28,13 +28,13 @@ from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.base.scoring import best_class, tie_seed
+from bayeskit.sequence.base import SequenceModel, nothing_left_error
 from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.sheet import Figure, Grid, Sheet
-from bayeskit.tables.table import Table
-from bayeskit.tally.space import Space, format_times
+from bayeskit.tables import Figure, Grid, Sheet, Table, class_header
+from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
@@ -74,14 +74,14 @@ class ClassTallies:
         left = {c: self.counts.get(c, 0) - other.counts.get(c, 0) for c in {**self.counts, **other.counts}}
         for c, n in left.items():
             if n < -gone:
-                raise NotLearnt(
-                    f"class {c!r} was learnt {format_times(self.counts.get(c, 0))} and cannot be forgotten "
+                raise NotLearned(
+                    f"class {c!r} was learned {format_times(self.counts.get(c, 0))} and cannot be forgotten "
                     f"{format_times(other.counts[c])}; nothing was changed",
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
         if not remaining:
-            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+            raise nothing_left_error()
         return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ def shared_schema(model: Any, sequences: Sequences) -> Schema:
         schema = infer(kinds, roles=model.roles, domains=model.domains, target=target, named=sequences.named)
     where = schema.locate(list(sequences.kinds), sequences.named)
     symbols = {}
-    for name in schema.coded():
+    for name in schema.coded:
         role = schema.columns[name]
         if type(role) is Categorical and role.domain is None:
             vocabulary = Vocabulary()
@@ -115,7 +115,7 @@ def shared_schema(model: Any, sequences: Sequences) -> Schema:
 def check_columns_vary(label: Value, of_class: Sequences, all_of_them: Sequences, schema: Schema) -> None:
     """Raise an error if a numeric column varies overall but not within a class: its density would be degenerate."""
     where = schema.locate(list(of_class.kinds), of_class.named)
-    for name in schema.measured():
+    for name in schema.measured:
         if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
             continue
         raise BayesError(
@@ -135,6 +135,9 @@ def _varies(sequences: Sequences, name: str) -> bool:
 ONLY_COUNTED = "its models are found by EM, and other sequences make other ones. Fit again, or with a MarkovChain"
 
 
+READ_WHOLE = "sequences are read whole. Give Sequences.of(path, sequence=..., order=...)"
+
+
 class ClassPrior(NamedTuple):
     """Log prior of the classes."""
 
@@ -146,7 +149,7 @@ def _is_counted(classifier: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class SequenceClassifier(Composite, PredictsClasses):
+class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
     """Classify whole sequences with one sequence model per class and Bayes' rule.
 
     With Markov chains the classifier learns, forgets and merges exactly, and has closed-form leave-one-out scores. The
@@ -198,11 +201,9 @@ class SequenceClassifier(Composite, PredictsClasses):
     order: str | None = None
 
     _rows_are: ClassVar[str] = "sequences"
-    fit_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to fit")
-    learn_source = unavailable(
-        "sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to partial_fit"
-    )
-    forget_source = unavailable("sequences are read whole. Give Sequences.of(path, sequence=..., order=...) to forget")
+    fit_source = unavailable(f"{READ_WHOLE} to fit")
+    learn_source = unavailable(f"{READ_WHOLE} to partial_fit")
+    forget_source = unavailable(f"{READ_WHOLE} to forget")
     restrict = unavailable("its models speak of whole steps. Fit again without the column")
     column_importance = unavailable("steps are no columns. explain says what each step adds")
     nomogram = unavailable("steps are no columns. explain says what each step adds")
@@ -226,7 +227,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             The model itself.
         """
         self._check_settings()
-        sequences, labels = self._labelled(X, y, sample_weight)
+        sequences, labels = self._labeled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
         classes = tuple(sort_values(dict.fromkeys(labels)))
@@ -246,7 +247,8 @@ class SequenceClassifier(Composite, PredictsClasses):
                 models[label] = self._unfitted(label, part, sequences).fit(part)
             except BayesError as problem:
                 raise problem.within(f"class {label!r}") from None
-        return self._become(models, counts, self._target_of(X, y))
+        name = y if isinstance(y, str) else getattr(y, "name", None)
+        return self._become(models, counts, str(name) if name else "class")
 
     def _unfitted(self, label: Value, of_class: Sequences, all_of_them: Sequences) -> Any:
         """Return the unfitted model of a class, with the symbols of all classes."""
@@ -304,13 +306,6 @@ class SequenceClassifier(Composite, PredictsClasses):
         merged.target_ = self.target_
         return merged._become_tallies(self._class_tallies() + other._class_tallies())
 
-    def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, SequenceClassifier) else NotImplemented
-
-    def __radd__(self, other: object) -> Self:
-        """Support ``sum(models)``, which starts from 0."""
-        return self if other == 0 else NotImplemented
-
     def _class_tallies(self) -> ClassTallies:
         """Return the tallies of all classes."""
         counts = dict(zip(self.models_, self.class_counts_.tolist(), strict=True))
@@ -318,7 +313,7 @@ class SequenceClassifier(Composite, PredictsClasses):
 
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
         """Count more sequences."""
-        sequences, labels = self._labelled(X, y, sample_weight)
+        sequences, labels = self._labeled(X, y, sample_weight)
         count = lambda label, of_class: self._class_model(label)._count_transitions(of_class)  # noqa: E731
         return ClassTallies.of(sequences, labels, count)
 
@@ -336,7 +331,7 @@ class SequenceClassifier(Composite, PredictsClasses):
             for chain in models.values():
                 symbols = union(symbols, chain.symbols_)
             for chain in models.values():
-                chain._extend_symbols(symbols)
+                chain._become(chain.tally_, symbols)
         self.models_, self.class_counts_, self.params_ = models, counts, ClassPrior(np.asarray(log_prior))
         self.classes_, self.target_ = class_array(classes), target
         return self
@@ -381,11 +376,9 @@ class SequenceClassifier(Composite, PredictsClasses):
         -------
         ndarray of shape (n_sequences, n_classes)
         """
-        scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        proba, evidence = logspace.normalise(self._tempered(scores), thread_count(self.n_threads))
-        impossible.settle(proba, evidence, 0, logspace.exp(self.params_.log_prior))
-        impossible.tell()
-        return proba
+        scores = self._tempered(self.predict_joint_log_proba(X))
+        proba, evidence = logspace.normalize(scores, thread_count(self.n_threads))
+        return self._settle(proba, evidence, logspace.exp(self.params_.log_prior))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return ln P(class | sequence).
@@ -398,11 +391,15 @@ class SequenceClassifier(Composite, PredictsClasses):
         -------
         ndarray of shape (n_sequences, n_classes)
         """
-        scores, impossible = self.predict_joint_log_proba(X), Impossible(self.undecidable)
-        log_proba, evidence = logspace.log_normalise(self._tempered(scores))
-        impossible.settle(log_proba, evidence, 0, logspace.log_normalise(self.params_.log_prior[None])[0][0])
+        log_proba, evidence = logspace.log_normalize(self._tempered(self.predict_joint_log_proba(X)))
+        return self._settle(log_proba, evidence, logspace.log_normalize(self.params_.log_prior[None])[0][0])
+
+    def _settle(self, scores: Floats, evidence: Floats, prior: Floats) -> Floats:
+        """Treat sequences that are impossible in every class as ``undecidable`` says."""
+        impossible = Impossible(self.undecidable)
+        impossible.settle(scores, evidence, 0, prior)
         impossible.tell()
-        return log_proba
+        return scores
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each sequence.
@@ -415,10 +412,9 @@ class SequenceClassifier(Composite, PredictsClasses):
         -------
         ndarray of shape (n_sequences,)
         """
-        sequences, impossible = self._sequences(X), Impossible(self.undecidable)
+        sequences = self._sequences(X)
         scores = self._scores(sequences)
-        impossible.settle(scores, scores.max(axis=1), 0, self.params_.log_prior)
-        impossible.tell()
+        self._settle(scores, scores.max(axis=1), self.params_.log_prior)
         return self.classes_[self._choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -435,7 +431,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         float
         """
         self._check_is_fitted()
-        sequences, labels = self._labelled(X, y, sample_weight)
+        sequences, labels = self._labeled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences to score")
         right = np.array([a == b for a, b in zip(self.predict(sequences).tolist(), labels, strict=True)])
@@ -482,11 +478,11 @@ class SequenceClassifier(Composite, PredictsClasses):
         """
         self._check_is_fitted()
         self._check_settings()
-        sequences, labels = self._labelled(X, y, sample_weight)
+        sequences, labels = self._labeled(X, y, sample_weight)
         classes = tuple(self.models_)
         codes = positions(labels, classes)
         if (codes < 0).any():
-            raise NotLearnt(f"{sequences.name(int(np.argmin(codes)))} has a class that was never learnt")
+            raise NotLearned(f"{sequences.name(int(np.argmin(codes)))} has a class that was never learned")
         whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
         block = self._contents(sequences, codes.astype(np.uint32))
         left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
@@ -574,14 +570,12 @@ class SequenceClassifier(Composite, PredictsClasses):
         """Return the index of the best class of each sequence, resolving ties."""
         return best_class(scores, block, self.ties == "random", tie_seed(self))
 
-    def _read_sequences(self, X: Any, y: Any = None) -> tuple[Sequences, Any]:
-        """Read sequences and labels in any form that ``fit`` takes."""
+    def _read_sequences(self, X: Any, y: Any) -> tuple[Sequences, Any]:
+        """Read sequences and labels in any form that ``fit`` takes; cross-validation splits them."""
         sequences = self._read(X)
-        if isinstance(y, str):
-            return sequences.of_sequence(y)
-        return sequences, y
+        return sequences.of_sequence(y) if isinstance(y, str) else (sequences, y)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Sequences, list[Value]]:
+    def _labeled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Sequences, list[Value]]:
         if y is None:
             raise BayesError("SequenceClassifier requires y to be passed, but the target y is None")
         sequences, labels = self._read_sequences(X, y)
@@ -596,10 +590,6 @@ class SequenceClassifier(Composite, PredictsClasses):
         if broken:
             raise BayesError(f"Unknown label type: continuous ({broken[0]}): classes are strings or whole numbers")
         return sequences, [value for value in values if value is not None]
-
-    def _target_of(self, X: Any, y: Any) -> str:
-        name = y if isinstance(y, str) else getattr(y, "name", None)
-        return str(name) if name else "class"
 
     def _sequences(self, X: Any) -> Sequences:
         self._check_is_fitted()
@@ -631,14 +621,12 @@ class SequenceClassifier(Composite, PredictsClasses):
         n = self.class_counts_.sum().item()
         inner = type(next(iter(self.models_.values()))).__name__
         facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
-        head = f"SequenceClassifier of {self.target_}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         shares: dict[str, list[Any]] = {
-            self.target_: [str(label) for label in self.models_],
+            class_header(self.target_, ("sequences", "share")): [str(label) for label in self.models_],
             "sequences": [Figure(f"{k:,}") for k in self.class_counts_.tolist()],
             "share": [percent(k / n) for k in self.class_counts_.tolist()],
         }
-        return Sheet(head, (*settings, "", Grid(shares)))
+        return self._summary(f"{self.target_}: {facts}", Grid(shares))
 
     # -- persistence ---------------------------------------------------------------------------------
 
@@ -652,7 +640,7 @@ class SequenceClassifier(Composite, PredictsClasses):
         classes = saved.state.header.get("classes") if saved.state is not None else None
         return tuple(map(str, range(len(classes)))) if isinstance(classes, list) else ()
 
-    def _held_state(self) -> State:
+    def _state_to_save(self) -> State:
         """Return the classes and their sequence counts."""
         return State({"classes": list(self.models_), "target": self.target_}, [self.class_counts_])
 
@@ -661,13 +649,9 @@ class SequenceClassifier(Composite, PredictsClasses):
         state.holds(1, "classes", "target")
         classes, counts, target = state.header["classes"], state.arrays[0], state.header["target"]
         plain = [canonical(label) for label in classes]
-        if (
-            not classes
-            or None in plain
-            or sort_values(dict.fromkeys(classes)) != classes
-            or not isinstance(target, str)
-        ):
-            raise BadFile("the classes of the sequences are not there, not sorted, or stand there twice")
+        is_sorted = classes and None not in plain and sort_values(dict.fromkeys(classes)) == classes
+        if not is_sorted or not isinstance(target, str):
+            raise BadFile("the classes of the sequences are missing, not sorted, or not unique")
         if counts.shape != (len(classes),) or counts.dtype not in (np.int64, np.float64):
             raise BadFile("the sequences of each class are not counted as they are")
         if not (np.isfinite(counts) & (counts > 0)).all():

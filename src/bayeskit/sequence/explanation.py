@@ -33,8 +33,7 @@ from bayeskit.explain.evidence import (
     format_probability,
 )
 from bayeskit.sequence.forward_backward import Observations, Trellis
-from bayeskit.tables.sheet import Items, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Items, Readable, Sheet, Table
 from bayeskit.typing import Floats
 
 

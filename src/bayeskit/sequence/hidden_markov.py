@@ -16,37 +16,35 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_classes, infer
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
-from bayeskit.errors import BadFile, BayesError, TooLarge, with_article
-from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission, check_counts
+from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of
+from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
 from bayeskit.progress import Bar, check_progress
+from bayeskit.sequence.base import nothing_left_error
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
-from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
+from bayeskit.sequence.forward_backward import HMMStatistics, ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.inference import HMMInference
 from bayeskit.sequence.parameters import (
     HMMParameters,
-    HMMStatistics,
     HMMStructure,
     StateLabels,
+    build_emissions,
     build_structure,
+    check_count_columns,
     check_structure_settings,
     counting_plan,
     state_names,
 )
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import Table
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.space import Space
+from bayeskit.tables import Table
+from bayeskit.tally.plan import Plan, Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
 from bayeskit.typing import Floats
-
-UNSEEN = -2  # code of a label that is not a state
 
 
 class ExpectedStatistics(NamedTuple):
@@ -195,20 +193,15 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError("there are no steps to learn from: every sequence is empty")
         several = candidate_numbers(self.n_states) if sequences.labels is None else None
         if several is not None:
-            return self._set_best(choose_n_states(self, sequences, several, self.choose_by))
+            best, self.selection_ = choose_n_states(self, sequences, several, self.choose_by)
+            return self._become(best.tally_, best.expected_statistics_)
         states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            self._become(self._count_labeled(labels.labelled), None)
+            self._become(self._count_labeled(labels.labeled), None)
         else:
             self._fit_hidden(labels, states)
         StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
-        return self
-
-    def _set_best(self, choice: Any) -> Self:
-        model, table = choice
-        self._become(model.tally_, model.expected_statistics_)
-        self.selection_ = table
         return self
 
     def _fit_hidden(self, labels: StateLabels, states: tuple[Value, ...]) -> Self:
@@ -217,11 +210,11 @@ class HiddenMarkovModel(HMMInference):
         encoder = Encoder(self._schema_for(plain), grow=True, n_threads=self._threads())
         block = plain.block(encoder)
         schema = _with_domains(encoder, states)
-        self._check_counts(schema, block)
-        scales = column_scales(block, schema.measured())
+        check_count_columns(self._columns(schema), block)
+        scales = column_scales(block, schema.measured)
         tally = Tally.empty(schema, self._plan(schema))
-        if labels.whole.any() and labels.labelled.n_rows:
-            tally = self._count(labels.labelled, schema, tally.plan)
+        if labels.whole.any() and labels.labeled.n_rows:
+            tally = self._count(labels.labeled, schema, tally.plan)
         structure = self._structure(tally, scales)
         return self._become(tally, self._expect(tally, structure.statistics_of_tally(tally), scales, labels, None))
 
@@ -248,7 +241,7 @@ class HiddenMarkovModel(HMMInference):
             except ImpossibleSequence as problem:
                 step = problem.row - int(em.observed.starts[problem.sequence]) + 1
                 name = labels.sequences.name(int(labels.hidden[problem.sequence]))
-                raise impossible_error(problem, name, step) from None
+                raise impossible_error(name, step) from None
         return ExpectedStatistics(sums, scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
@@ -265,8 +258,8 @@ class HiddenMarkovModel(HMMInference):
         states = self.tally_.classes if fixed else state_names(sequences, None, self.states)
         labels = StateLabels.of(sequences, states)
         tally, expected = self.tally_, self.expected_statistics_
-        if labels.labelled.n_rows:
-            own = labels.labelled
+        if labels.labeled.n_rows:
+            own = labels.labeled
             tally = tally + (
                 self._count_labeled(own) if expected is None else self._count(own, tally.schema, tally.plan)
             )
@@ -310,9 +303,9 @@ class HiddenMarkovModel(HMMInference):
             name = sequences.name(int(labels.hidden[0]))
             raise BayesError(f"{name} has positions without a state: what was expected of it cannot be forgotten")
         tally = self.tally_
-        left = tally - self._count(labels.labelled, tally.schema, tally.plan)
+        left = tally - self._count(labels.labeled, tally.schema, tally.plan)
         if not left.n_rows and self.expected_statistics_ is None:
-            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+            raise nothing_left_error()
         return self._become(left, self.expected_statistics_)
 
     def merge(self, other: Any) -> Self:
@@ -327,25 +320,13 @@ class HiddenMarkovModel(HMMInference):
         -------
         HiddenMarkovModel
         """
-        self._check_is_fitted()
-        if type(other) is not HiddenMarkovModel:
-            raise BayesError(
-                f"a HiddenMarkovModel merges with another one, not with {with_article(type(other).__name__)}"
-            )
-        check_is_fitted(other, "sequences")
+        self._check_mergeable(other)
         if self.expected_statistics_ is not None or other.expected_statistics_ is not None:
             raise BayesError(
-                "states that were found by Baum–Welch are not those of another fit: only models of labelled sequences "
+                "states that were found by Baum–Welch are not those of another fit: only models of labeled sequences "
                 "are merged"
             )
         return clone(self)._restore(self.tally_ + other.tally_, None)
-
-    def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, HiddenMarkovModel) else NotImplemented
-
-    def __radd__(self, other: object) -> Self:
-        """Support ``sum(models)``, which starts from 0."""
-        return self if other == 0 else NotImplemented
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -356,10 +337,8 @@ class HiddenMarkovModel(HMMInference):
         one_of("choose_by", self.choose_by, CRITERIA)
         check_progress(self.progress)
         thread_count(self.n_threads)
-        for name in ("n_starts", "max_rounds"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise BayesError(f"{name}={number!r}: give a whole number, 1 or more")
+        check_whole_number("n_starts", self.n_starts, 1)
+        check_whole_number("max_rounds", self.max_rounds, 1)
         if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
             raise BayesError(f"tol={self.tol!r}: give a share of the log likelihood, from 0 to 1")
         candidate_numbers(self.n_states)
@@ -375,7 +354,7 @@ class HiddenMarkovModel(HMMInference):
             return self.schema
         target = Target(sequences.target or "state", None if self.states is None else as_classes(self.states, "state"))
         schema = infer(sequences.kinds, roles=self.roles, domains=self.domains, target=target, named=sequences.named)
-        if texts := schema.texts():
+        if texts := schema.texts:
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
         return schema
 
@@ -389,34 +368,26 @@ class HiddenMarkovModel(HMMInference):
         block = sequences.block(encoder)
         grown = {
             name: tuple(encoder.vocabularies[name].values) if name in encoder.vocabularies else ()
-            for name in schema.coded()
+            for name in schema.coded
         }
         space = Space(encoder.schema, tuple(encoder.classes.values), grown, block.weights is not None)
         return Tally.of_block(block, space, plan, self._threads(), self.memory_limit).tidy()
 
     def _encoder(self, schema: Schema, values: Mapping[str, Sequence[Value]]) -> Encoder:
-        known = {name: Vocabulary(values.get(name, ())) for name in schema.coded()}
+        known = {name: Vocabulary(values.get(name, ())) for name in schema.coded}
         return Encoder(schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
 
     def _columns(self, schema: Schema) -> tuple[Emission, ...]:
         """Return the emissions before they are estimated."""
-        alone = clone(self).set_params(states=None, start=None, transitions=None, min_stay=1)
-        return build_structure(
-            alone, schema, (0,), {}, dict.fromkeys(schema.measured(), ColumnScale(0.0, 0.0))
-        ).emissions
+        return build_emissions(self, schema, {}, dict.fromkeys(schema.measured, ColumnScale(0.0, 0.0)))
 
     def _plan(self, schema: Schema) -> Plan:
         return counting_plan(self._columns(schema))
 
-    def _check_counts(self, schema: Schema, block: Any) -> None:
-        for emission in self._columns(schema):
-            if isinstance(emission, (PoissonEmission, MultinomialEmission)):
-                check_counts(block, emission.names)
-
     # -- estimation ----------------------------------------------------------------------------------
 
     def _scales(self, tally: Tally) -> dict[str, ColumnScale]:
-        return tally_column_scales(tally, tally.schema.measured())
+        return tally_column_scales(tally, tally.schema.measured)
 
     def _structure(self, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
         return build_structure(self, tally.schema, tally.classes, tally.space.values, scales)
@@ -426,12 +397,8 @@ class HiddenMarkovModel(HMMInference):
         structure = self._structure(tally, scales)
         sums = structure.statistics_of_tally(tally)
         parameters = structure.estimate(sums if expected is None else sums.plus(expected.sums))
-        self.tally_, self.expected_statistics_, self.structure_, self.parameters_ = (
-            tally,
-            expected,
-            structure,
-            parameters,
-        )
+        self.tally_, self.expected_statistics_ = tally, expected
+        self.structure_, self.parameters_ = structure, parameters
         self.trellis_: Trellis = parameters.trellis(structure.stays, self._threads())
         return self
 
@@ -462,13 +429,22 @@ class HiddenMarkovModel(HMMInference):
         >>> weather.states_.tolist(), weather.filter([["umbrella", "umbrella"]])[0].round(6).tolist()
         (['dry', 'rain'], [[0.181818, 0.818182], [0.116643, 0.883357]])
         """
-        given = read_probability_tables(start, transitions, emissions)
+        schema, expected = read_probability_tables(start, transitions, emissions)
         model = cls(smoothing=0.0, transition_smoothing=0.0, start_smoothing=0.0, variance_weight=0.0)
-        tally = Tally.empty(given.schema, model._plan(given.schema))
-        return model._become(tally, ExpectedStatistics(given.sums, given.scales, EMHistory((), 0.0, True)))
+        return model._become(Tally.empty(schema, model._plan(schema)), expected)
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Fit from the tally of labeled sequences."""
+        """Fit from the tally of labeled sequences.
+
+        Parameters
+        ----------
+        tally : Tally
+
+        Returns
+        -------
+        HiddenMarkovModel
+            The model itself.
+        """
         self._check_settings()
         return self._become(tally, None)
 
@@ -481,9 +457,7 @@ class HiddenMarkovModel(HMMInference):
     def _observe(self, sequences: Sequences) -> Observations:
         """Encode sequences as the kernels read them."""
         block = replace(sequences, labels=None).block(self._encoder(self.tally_.schema, self.tally_.space.values))
-        for emission in self.structure_.emissions:
-            if isinstance(emission, (PoissonEmission, MultinomialEmission)):
-                check_counts(block, emission.names)
+        check_count_columns(self.structure_.emissions, block)
         return Observations(block, sequences.starts)
 
     def _threads(self) -> int:
@@ -491,7 +465,7 @@ class HiddenMarkovModel(HMMInference):
 
     # -- persistence ---------------------------------------------------------------------------------
 
-    def _held_state(self) -> State | None:
+    def _state_to_save(self) -> State | None:
         """Return the expected statistics of sequences with hidden states."""
         if self.expected_statistics_ is None:
             return None
@@ -507,17 +481,16 @@ class HiddenMarkovModel(HMMInference):
         self._check_settings()
         if state is None:
             return self._become(tally, None)
-        if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured()}:
+        if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured}:
             raise BadFile("what the model holds beside its counts is not what such a model holds")
         scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}
         if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
             raise BadFile("the scale of a column is no number")
-        shapes = self._structure(tally, scales).shapes()
+        structure = self._structure(tally, scales)
+        shapes = [array.shape for array in structure.empty_statistics().arrays()]
         if len(shapes) != len(state.arrays):
             raise BadFile("what the model holds beside its counts does not fit its columns")
-        sums = self._structure(tally, scales).statistics_from_arrays(
-            [state.numbers(i, *shape) for i, shape in enumerate(shapes)]
-        )
+        sums = structure.statistics_from_arrays([state.numbers(i, *shape) for i, shape in enumerate(shapes)])
         if any((array < 0).any() for array in (sums.starts, sums.moves)):
             raise BadFile("expected counts are negative")
         rounds, likelihood, converged, interrupted, ends = state.header["training"]
@@ -525,12 +498,6 @@ class HiddenMarkovModel(HMMInference):
             tuple(map(float, rounds)), float(likelihood), bool(converged), bool(interrupted), tuple(map(float, ends))
         )
         return self._become(tally, ExpectedStatistics(sums, scales, training))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "parameters_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "sequences")
 
 
 def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:
@@ -576,28 +543,24 @@ def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose
 
     Formula: BIC and ICL of hidden states
     """
-    if choose_by == "held-out" and len(sequences) < 2:
+    held_out = choose_by == "held-out"
+    if held_out and len(sequences) < 2:
         raise BayesError('one sequence cannot be held out from itself: choose_by="bic" or "icl", or give several')
     fits: list[Any] = []
     rows: dict[str, list[Any]] = {"n_states": [*numbers]}
-    rows |= {name: [] for name in ("log likelihood", "parameters", "bic", "icl", "held-out")}
+    rows |= {name: [] for name in ("log likelihood", "parameters", "bic", "icl", "held-out")[: 4 + held_out]}
     for number in numbers:
         fit = clone(model).set_params(n_states=number, progress=model.progress).fit(sequences)
         fits.append(fit)
         total, best = fit.score(sequences), fit._path_scores(sequences)
         parameters = fit.n_parameters()
         penalty = parameters * float(logspace.log(float(sequences.n_rows)))
-        for name, value in zip(
-            ("log likelihood", "parameters", "bic", "icl"),
-            (total, parameters, penalty - 2 * total, penalty - 2 * float(best.sum())),
-            strict=True,
-        ):
-            rows[name].append(value)
-        rows["held-out"].append(_cross_validated_score(fit, sequences) if choose_by == "held-out" else None)
-    if choose_by != "held-out":
-        del rows["held-out"]
-    score = np.array(rows[choose_by], dtype=np.float64)
-    return fits[int(score.argmax() if choose_by == "held-out" else score.argmin())], Table(rows)
+        scores = [total, parameters, penalty - 2 * total, penalty - 2 * float(best.sum())]
+        scores += [_cross_validated_score(fit, sequences)] if held_out else []
+        for column, score in zip([*rows.values()][1:], scores, strict=True):
+            column.append(score)
+    criterion = np.array(rows[choose_by], dtype=np.float64)
+    return fits[int(criterion.argmax() if held_out else criterion.argmin())], Table(rows)
 
 
 def _cross_validated_score(model: Any, sequences: Sequences) -> float:
@@ -613,16 +576,8 @@ def _cross_validated_score(model: Any, sequences: Sequences) -> float:
     return total / sequences.n_rows
 
 
-class ProbabilityTables(NamedTuple):
-    """Schema, statistics and column scales that reproduce given probabilities."""
-
-    schema: Schema
-    sums: HMMStatistics
-    scales: dict[str, ColumnScale]
-
-
-def read_probability_tables(start: Any, transitions: Any, emissions: Any) -> ProbabilityTables:
-    """Read start, transition and emission tables.
+def read_probability_tables(start: Any, transitions: Any, emissions: Any) -> tuple[Schema, ExpectedStatistics]:
+    """Read start, transition and emission tables; return the schema and statistics that reproduce them.
 
     They are ``{state: P}``, ``{state: {state: P}}`` and, for one column, ``{state: {symbol: P}}`` or ``{state: (mean,
     variance)}``; for several columns ``{column: …}`` of these.
@@ -633,36 +588,32 @@ def read_probability_tables(start: Any, transitions: Any, emissions: Any) -> Pro
     first = _table({"": start}, [""], states, "start")[0]
     moves = _table(transitions, states, states, "transitions")
     roles: dict[str, Role] = {}
-    symbols: list[Statistics] = []
-    means, spreads = [], []
+    sums: list[Statistics] = []
+    normals: dict[str, Floats] = {}
     for name, of in columns.items():
         if {*of} != {*start}:
             raise BayesError(f"column {name!r} says nothing of a state, or names one that is not there")
         if all(isinstance(cell, Mapping) for cell in of.values()):
             values = tuple(sort_values(dict.fromkeys(_named(v) for cell in of.values() for v in cell)))
             roles[name] = Categorical(values)
-            symbols.append((_table(of, states, values, f"column {name!r}"),))
+            sums.append((_table(of, states, values, f"column {name!r}"),))
             continue
         roles[name] = Numeric()
         pairs = np.array([of[state] for state in states], dtype=np.float64)
         if pairs.shape != (len(states), 2) or not np.isfinite(pairs).all() or (pairs[:, 1] <= 0).any():
             raise BayesError(f"column {name!r}: a state has a mean and a variance above 0")
-        means.append(pairs[:, 0])
-        spreads.append(pairs[:, 1])
+        normals[name] = pairs
     scales = {
-        name: ColumnScale(float(mean.mean()), float(spread.mean() + mean.var()))
-        for name, mean, spread in zip(
-            [n for n, r in roles.items() if isinstance(r, Numeric)], means, spreads, strict=True
-        )
+        name: ColumnScale(float(pairs[:, 0].mean()), float(pairs[:, 1].mean() + pairs[:, 0].var()))
+        for name, pairs in normals.items()
     }
-    sums = list(symbols)
-    if means:
-        mean, spread = np.column_stack(means), np.column_stack(spreads)
+    if normals:
+        mean, spread = (np.column_stack([pairs[:, k] for pairs in normals.values()]) for k in (0, 1))
         away = mean - np.array([scale.mean for scale in scales.values()])
         sums.append((np.ones_like(away), away, spread + away**2))
-    return ProbabilityTables(
-        Schema(roles, Target("state", states), not alone), HMMStatistics(first, moves, tuple(sums)), scales
-    )
+    statistics = HMMStatistics(first, moves, tuple(sums))
+    schema = Schema(roles, Target("state", states), not alone)
+    return schema, ExpectedStatistics(statistics, scales, EMHistory((), 0.0, True))
 
 
 def _named(value: Any) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,16 +17,14 @@ from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import seed_of, whole_number
-from bayeskit.models.base.persistence import Stored
+from bayeskit.models.base.estimator import Estimator, check_whole_number
 from bayeskit.nearest import did_you_mean
+from bayeskit.sequence.base import SequenceModel, random_generator
 from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
-from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, Trellis
-from bayeskit.sequence.online import OnlineFilter
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
-from bayeskit.tables.sheet import Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Sheet, Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -60,7 +58,7 @@ class Forecast(NamedTuple):
     columns: dict[str, dict[str, Floats]]
 
 
-class HMMInference(Stored):
+class HMMInference(SequenceModel, Estimator):
     """Inference methods of a model that has ``trellis_``, ``parameters_`` and ``structure_``."""
 
     if TYPE_CHECKING:
@@ -72,7 +70,6 @@ class HMMInference(Stored):
         random_state: Any
         memory_limit: Any
 
-        def _check_settings(self) -> None: ...
         def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
         def _observe(self, sequences: Sequences) -> Observations: ...
 
@@ -80,13 +77,13 @@ class HMMInference(Stored):
 
     @property
     def states_(self) -> Array:
-        """The names of the states."""
+        """Names of the states."""
         self._check_is_fitted()
         return class_array(tuple(self.tally_.classes))
 
     @property
     def classes_(self) -> Array:
-        """The names of the states."""
+        """Names of the states."""
         return self.states_
 
     @property
@@ -186,15 +183,9 @@ class HMMInference(Stored):
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
         sequences = self._read(X, y, lengths)
-        assert sequences.labels is not None
-        labels = sequences.listed(
-            sequences.labels.to_pylist() if hasattr(sequences.labels, "to_pylist") else sequences.labels
-        )
-        pairs = [
-            (a, b)
-            for true_states, predicted in zip(labels, self.predict(sequences), strict=True)
-            for a, b in zip(true_states, predicted, strict=True)
-        ]
+        states: Any = sequences.labels
+        labels = states.to_pylist() if hasattr(states, "to_pylist") else states
+        pairs = zip(labels, chain.from_iterable(self.predict(sequences)), strict=True)
         known = [a == b for a, b in pairs if a is not None and a == a]
         if not known:
             raise BayesError("no position has a state to compare with")
@@ -272,7 +263,7 @@ class HMMInference(Stored):
         list of list of StatePath
             Fewer than k paths if no more are possible.
         """
-        whole_number("k", k, 1)
+        check_whole_number("k", k, 1)
         sequences = self._sequences(X, lengths)
         observed = self._observe(sequences)
         longest = int(sequences.lengths.max(initial=0))
@@ -436,8 +427,8 @@ class HMMInference(Stored):
         StateExplanation
             Parts that sum to the log odds.
         """
-        whole_number("step", step, 0)
-        whole_number("sequence", sequence, 0)
+        check_whole_number("step", step, 0)
+        check_whole_number("sequence", sequence, 0)
         sequences = self._sequences(X, lengths)
         if not 0 <= sequence < len(sequences):
             raise BayesError(f"sequence={sequence}: there are {len(sequences)}, counted from 0")
@@ -449,7 +440,8 @@ class HMMInference(Stored):
         names = self.states_.tolist()
         return explain_state(self.trellis_, observed, step, names, self._code(state, names), self._code(against, names))
 
-    def _code(self, state: Any, names: list[Any]) -> int | None:
+    @staticmethod
+    def _code(state: Any, names: list[Any]) -> int | None:
         if state is None:
             return None
         if state not in names:
@@ -471,7 +463,7 @@ class HMMInference(Stored):
         -------
         Forecast
         """
-        whole_number("steps", steps, 1)
+        check_whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         observed = self._observe(sequences)
         likelihoods, last = self.trellis_.final_forward(observed)
@@ -532,15 +524,8 @@ class HMMInference(Stored):
         list of list, or (sequences, states)
             Cells for one column, records for several.
         """
-        self._check_is_fitted()
-        self._check_settings()
-        whole_number("n", n, 0)
-        whole_number("length", length, 0)
-        need = (
-            float(n) * float(length) * 64 * (1 + len(self.schema_.used))
-        )  # bytes of a cell in a list and of its temporaries
-        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        self._check_draws(n, length, 1 + len(self.schema_.used))
+        rng = random_generator(self.random_state if random_state is None else random_state)
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.structure_.stays
         path, _, _ = kernels.draw_states(
@@ -577,10 +562,10 @@ class HMMInference(Stored):
         list of list of list
             n paths for each sequence.
         """
-        whole_number("n", n, 0)
+        check_whole_number("n", n, 0)
         sequences = self._sequences(X, lengths)
         observed = self._observe(sequences)
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        rng = random_generator(self.random_state if random_state is None else random_state)
         try:
             draws = [self.trellis_.sample_paths(observed, rng) for _ in range(n)]
         except ImpossibleSequence as problem:
@@ -613,7 +598,7 @@ class HMMInference(Stored):
             int(first[at]) for chunk, _, _, first in self.trellis_.forward(observed)
             for at in [i - chunk.first] if 0 <= at < len(first) and first[at] >= 0
         )  # fmt: skip
-        raise impossible_error(ImpossibleSequence(i, row), sequences.name(i), row - int(sequences.starts[i]) + 1)
+        raise impossible_error(sequences.name(i), row - int(sequences.starts[i]) + 1)
 
     def _named(self, sequences: Sequences, path: Any, impossible: Bools) -> list[list[Any]]:
         if impossible.any():
@@ -630,11 +615,9 @@ class HMMInference(Stored):
     def _overview(self) -> Sheet:
         if not self.__sklearn_is_fitted__():
             return Sheet(type(self).__name__)
-        columns = ", ".join(self.schema_.used)
-        head = f"HiddenMarkovModel of {columns}: {len(self.start_)} states, {self.n_parameters():,} parameters"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
-        few = self.table("transitions").grid if len(self.start_) <= 12 else self.table("start").grid
-        return Sheet(head, (*settings, "", few))
+        facts = f"{len(self.start_)} states, {self.n_parameters():,} parameters"
+        table = self.table("transitions" if len(self.start_) <= 12 else "start")
+        return self._summary(f"{', '.join(self.schema_.used)}: {facts}", table.grid)
 
 
 def _path(states: Sequence[Any], score: float, evidence: float) -> StatePath:

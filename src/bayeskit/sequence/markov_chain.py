@@ -16,30 +16,28 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, union
-from bayeskit.errors import BayesError, NotLearnt, UnknownValue, with_article
+from bayeskit.errors import BayesError, NotLearned, UnknownValue
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
-from bayeskit.models.base.estimator import check_is_fitted, clone, one_of, seed_of, whole_number
-from bayeskit.models.base.persistence import Stored
-from bayeskit.models.base.tally_classifier import refuse_no_counts
+from bayeskit.models.base.classifier import refuse_no_counts
+from bayeskit.models.base.estimator import Estimator, check_whole_number, clone, one_of
+from bayeskit.sequence.base import SequenceModel, cell_at, list_values, nothing_left_error, random_generator
 from bayeskit.storage.model_file import State
-from bayeskit.tables.sheet import Sheet
-from bayeskit.tables.table import Table
-from bayeskit.tally.space import Space
+from bayeskit.tables import Sheet, Table
+from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
 from bayeskit.typing import Array, Floats, Ints
 
-MISSING, UNSEEN = -1, -2
-SEVERAL = 8  # maximum number of listed items
+UNSEEN = -2  # code of a symbol that is not known
 
 
 @dataclass(eq=False, repr=False)
-class MarkovChain(Stored):
+class MarkovChain(SequenceModel, Estimator):
     """Markov chain of symbols, each depending on the ``order`` before it, learned by counting.
 
     A missing step is skipped, and so are the steps whose context contains it. The length of sequences is not modeled;
@@ -150,7 +148,7 @@ class MarkovChain(Stored):
         self._check_settings()
         left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:
-            raise BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+            raise nothing_left_error()
         return self.fit_tally(left)
 
     def merge(self, other: Any) -> Self:
@@ -164,18 +162,8 @@ class MarkovChain(Stored):
         -------
         MarkovChain
         """
-        self._check_is_fitted()
-        if type(other) is not MarkovChain:
-            raise BayesError(f"a MarkovChain merges with another one, not with {with_article(type(other).__name__)}")
-        check_is_fitted(other, "sequences")
+        self._check_mergeable(other)
         return clone(self).fit_tally(self.tally_ + other.tally_)
-
-    def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, MarkovChain) else NotImplemented
-
-    def __radd__(self, other: object) -> Self:
-        """Support ``sum(models)``, which starts from 0."""
-        return self if other == 0 else NotImplemented
 
     # -- inference -----------------------------------------------------------------------------------
 
@@ -231,7 +219,7 @@ class MarkovChain(Stored):
         ndarray of shape (n_sequences, n_symbols)
             In the order of ``symbols_``.
         """
-        whole_number("steps", steps, 1)
+        check_whole_number("steps", steps, 1)
         sequences = self._sequences(X, lengths)
         contexts = self._contexts(sequences)
         of: Ints = np.arange(len(sequences))
@@ -266,13 +254,8 @@ class MarkovChain(Stored):
         -------
         list of list
         """
-        self._check_is_fitted()
-        self._check_settings()
-        whole_number("n", n, 0)
-        whole_number("length", length, 0)
-        need = 64.0 * n * length  # bytes of a cell in a list and of its temporaries
-        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
-        rng = np.random.default_rng(seed_of(random_state))
+        self._check_draws(n, length)
+        rng = random_generator(random_state)
         contexts = np.full((n, self.order), -1, dtype=np.int64)
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
@@ -313,7 +296,7 @@ class MarkovChain(Stored):
 
     def _check_settings(self) -> None:
         """Check the settings."""
-        whole_number("order", self.order, 1)
+        check_whole_number("order", self.order, 1)
         as_smoothing(self.smoothing)
         one_of("unseen", self.unseen, ("ignore", "error"))
         self._declared()
@@ -324,9 +307,9 @@ class MarkovChain(Stored):
     def _read(self, X: Any, lengths: Any = None, weights: Any = None) -> Sequences:
         """Read sequences of one column of symbols."""
         sequences = Sequences.of(X, lengths, weights=weights)
-        learnt: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
-        if sequences.named and learnt in sequences.columns:
-            return replace(sequences, columns={learnt: sequences.columns[learnt]})
+        learned: str = self.tally_.schema.target.name if self.__sklearn_is_fitted__() else ""
+        if sequences.named and learned in sequences.columns:
+            return replace(sequences, columns={learned: sequences.columns[learned]})
         if len(sequences.columns) > 1:
             raise BayesError(
                 f"a chain has one symbol a step, and here are the columns {', '.join(sequences.columns)}: give one of "
@@ -340,13 +323,14 @@ class MarkovChain(Stored):
         vocabulary = Vocabulary(declared or ())
         path = self._coded(sequences, vocabulary, grow=declared is None)
         if declared is not None and (path == UNSEEN).any():
-            raise self._unknown(sequences, path, "outside the declared symbols")
+            raise self._unknown(sequences, path, "outside the declared symbols", declared)
         n = len(vocabulary.values)
         weights = None if sequences.weights is None else np.repeat(sequences.weights, sequences.lengths)
         transitions = Transitions.of(path, sequences.starts, n, self.order, weights)
         there = path >= 0
         counts = np.bincount(path[there], None if weights is None else weights[there], minlength=n)
-        schema = Schema({}, Target(_column_name(sequences), declared), sequences.named)
+        name = next(iter(sequences.columns)) if sequences.named and sequences.columns else "symbol"
+        schema = Schema({}, Target(name, declared), sequences.named)
         space = Space(schema, tuple(vocabulary.values), {}, weights is not None)
         return Tally.of(space, counts.astype(space.dtype), transitions)
 
@@ -354,7 +338,7 @@ class MarkovChain(Stored):
         """Encode each step by its position in ``symbols_``; negative if missing or unknown."""
         path = self._coded(sequences, Vocabulary(self.symbols_), grow=False)
         if self.unseen == "error" and (path == UNSEEN).any():
-            raise self._unknown(sequences, path, "not seen in training")
+            raise self._unknown(sequences, path, "not seen in training", self.symbols_)
         return path
 
     def _coded(self, sequences: Sequences, vocabulary: Vocabulary, grow: bool) -> Ints:
@@ -370,15 +354,12 @@ class MarkovChain(Stored):
             )
         return path
 
-    def _unknown(self, sequences: Sequences, path: Ints, why: str) -> UnknownValue:
+    def _unknown(self, sequences: Sequences, path: Ints, why: str, known: Sequence[Value]) -> UnknownValue:
         at = int(np.argmax(path == UNSEEN))
-        ((_, column),) = sequences.columns.items()
-        cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+        (column,) = sequences.columns.values()
         i, step = sequences.place(at)
-        known = self._declared() if why.startswith("outside") else self.symbols_
-        listed = ", ".join(map(str, (known or ())[:SEVERAL])) + (", …" if len(known or ()) > SEVERAL else "")
         where = f"step {step} of {sequences.name(i - 1)}"
-        return UnknownValue(f"{where} is {cell!r}, {why} ({listed})")
+        return UnknownValue(f"{where} is {cell_at(column, at)!r}, {why} ({list_values(known)})")
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
@@ -414,17 +395,11 @@ class MarkovChain(Stored):
     def _overview(self) -> Sheet:
         if not self.__sklearn_is_fitted__():
             return Sheet(type(self).__name__)
-        n = self.tally_.n_rows
-        facts = f"order {self.order}, {n:,} steps, {len(self.symbols_)} symbols"
-        head = f"MarkovChain of {self.tally_.schema.target.name}: {facts}"
-        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
-        return Sheet(head, (*settings, "", self.table().grid))
-
-    def _extend_symbols(self, symbols: Sequence[Value]) -> Self:
-        """Extend the symbols by those that other chains have seen."""
-        return self._become(self.tally_, symbols)
+        facts = f"order {self.order}, {self.tally_.n_rows:,} steps, {len(self.symbols_)} symbols"
+        return self._summary(f"{self.tally_.schema.target.name}: {facts}", self.table().grid)
 
     def _become(self, tally: Tally, others: Sequence[Value]) -> Self:
+        """Estimate the chain from a tally; ``others`` are symbols that only other chains have seen."""
         symbols = union(tally.classes, others)
         counted = tally.statistics["transitions"]
         assert isinstance(counted, Transitions)
@@ -439,12 +414,6 @@ class MarkovChain(Stored):
         """Restore the model from a file."""
         return self.fit_tally(tally)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "tally_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "sequences")
-
 
 def sum_by_sequence(terms: Floats, starts: Ints) -> Floats:
     """Sum terms by sequence: 0 for an empty one, −∞ if a step is impossible.
@@ -458,10 +427,6 @@ def sum_by_sequence(terms: Floats, starts: Ints) -> Floats:
     if filled.any():
         totals[filled] = np.add.reduceat(terms, starts[:-1][filled])
     return totals
-
-
-def _column_name(sequences: Sequences) -> str:
-    return next(iter(sequences.columns)) if sequences.named and sequences.columns else "symbol"
 
 
 @dataclass(frozen=True)
@@ -506,8 +471,8 @@ class LeaveOneOutChains:
             own_n, own_total = _count_own_runs(level, runs, of)
             n, total = n - units[of] * own_n, total - units[of] * own_total
             if (n < -0.5).any():
-                raise NotLearnt(
-                    f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learnt: leave-one-out scores the "
+                raise NotLearned(
+                    f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learned: leave-one-out scores the "
                     "sequences that the model was fitted on, each once"
                 )
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,40 +15,22 @@ from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.emissions.categorical import CategoricalEmission
-from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
-from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics, add_statistics
+from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission, check_counts
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission
 from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior
 from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussianEmission
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
 from bayeskit.models.base.estimator import one_of
-from bayeskit.sequence.forward_backward import ExpectedCounts, Observations, Trellis
+from bayeskit.sequence.base import cell_at, list_values
+from bayeskit.sequence.forward_backward import HMMStatistics, Observations, Trellis
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
 from bayeskit.typing import Bools, Floats, Ints
 
-
-class HMMStatistics(NamedTuple):
-    """Sufficient statistics: starts (n_states,), free transitions (n_states, n_states) and those of each emission."""
-
-    starts: Floats
-    moves: Floats
-    emissions: tuple[Statistics, ...]
-
-    def plus(self, other: HMMStatistics) -> HMMStatistics:
-        """Return the sum of both sides."""
-        emissions = tuple(add_statistics(a, b) for a, b in zip(self.emissions, other.emissions, strict=True))
-        return HMMStatistics(self.starts + other.starts, self.moves + other.moves, emissions)
-
-    @classmethod
-    def of(cls, counted: ExpectedCounts) -> HMMStatistics:
-        """Convert the expected counts of a trellis."""
-        return cls(counted.starts, counted.moves, counted.emissions)
-
-    def arrays(self) -> list[Floats]:
-        """Return all arrays in a list."""
-        return [self.starts, self.moves, *(array for sums in self.emissions for array in sums)]
+if TYPE_CHECKING:
+    from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +53,7 @@ def counting_plan(emissions: Sequence[Emission]) -> Plan:
     for emission in emissions:
         for request in emission.requests():
             asked.setdefault(request.kind, []).extend(request.columns)
-    return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.asked(1))
+    return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.request_for(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,25 +81,14 @@ class HMMStructure:
 
     def empty_statistics(self) -> HMMStatistics:
         """Return statistics of zero."""
-        k = self.n_states
-        emissions = tuple(tuple(np.zeros(s) for s in emission.shapes(k)) for emission in self.emissions)
-        return HMMStatistics(np.zeros(k), np.zeros((k, k)), emissions)
+        return HMMStatistics.zeros(self.n_states, self.emissions)
 
     def statistics_from_arrays(self, arrays: Sequence[Floats]) -> HMMStatistics:
         """Rebuild statistics from :meth:`HMMStatistics.arrays`."""
-        k = self.n_states
-        starts, moves, *rest = arrays
-        emissions, at = [], 0
-        for emission in self.emissions:
-            n = len(emission.shapes(k))
-            emissions.append(tuple(rest[at : at + n]))
-            at += n
-        return HMMStatistics(starts, moves, tuple(emissions))
-
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Return the shapes of all arrays of the statistics."""
-        k = self.n_states
-        return [(k,), (k, k), *(shape for emission in self.emissions for shape in emission.shapes(k))]
+        rest = iter(arrays)
+        starts, moves = next(rest), next(rest)
+        emissions = tuple(tuple(next(rest) for _ in e.shapes(self.n_states)) for e in self.emissions)
+        return HMMStatistics(starts, moves, emissions)
 
     def estimate(self, sums: HMMStatistics) -> HMMParameters:
         """Return the maximum a posteriori parameters (the M-step)."""
@@ -136,25 +107,7 @@ NUMERIC = ("gaussian", "poisson", "multinomial")
 COVARIANCE = ("diagonal", "spherical", "full", "tied")
 
 
-class StructureSettings(Protocol):
-    """Settings of a model that describe its states."""
-
-    states: Any
-    smoothing: Any
-    transition_smoothing: float
-    start_smoothing: float
-    numeric: Any
-    covariance: str
-    variance_floor: float
-    variance_weight: float
-    mean_weight: float
-    start: Any
-    transitions: Any
-    min_stay: Any
-    unseen: str
-
-
-def check_structure_settings(settings: StructureSettings) -> None:
+def check_structure_settings(settings: HiddenMarkovModel) -> None:
     """Check the settings of states and emissions."""
     one_of("covariance", settings.covariance, COVARIANCE)
     one_of("unseen", settings.unseen, ("ignore", "smooth", "error"))
@@ -172,22 +125,38 @@ def check_structure_settings(settings: StructureSettings) -> None:
 
 
 def build_structure(
-    settings: StructureSettings,
+    settings: HiddenMarkovModel,
     schema: Schema,
     states: Sequence[Value],
     values: Mapping[str, Sequence[Value]],
     scales: Mapping[str, ColumnScale],
 ) -> HMMStructure:
     """Build the structure for columns with given roles, symbols and scales."""
+    stays = read_minimum_stays(settings.min_stay, states)
+    order = _order(settings.states, states)
+    rules = TransitionRules.of(settings.start, settings.transitions, order)
+    back = [order.index(state) for state in states]
+    rules = TransitionRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
+    emissions = build_emissions(settings, schema, values, scales)
+    return HMMStructure(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
+
+
+def build_emissions(
+    settings: HiddenMarkovModel,
+    schema: Schema,
+    values: Mapping[str, Sequence[Value]],
+    scales: Mapping[str, ColumnScale],
+) -> tuple[Emission, ...]:
+    """Build the emissions of all columns before they are estimated."""
     names = {
-        kind: [n for n in schema.measured() if _setting(settings.numeric, n, schema, "gaussian") == kind]
+        kind: [n for n in schema.measured if _setting(settings.numeric, n, schema, "gaussian") == kind]
         for kind in NUMERIC
     }
     emissions: list[Emission] = [
         CategoricalEmission(
             (name,), tuple(values.get(name, ())), _setting(settings.smoothing, name, schema, 1.0), settings.unseen
         )
-        for name in schema.coded()
+        for name in schema.coded
     ]
     prior = GaussianPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
     if columns := tuple(names["gaussian"]):
@@ -200,12 +169,14 @@ def build_structure(
     if columns := tuple(names["multinomial"]):
         total = sum(scales[name].mean for name in columns)
         emissions.append(MultinomialEmission(columns, _setting(settings.smoothing, columns[0], schema, 1.0), total))
-    stays = read_minimum_stays(settings.min_stay, states)
-    order = _order(settings.states, states)
-    rules = TransitionRules.of(settings.start, settings.transitions, order)
-    back = [order.index(state) for state in states]
-    rules = TransitionRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
-    return HMMStructure(rules, stays, tuple(emissions), settings.transition_smoothing, settings.start_smoothing)
+    return tuple(emissions)
+
+
+def check_count_columns(emissions: Sequence[Emission], block: Block) -> None:
+    """Raise an error for cells of count columns that are not counts."""
+    for emission in emissions:
+        if isinstance(emission, (PoissonEmission, MultinomialEmission)):
+            check_counts(block, emission.names)
 
 
 def _order(declared: Any, states: Sequence[Value]) -> list[Value]:
@@ -224,7 +195,6 @@ def _setting(setting: Any, name: str, schema: Schema, default: Any) -> Any:
 
 
 UNSEEN = -2  # code of a label that is not a state
-SEVERAL = 8  # maximum number of listed items
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +220,7 @@ class StateLabels:
         return cls(sequences, codes, np.asarray(hidden[sequences.starts[1:]] == hidden[sequences.starts[:-1]]))
 
     @property
-    def labelled(self) -> Sequences:
+    def labeled(self) -> Sequences:
         """Non-empty sequences whose steps are all labeled."""
         return self.sequences.take(self.whole & (self.sequences.lengths > 0))
 
@@ -271,7 +241,7 @@ class StateLabels:
         if len(bad):
             i, step = self.sequences.place(int(bad[0]))
             warnings.warn(
-                f"{len(bad):,} labelled steps begin or go where start= or transitions= forbid it, the first being step "
+                f"{len(bad):,} labeled steps begin or go where start= or transitions= forbid it, the first being step "
                 f"{step} of {self.sequences.name(i - 1)}: they do not count as moves. Change the labels, or allow them",
                 BayesWarning,
                 stacklevel=4,
@@ -317,11 +287,7 @@ def state_names(sequences: Sequences, n_states: Any, declared: Any) -> tuple[Val
 
 
 def _no_state(sequences: Sequences, at: int, states: Sequence[Value]) -> BayesError:
-    column = sequences.labels
-    assert column is not None
-    label = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+    label = cell_at(sequences.labels, at)
     i, step = sequences.place(at)
-    listed = ", ".join(map(str, states[:SEVERAL])) + (", …" if len(states) > SEVERAL else "")
-    return BayesError(
-        f"step {step} of {sequences.name(i - 1)} is labelled {label!r}, which is no state ({listed})",
-    )
+    where = f"step {step} of {sequences.name(i - 1)}"
+    return BayesError(f"{where} is labeled {label!r}, which is no state ({list_values(states)})")

@@ -62,11 +62,75 @@ LARGEST = 1e150  # of a fitted number, as of a cell: beyond it products are no n
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """Description of an array of fitted numbers: shape, smallest and largest number, and dtype.
+
+    A dimension of None may have any length. Bounds are inclusive; infinite bounds admit infinite numbers and NaN.
+    """
+
+    shape: tuple[int | None, ...] = ()
+    least: float = -LARGEST
+    most: float = LARGEST
+    dtype: type[np.generic] = np.float64
+
+    def check(self, array: Array) -> Array:
+        """Return the array; raise an error unless it fits the description."""
+        fits = array.dtype == self.dtype and array.ndim == len(self.shape)
+        if not fits or any(n not in (None, m) for n, m in zip(self.shape, array.shape, strict=True)):
+            shape = "×".join("any" if n is None else str(n) for n in self.shape)
+            raise BadFile(f"the fitted numbers do not fit the model: {shape or 'one'} expected")
+        if np.isfinite(self.most) and not (np.abs(array) < LARGEST).all():
+            raise BadFile(f"a fitted number is infinite, missing or beyond {LARGEST:g}")
+        if (array < self.least).any() or (array > self.most).any():
+            raise BadFile(f"a fitted number is outside the range from {self.least:g} to {self.most:g}")
+        return array
+
+
+ANY_NUMBER = Numbers((), -np.inf, np.inf)
+Described = Mapping[str, Numbers | type | tuple[type, ...]]
+
+
+@dataclass(frozen=True)
 class State:
     """Fitted state of a model besides its tally, such as weights: plain data and arrays."""
 
     header: dict[str, Any]
     arrays: list[Array]
+
+    @classmethod
+    def of(cls, **values: Any) -> State:
+        """Build a state from values by name: numbers and arrays become arrays, all else plain data.
+
+        >>> state = State.of(weights=np.array([0.5, 2.0]), rows=3.0, method="folds")
+        >>> state.read({"weights": Numbers((2,)), "rows": Numbers((), 0), "method": str})["weights"].tolist()
+        [0.5, 2.0]
+        >>> state.read({"weights": Numbers((2,)), "rows": Numbers((), 4), "method": str})
+        Traceback (most recent call last):
+        ...
+        bayeskit.errors.BadFile: a fitted number is outside the range from 4 to 1e+150
+        """
+        numbers = {name: value for name, value in values.items() if isinstance(value, (float, np.floating, np.ndarray))}
+        plain = {name: value for name, value in values.items() if name not in numbers}
+        return cls(plain, [np.asarray(value) for value in numbers.values()])
+
+    def read(self, described: Described) -> dict[str, Any]:
+        """Return the values by name; raise an error unless they are exactly the described ones.
+
+        Arrays are described by :class:`Numbers`, in the order of :meth:`of`; plain data by type.
+        """
+        names = [name for name, description in described.items() if isinstance(description, Numbers)]
+        self.holds(len(names), *(name for name in described if name not in names))
+        arrays = dict(zip(names, self.arrays, strict=True))
+        values: dict[str, Any] = {}
+        for name, description in described.items():
+            if isinstance(description, Numbers):
+                values[name] = description.check(arrays[name])
+                continue
+            types = description if isinstance(description, tuple) else (description,)
+            values[name] = self.header[name]
+            if type(values[name]) not in types:
+                raise BadFile(f"{name} is {values[name]!r} in the file, which is no {types[0].__name__}")
+        return values
 
     def numbers(self, at: int, *shape: int) -> Floats:
         """Return one of the arrays; raise an error unless it has this shape and valid numbers.
@@ -76,12 +140,9 @@ class State:
         ...
         bayeskit.errors.BadFile: a fitted number is infinite, missing or beyond 1e+150
         """
-        array = self.arrays[at] if at < len(self.arrays) else None
-        if array is None or array.dtype != np.float64 or array.shape != shape:
+        if at >= len(self.arrays):
             raise BadFile(f"the fitted numbers do not fit the model: {'×'.join(map(str, shape)) or 'one'} expected")
-        if not (np.abs(array) < LARGEST).all():
-            raise BadFile(f"a fitted number is infinite, missing or beyond {LARGEST:g}")
-        return array
+        return Numbers(shape).check(self.arrays[at])
 
     def holds(self, n_arrays: int, *names: str) -> None:
         """Raise an error for other arrays or entries than these."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
+from bayeskit.tally.plan import EqualFields
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 
@@ -20,7 +21,8 @@ from bayeskit.typing import Array, Bytes, Floats, Ints
 class ColumnCodes:
     """The coding of one column: its values, and whether missing is one of them."""
 
-    values: tuple[Value, ...] | None  # None for a number; the intervals of given cuts are 0, 1, …
+    # None for a number; the intervals of given cuts are 0, 1, …; a value of forgotten rows alone is None.
+    values: tuple[Value | None, ...] | None
     missing: bool
 
     @property
@@ -56,7 +58,7 @@ NO_CUTS = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
-class TreeColumn:
+class TreeColumn(EqualFields):
     """A column as trees read it: a number by cuts, a coded column by a lookup table."""
 
     name: str
@@ -72,7 +74,7 @@ class TreeColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class CodedTrees:
+class CodedTrees(EqualFields):
     """Trees, the columns they read, and the codes of the lookup tables."""
 
     coding: Coding
@@ -126,17 +128,6 @@ class CodedTrees:
             values = cells[column.name]
             out[:, j] = intervals(column, values, n_threads) if values.dtype.kind == "f" else table[values]
         return out
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, CodedTrees)
-            and dict(self.coding) == dict(other.coding)
-            and len(self.columns) == len(other.columns)
-            and all(map(_same_column, self.columns, other.columns))
-            and all(np.array_equal(self.arrays[i], other.arrays[i]) for i in range(len(self.arrays)))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def to_parts(self) -> tuple[list[Any], list[Array]]:
         """Return (plain header, arrays)."""
@@ -276,7 +267,7 @@ def _numbers(codes: ColumnCodes) -> Floats | None:
     if codes.values is None or len(codes.values) < FEWEST:
         return None
     try:
-        numbers = np.array([float(value) for value in codes.values])
+        numbers = np.array([float(value) for value in codes.values if value is not None])
     except ValueError:
         return None
     return numbers if np.isfinite(numbers).all() else None
@@ -289,8 +280,3 @@ def _in_order(numbers: Floats, codes: ColumnCodes) -> Bytes:
     rank = rank.ravel()
     table = np.append(rank.max() + 1, rank) if codes.missing else rank
     return table.astype(np.uint8)
-
-
-def _same_column(a: TreeColumn, b: TreeColumn) -> bool:
-    same = (a.name, a.categorical, a.missing) == (b.name, b.categorical, b.missing)
-    return same and np.array_equal(a.cuts, b.cuts) and np.array_equal(a.table, b.table)

@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import NotLearned
 from bayeskit.memory import Need
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space
+from bayeskit.tally.plan import Recoding, Request, Space, check_file
 from bayeskit.tally.statistic import ArrayStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 LARGEST = 2**32 - 1  # cells, which are numbered in 32 bits
 FEWER = "Give the child fewer parents, or the parents fewer values; or raise memory_limit=."
 
 
 @register
-class Contexts(ArrayStatistic):
+class ContextCounts(ArrayStatistic):
     """Counts (n_classes, values of each parent …, values of the child) of each set (parents …, child) of columns."""
 
     kind = "contexts"
@@ -48,8 +46,8 @@ class Contexts(ArrayStatistic):
     @classmethod
     def shape(cls, key: tuple[str, ...], space: Space) -> tuple[int, ...]:
         """Return one axis for the values of each column."""
-        if not set(key) <= space.slots.keys() or len(set(key)) < len(key):
-            raise BadFile("the tables of contexts do not fit the header")
+        known = set(key) <= space.slots.keys() and len(set(key)) == len(key)
+        check_file(known, "the tables of contexts do not fit the header")
         return tuple(space.slots[name] - 1 for name in key)
 
     @classmethod
@@ -71,14 +69,14 @@ class Contexts(ArrayStatistic):
         slots = [recoding.slots[name][1:] for name in key]
         return [np.where(index < 0, -1, index - 1) for index in slots]
 
-    def not_learnt(
+    def not_learned(
         self, key: tuple[str, ...], table: Counts, other: Counts, cell: tuple[int, ...], space: Space
-    ) -> NotLearnt:
+    ) -> NotLearned:
         """Build an error that names the value and its context."""
         values = ", ".join(f"{name} = {space.values[name][i]}" for name, i in zip(key, cell[1:], strict=True))
-        return NotLearnt(
-            f"the table of {key[-1]!r} would count {values} less often than never; these rows were not all learnt, and "
-            "nothing was changed"
+        return NotLearned(
+            f"the table of {key[-1]!r} would count {values} less often than never; these rows were not all learned, "
+            "and nothing was changed"
         )
 
     def occurring_values(self, column: str) -> Bools | None:
@@ -95,5 +93,5 @@ class Contexts(ArrayStatistic):
         """Check that no table has more rows of a class than there are."""
         for table in self.tables.values():
             rows = table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64)
-            if (rows > tally.class_counts * (1 + ROUNDING)).any():
-                raise BadFile("the tables of contexts have more rows than the classes")
+            fits = (rows <= tally.class_counts * (1 + ROUNDING)).all()
+            check_file(fits, "the tables of contexts have more rows than the classes")

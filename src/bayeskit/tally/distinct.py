@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bayeskit.data.numbers import LARGEST, raise_unusable
-from bayeskit.errors import BadFile, NotLearnt, SchemaMismatch, TooLarge
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, check_measured, take_codes
-from bayeskit.tally.statistic import ObjectStatistic, Parts, register
+from bayeskit.data.cells import LARGEST, raise_unusable
+from bayeskit.errors import NotLearned, SchemaMismatch, TooLarge
+from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, check_measured, take_codes
+from bayeskit.tally.statistic import CountArrays, Parts, TableStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 TOP = 63  # at this level there is only the sign
 MAX_VALUES = 4096  # unless a plan says otherwise
@@ -33,7 +31,7 @@ LEAST, MOST = 16, 1 << 20  # values that a column may always have, and that it m
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class Values(CountArrays):
     """Sorted ``values`` (n_values,), their ``counts`` (n_classes, n_values) and the number of dropped bits (``level``).
 
     >>> few = Values.of(np.array([1.0, 2.0, 1.0, np.nan]), np.array([0, 0, 1, 1]), 2)
@@ -84,64 +82,36 @@ class Values:
         """Round numbers to the precision of this column; NaN stays NaN."""
         return x if not self.level else np.where(np.isnan(x), x, _half_way(_dropped(x + 0.0, self.level), self.level))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Values)
-            and (self.level, self.max_values) == (other.level, other.max_values)
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.values, other.values)
-            and np.array_equal(self.counts, other.counts)
+    def plus(self, other: Self) -> Self:
+        """Add the numbers of both sides, whose classes are aligned."""
+        return super().plus(other).within_limit()
+
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return an error that names the number with too few counts."""
+        c, i = cell
+        return NotLearned(
+            f"column {key!r} had {self.values[i]:g} not as often in class {space.classes[c]!r} as it is to be "
+            "forgotten; nothing was changed"
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __add__(self, other: Values) -> Values:
-        """Add the numbers of both sides, whose classes are aligned."""
-        a, b = self._aligned(other)
-        return Values(a.values, a.counts + b.counts, a.level, a.max_values).within_limit()
-
-    def __sub__(self, other: Values) -> Values:
-        """Subtract the numbers of the other side; counts may become negative."""
-        a, b = self._aligned(other)
-        return Values(a.values, a.counts - b.counts, a.level, a.max_values)
-
-    def minus(self, other: Values, key: str, space: Space, tolerance: float) -> Values:
-        """Subtract numbers of a column; raise an error where one was not counted so often."""
-        left = self - other
-        if tolerance:
-            left.counts[np.abs(left.counts) <= tolerance] = 0
-        if (left.counts < 0).any():
-            c, i = np.argwhere(left.counts < 0)[0]
-            raise NotLearnt(
-                f"column {key!r} had {left.values[i]:g} not as often in class {space.classes[c]!r} as it is to be "
-                "forgotten; nothing was changed"
-            )
-        return left
-
-    def as_float(self) -> Values:
-        """Return the counts as sums of weights."""
-        return replace(self, counts=self.counts.astype(np.float64))
-
-    def recode(self, recoding: Recoding) -> Values:
+    def recode(self, recoding: Recoding) -> Self:
         """Return the counts under other classes, without the numbers that no row shows any more."""
-        return self.take(recoding.classes).tidy()
+        return self.take(recoding.classes).drop_vanished_values()
 
     def to_arrays(self) -> list[Array]:
         """Return the numbers and their counts."""
         return [self.values, self.counts]
 
-    def take(self, class_index: Ints) -> Values:
+    def take(self, class_index: Ints) -> Self:
         """Return the counts of these classes in this order; −1 is a class without values."""
-        return Values(self.values, take_codes(self.counts, class_index, 0), self.level, self.max_values)
+        return replace(self, counts=take_codes(self.counts, class_index, 0))
 
-    def tidy(self) -> Values:
+    def drop_vanished_values(self) -> Self:
         """Drop the values that no row shows."""
         counted = (self.counts > 0).any(axis=0)
-        if counted.all():
-            return self
-        return Values(self.values[counted], self.counts[:, counted], self.level, self.max_values)
+        return self if counted.all() else replace(self, values=self.values[counted], counts=self.counts[:, counted])
 
-    def _aligned(self, other: Values) -> tuple[Values, Values]:
+    def align(self, other: Self) -> tuple[Self, Self]:
         """Return both sides over the same values, at the precision of the coarser one."""
         if self.max_values != other.max_values:
             raise SchemaMismatch(
@@ -153,11 +123,11 @@ class Values:
         values = np.union1d(a.values, b.values)
         return a.over(values), b.over(values)
 
-    def over(self, values: Floats) -> Values:
+    def over(self, values: Floats) -> Self:
         """Return the counts over these values, which contain all present ones."""
         counts = np.zeros((len(self.counts), len(values)), dtype=self.counts.dtype)
         counts[:, np.searchsorted(values, self.values)] = self.counts
-        return Values(values, counts, self.level, self.max_values)
+        return replace(self, values=values, counts=counts)
 
     def _at(self, level: int) -> Self:
         """Return the numbers with this many bits dropped."""
@@ -189,7 +159,7 @@ def _half_way(x: Floats, level: int) -> Floats:
 
 @register
 @dataclass(frozen=True, eq=False)
-class DistinctValues(ObjectStatistic[Values]):
+class DistinctValues(TableStatistic[Values]):
     """The distinct numbers of each column. Addition may drop bits; subtraction never restores them."""
 
     kind = "distinct"
@@ -241,40 +211,35 @@ class DistinctValues(ObjectStatistic[Values]):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted numbers of the stated precision, each with a positive count."""
-        levels, most = header["levels"], _most(request)
+        levels, most, beyond = header["levels"], _most(request), request.options.get("refuse_beyond")
         check_measured(request, space)
-        if len(levels) != len(request.columns) or len(arrays) != 2 * len(levels):
-            raise BadFile("the distinct values of a column do not fit its header")
-        if type(most) is not int or not LEAST <= most <= MOST:
-            raise BadFile("the distinct values of a column do not fit its header")
+        fits = len(levels) == len(request.columns) and len(arrays) == 2 * len(levels)
+        limits = [most] if beyond is None else [most, beyond]
+        fits = fits and all(type(limit) is int and LEAST <= limit <= MOST for limit in limits)
+        check_file(fits, "the distinct values of a column do not fit its header")
         columns = {}
         for i, (name, level) in enumerate(zip(request.columns, levels, strict=True)):
-            columns[name] = _checked(level, most, arrays[2 * i], arrays[2 * i + 1], space)
-        beyond = request.options.get("refuse_beyond")
-        if beyond is not None and (type(beyond) is not int or not LEAST <= beyond <= MOST):
-            raise BadFile("the distinct values of a column do not fit its header")
+            columns[name] = _read_values(level, most, arrays[2 * i], arrays[2 * i + 1], space)
         return cls(columns, beyond)
 
     def check(self, tally: Tally) -> None:
         """Check that no class has more numbers than rows."""
         for values in self.tables.values():
-            if (values.counts.sum(axis=1) > tally.class_counts * (1 + ROUNDING)).any():
-                raise BadFile("the counts of distinct values do not fit the rows of the classes")
+            fits = (values.counts.sum(axis=1) <= tally.class_counts * (1 + ROUNDING)).all()
+            check_file(fits, "the counts of distinct values do not fit the rows of the classes")
 
 
 def _most(request: Request) -> Any:
     return request.options.get("max_values", MAX_VALUES)
 
 
-def _checked(level: Any, most: int, values: Counts, counts: Counts, space: Space) -> Values:
+def _read_values(level: Any, most: int, values: Counts, counts: Counts, space: Space) -> Values:
     """Check the numbers and counts of one column."""
     fits = type(level) is int and 0 <= level <= TOP and values.ndim == 1 and values.dtype == np.float64
-    if not fits or len(values) > most:
-        raise BadFile("the distinct values of a column do not fit its header")
-    if counts.shape != (space.n_classes, len(values)) or counts.dtype != space.dtype:
-        raise BadFile("the counts of distinct values do not fit them")
-    finite = (np.abs(values) <= LARGEST).all() and np.isfinite(counts).all() and (counts >= 0).all()
+    check_file(fits and len(values) <= most, "the distinct values of a column do not fit its header")
+    check_counts(counts, (space.n_classes, len(values)), space)
+    finite = (np.abs(values) <= LARGEST).all() and np.isfinite(counts).all()
     rising = (np.diff(values) > 0).all() and np.array_equal(_dropped(values, level), values)
-    if not (finite and rising and (counts > 0).any(axis=0).all()):
-        raise BadFile("the distinct values of a column are not sorted, or their counts are impossible")
+    valid = finite and rising and (counts > 0).any(axis=0).all()
+    check_file(valid, "the distinct values of a column are not sorted, or their counts are impossible")
     return Values(values, counts, level, most)

@@ -10,20 +10,18 @@ import numpy as np
 
 from bayeskit.data.schema import Categorical, Schema, Target, as_domain
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values
-from bayeskit.errors import BadFile, BayesError, NotLearnt
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, format_times
+from bayeskit.errors import BayesError, NotLearned
+from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_file, format_times
 from bayeskit.tally.statistic import ArrayStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class Family(EqualFields):
     """Counts of one column, (n_classes, 1 + n_values): slot 0 holds missing cells, slot i + 1 the i-th value.
 
     >>> Family(("rain", "sun"), np.array([[0, 2, 1]])).present.tolist()
@@ -42,16 +40,6 @@ class Family:
     def missing(self) -> Counts:
         """Return the number of missing cells by class."""
         return self.counts[:, 0]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Family)
-            and self.values == other.values
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def keep(self, values: Bools) -> Family:
         """Keep only the marked values."""
@@ -73,8 +61,7 @@ class Families(ArrayStatistic):
     @classmethod
     def shape(cls, key: str, space: Space) -> tuple[int, ...]:
         """Return one cell for each slot of the column."""
-        if key not in space.slots:
-            raise BadFile("the tally's counts do not fit its columns")
+        check_file(key in space.slots, "the tally's counts do not fit its columns")
         return (space.slots[key],)
 
     @classmethod
@@ -86,10 +73,10 @@ class Families(ArrayStatistic):
         """Return the slots of the column."""
         return (recoding.slots[key],)
 
-    def not_learnt(self, key: str, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearnt:
+    def not_learned(self, key: str, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearned:
         """Build an error that names the value with too few counts."""
         value = f"{space.values[key][cell[1] - 1]!r}" if cell[1] else "a missing cell"
-        return NotLearnt(
+        return NotLearned(
             f"column {key!r} had {value} {format_times(table[cell])}{space.in_class(cell[0])} and cannot "
             f"forget it {format_times(other[cell])}; nothing was changed"
         )
@@ -103,8 +90,8 @@ class Families(ArrayStatistic):
         rows = tally.class_counts
         for table in self.tables.values():
             apart = np.abs(table.sum(axis=1, dtype=np.float64) - rows)  # floats cannot wrap around
-            if (apart > (ROUNDING * rows if tally.weighted else 0)).any():
-                raise BadFile("the counts of a column do not sum to those of the classes")
+            fits = (apart <= (ROUNDING * rows if tally.weighted else 0)).all()
+            check_file(fits, "the counts of a column do not sum to those of the classes")
 
 
 def from_tables(

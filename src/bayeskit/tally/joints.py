@@ -15,21 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile
 from bayeskit.memory import Need
-from bayeskit.tally.pairs import FEWER, check_counts, check_edges, never_together, tables_alone
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space
-from bayeskit.tally.statistic import ObjectStatistic, register
+from bayeskit.tally.pairs import FEWER, check_edges, not_learned_together, tables_alone
+from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_counts, check_file, new_codes, take_codes
+from bayeskit.tally.statistic import TableStatistic, register
 from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(EqualFields):
     """Counts of shape (n_cells, n_classes) of the combinations of slots (n_cells, n_columns) that occur, sorted.
 
     >>> Joint.of(("a", "b"), np.array([[1, 2], [1, 1], [1, 2]]), np.array([[1], [1], [1]])).counts.tolist()
@@ -53,46 +50,27 @@ class Joint:
         starts = np.flatnonzero(np.concatenate([[True], (cells[1:] != cells[:-1]).any(axis=1)]))
         return cls(columns, cells[starts], np.add.reduceat(counts, starts, axis=0))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Joint)
-            and self.columns == other.columns
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.cells, other.cells)
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     def recode(self, recoding: Recoding) -> Joint:
         """Return the counts under other classes and values, with cells sorted again."""
-        slots, classes = recoding.slots, recoding.classes
         cells = np.empty_like(self.cells)
         for j, name in enumerate(self.columns):
-            new = np.zeros(int(max(slots[name].max(initial=0), self.cells[:, j].max(initial=0))) + 1, dtype=np.uint32)
-            known_slots = slots[name] >= 0
-            new[slots[name][known_slots]] = np.flatnonzero(known_slots)
-            cells[:, j] = new[self.cells[:, j]]
-        counts = np.zeros((len(self.counts), len(classes)), dtype=self.counts.dtype)
-        known = classes >= 0
-        counts[:, known] = self.counts[:, classes[known]]
-        return Joint.of(self.columns, cells, counts)
+            cells[:, j] = new_codes(recoding.slots[name], int(self.cells[:, j].max(initial=0)) + 1)[self.cells[:, j]]
+        return Joint.of(self.columns, cells, take_codes(self.counts, recoding.classes, 1))
 
-    def __add__(self, other: Joint) -> Joint:
+    def plus(self, other: Joint) -> Joint:
         """Add counts with the same classes and values."""
-        return Joint.of(self.columns, np.concatenate([self.cells, other.cells]), _both(self.counts, other.counts))
+        return self._concatenate(other.cells, other.counts)
 
-    def __sub__(self, other: Joint) -> Joint:
-        """Subtract counts; the result may be negative, which the tally rejects."""
-        return Joint.of(self.columns, np.concatenate([self.cells, other.cells]), _both(self.counts, -other.counts))
-
-    def minus(self, other: Joint, key: tuple[str, ...], space: Space, tolerance: float) -> Joint:
+    def minus(self, other: Joint, space: Space, tolerance: float, key: tuple[str, ...]) -> Joint:
         """Subtract counts; raise an error for values that were not counted together so often."""
-        left = self - other
+        left = self._concatenate(other.cells, -other.counts)
         left.counts[np.abs(left.counts) <= tolerance] = 0
         if (left.counts < 0).any():
-            raise never_together(key)
+            raise not_learned_together(key)
         return Joint.of(key, left.cells, left.counts)
+
+    def _concatenate(self, cells: Array, counts: Counts) -> Joint:
+        return Joint.of(self.columns, np.concatenate([self.cells, cells]), np.concatenate([self.counts, counts]))
 
     def as_float(self) -> Joint:
         """Return the counts as sums of weights."""
@@ -108,12 +86,8 @@ class Joint:
         return Joint.of(tuple(self.columns[j] for j in index), self.cells[:, index], self.counts)
 
 
-def _both(a: Counts, b: Counts) -> Counts:
-    return np.concatenate([a, b]) if a.dtype == b.dtype else np.concatenate([a, b]).astype(np.float64)
-
-
 @register
-class Joints(ObjectStatistic[Joint]):
+class Joints(TableStatistic[Joint]):
     """Joint counts of sets of columns, such as parents and their child."""
 
     kind = "joints"
@@ -151,21 +125,19 @@ class Joints(ObjectStatistic[Joint]):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted, distinct cells with nonnegative counts."""
-        if len(arrays) != 2 * len(request.columns) or not set(request.names) <= space.slots.keys():
-            raise BadFile("the arrays of columns counted together do not fit the header")
+        known = len(arrays) == 2 * len(request.columns) and set(request.names) <= space.slots.keys()
+        check_file(known, "the arrays of columns counted together do not fit the header")
         tables = {}
         for i, names in enumerate(request.columns):
             cells, counts = arrays[2 * i], arrays[2 * i + 1]
-            if len(set(names)) < len(names):
-                raise BadFile("a set of columns counted together has one of them twice")
+            check_file(len(set(names)) == len(names), "a set of columns counted together has one of them twice")
             fits = cells.dtype == np.uint32 and cells.shape == (len(cells), len(names))
-            sizes = [space.slots[name] for name in names]
-            if not fits or counts.shape != (len(cells), space.n_classes) or (cells >= sizes).any():
-                raise BadFile("the cells of columns counted together do not fit their values")
-            check_counts(counts, space)
+            fits = fits and not (cells >= [space.slots[name] for name in names]).any()
+            check_file(fits, "the cells of columns counted together do not fit their values")
+            check_counts(counts, (len(cells), space.n_classes), space)
             tables[names] = Joint(names, cells, counts)
-            if tables[names] != Joint.of(names, cells, counts):
-                raise BadFile("the cells of columns counted together are not sorted, or some were never counted")
+            is_sorted = tables[names] == Joint.of(names, cells, counts)
+            check_file(is_sorted, "the cells of columns counted together are not sorted, or some were never counted")
         return cls(tables)
 
     def check(self, tally: Tally) -> None:

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.data.numbers import raise_unusable
-from bayeskit.errors import BadFile, BayesError, NotLearnt
+from bayeskit.data.cells import raise_unusable
+from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, subtract_counts, take_codes
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.plan import Recoding, Request, Space, check_file, take_codes
+from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 FEWER = "Grow fewer trees, or raise the limit."
 
@@ -54,7 +52,7 @@ class LeavesRequest(Request):
 
 @register
 @dataclass(frozen=True, eq=False)
-class Leaves(Statistic):
+class Leaves(CountArrays, Statistic):
     """Counts of the rows that end at each node, (n_nodes, n_classes)."""
 
     kind = "leaves"
@@ -98,26 +96,9 @@ class Leaves(Statistic):
         """Return the counts under other classes; trees keep their own codes."""
         return type(self)(self.trees, take_codes(self.counts, recoding.classes, axis=1))
 
-    def plus(self, other: Self) -> Self:
-        """Add the counts of both sides."""
-        return type(self)(self.trees, self.counts + other.counts)
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Subtract counts; raise an error for too few rows of a class."""
-        left = subtract_counts(self.counts, other.counts, tolerance)
-        if (left < 0).any():
-            code = int(np.argwhere(left < 0)[0][1])
-            raise NotLearnt(f"some of these rows{space.in_class(code)} were not learnt; nothing was changed")
-        return type(self)(self.trees, left)
-
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        return type(self)(self.trees, self.counts.astype(np.float64))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Leaves) and self.trees == other.trees and bool(np.array_equal(self.counts, other.counts))
-        )
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return an error that names the class with too few rows."""
+        return NotLearned(f"some of these rows{space.in_class(cell[1])} were not learned; nothing was changed")
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Return the statistic unless a column is dropped: trees need all of their columns."""
@@ -141,16 +122,15 @@ class Leaves(Statistic):
             str(name): ColumnCodes(tuple(values) if name in space.slots else None, missing)
             for name, values, missing in header["coding"]
         }
-        if set(coding) != set(request.columns) or not all(isinstance(codes.missing, bool) for codes in coding.values()):
-            raise BadFile("the trees do not read the columns that were counted")
+        known = set(coding) == set(request.columns) and all(type(codes.missing) is bool for codes in coding.values())
+        check_file(known, "the trees do not read the columns that were counted")
         trees = CodedTrees.from_parts(coding, header["columns"], of_trees)
         fits = at.dtype == np.int64 and at.ndim == 1 and at.shape == numbers.shape
         size = trees.n_nodes * space.n_classes
-        if not fits or (len(at) and not (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())):
-            raise BadFile("the counts of leaves do not fit their trees")
-        kinds = ("f",) if space.weighted else ("i", "u")
-        if numbers.dtype.kind not in kinds or not np.isfinite(numbers).all() or numbers.min(initial=1) <= 0:
-            raise BadFile("the tally holds counts that are negative or no numbers")
+        fits = fits and (not len(at) or bool(at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all()))
+        check_file(fits, "the counts of leaves do not fit their trees")
+        valid = numbers.dtype.kind in ("f" if space.weighted else "iu") and np.isfinite(numbers).all()
+        check_file(valid and numbers.min(initial=1) > 0, "the tally holds counts that are negative or no numbers")
         if (whole := cls.memory_needed(LeavesRequest.of(trees), space)) is not None:  # a file holds few of its cells
             check_memory(whole, math.inf)
         counts = np.zeros((trees.n_nodes, space.n_classes), dtype=space.dtype)
@@ -162,8 +142,8 @@ class Leaves(Statistic):
         start = self.trees.arrays[0][:-1]
         if len(start):
             by_tree = np.add.reduceat(self.counts.astype(np.float64), start, axis=0)
-            if not np.allclose(by_tree, tally.class_counts, rtol=ROUNDING, atol=ROUNDING):
-                raise BadFile("the leaves of the trees have not counted the rows of the classes")
+            same = np.allclose(by_tree, tally.class_counts, rtol=ROUNDING, atol=ROUNDING)
+            check_file(same, "the leaves of the trees have not counted the rows of the classes")
 
 
 def trees_of(request: Request) -> CodedTrees:

@@ -9,8 +9,8 @@ import numpy as np
 
 from bayeskit.data.schema import NO_TARGET, Categorical, Ignored, Numeric, Role, Schema, Target
 from bayeskit.data.vocabulary import Value, sort_values, union
-from bayeskit.errors import NotLearnt, SchemaMismatch
-from bayeskit.tally.space import Space, format_times
+from bayeskit.errors import NotLearned, SchemaMismatch
+from bayeskit.tally.plan import Space, format_times
 from bayeskit.typing import Counts
 
 UNNAMED = Target().name
@@ -21,7 +21,7 @@ def check_same(a: Schema, b: Schema) -> None:
     """Raise an error for two schemas that differ; column order does not matter."""
     if len({a.target.name, b.target.name, UNNAMED}) > 2:
         raise SchemaMismatch(
-            f"the two sides do not fit: one learnt the target {a.target.name!r}, the other {b.target.name!r}. "
+            f"the two sides do not fit: one learned the target {a.target.name!r}, the other {b.target.name!r}. "
             "Learn both on the same target."
         )
     for name in {**a.columns, **b.columns}:
@@ -88,7 +88,7 @@ def check_forgettable(space: Space, have: Counts, less: Counts, left: Counts) ->
     if (left < 0).any():
         c = int(np.argmin(left))
         rows = "these rows were" if space.schema.target == NO_TARGET else f"class {space.classes[c]!r} was"
-        raise NotLearnt(
-            f"{rows} learnt {format_times(have[c])} and cannot be forgotten {format_times(less[c])}; "
+        raise NotLearned(
+            f"{rows} learned {format_times(have[c])} and cannot be forgotten {format_times(less[c])}; "
             "nothing was changed"
         )

@@ -9,34 +9,34 @@ Formula: n, Σx, Σx² and Σ(x − mean)²
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import kernels
-from bayeskit.data.numbers import LARGEST
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch, format_setting
+from bayeskit.data.cells import LARGEST
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, format_setting
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, check_measured
+from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_file, check_measured
 from bayeskit.tally.statistic import Parts, Statistic, register
 from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SPREAD_NOISE
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(EqualFields):
     """The sums n, Σx and Σx² of shape (n_classes, n_columns); sums are stored as hi + lo.
 
     Counts are whole numbers, or floats where rows have weights; what a float loses of Σw is in `n_lo`.
@@ -119,24 +119,15 @@ class Moments:
         hi, lo = (np.where(nothing, part, square) for part, square in zip(flat, self._square, strict=True))
         return replace(self, square_hi=hi, square_lo=lo)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Moments) and self.equals(other)
-
-    __hash__ = None  # type: ignore[assignment]  # holds arrays
-
-    def equals(self, other: Moments) -> bool:
-        """Return True if all bits are equal."""
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-
     def lacks(self, other: Moments) -> Bools:
         """Return a mask (n_classes, n_columns) of cells of the other side that cannot be part of this one.
 
         There are not as many values, or without them the squares would sum to less than Σx and n allow.
         Necessary, not sufficient: sums do not know their values.
 
-        >>> learnt = Moments.of(np.array([[1.0], [2.0]]), classes=[0, 0], n_classes=1)
+        >>> learned = Moments.of(np.array([[1.0], [2.0]]), classes=[0, 0], n_classes=1)
         >>> never = Moments.of(np.array([[5.0]]), classes=[0], n_classes=1)
-        >>> learnt.lacks(never), learnt.lacks(learnt)
+        >>> learned.lacks(never), learned.lacks(learned)
         (array([[ True]]), array([[False]]))
         """
         (n, n_lo), sums, squares = self._difference(other)
@@ -163,30 +154,26 @@ class Moments:
         empty = (index < 0)[:, None]
         if not self.shape[0]:
             return Moments.zeros(len(index), self.shape[1], weighted=self._weighted)
-        parts = (getattr(self, f.name) for f in fields(self))
-        return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in parts))
+        return Moments(*(np.where(empty, part.dtype.type(0), part[index]) for part in self.parts()))
 
     def columns(self, index: Any) -> Moments:
         """Return the moments of these columns."""
-        return Moments(*(getattr(self, f.name)[:, index] for f in fields(self)))
+        return Moments(*(part[:, index] for part in self.parts()))
+
+    @classmethod
+    def concatenate(cls, sides: Sequence[Moments]) -> Self:
+        """Concatenate moments along the classes."""
+        return cls(*map(np.concatenate, zip(*(side.parts() for side in sides), strict=True)))
 
     def pooled(self) -> Moments:
         """Sum over classes; return shape (1, n_columns)."""
         if not self.shape[0]:
             return Moments.zeros(1, self.shape[1], weighted=self._weighted)
-        total = self._class(0)
-        for c in range(1, self.shape[0]):
-            total = total + self._class(c)
-        return total
+        return reduce(operator.add, (self.take([c]) for c in range(self.shape[0])))
 
     def with_total(self) -> Moments:
         """Append the sum over classes; return shape (n_classes + 1, n_columns)."""
-        total = self.pooled()
-        return Moments(*(np.concatenate([getattr(self, f.name), getattr(total, f.name)]) for f in fields(self)))
-
-    def _class(self, c: int) -> Moments:
-        """Return one class, of shape (1, n_columns)."""
-        return Moments(*(getattr(self, f.name)[c : c + 1] for f in fields(self)))
+        return self.concatenate([self, self.pooled()])
 
     def mean(self) -> Floats:
         """Return Σx / n, NaN without values."""
@@ -235,10 +222,9 @@ class Moments:
     def of_parts(cls, arrays: Sequence[Array], shape: tuple[int, int], dtype: Any) -> Self:
         """Restore :meth:`parts` of this shape and dtype; raise :class:`BadFile` for others."""
         fit = len(arrays) == len(fields(cls)) and all(array.shape == shape for array in arrays)
-        if not fit or arrays[0].dtype != dtype or any(array.dtype != np.float64 for array in arrays[1:]):
-            raise BadFile("the tally's sums do not fit its columns")
-        if arrays[0].min(initial=0) < 0:
-            raise BadFile("the tally holds counts that are negative or no numbers")
+        fit = fit and arrays[0].dtype == dtype and all(array.dtype == np.float64 for array in arrays[1:])
+        check_file(fit, "the tally's sums do not fit its columns")
+        check_file(arrays[0].min(initial=0) >= 0, "the tally holds counts that are negative or no numbers")
         sums = cls(*arrays)
         sums._check_possible()
         return sums
@@ -247,12 +233,12 @@ class Moments:
         """Raise an error for sums that no values within ∣x∣ ≤ 1e150 have, or for invalid low parts."""
         count = self.n.astype(np.float64)
         for high, low in (self._count, self._sum, self._square):
-            if (np.abs(low) > np.abs(high) * LOW_PART + LOW_TINY).any():
-                raise BadFile("the sums of a column have low parts that are no rounding of the high ones")
+            valid = (np.abs(low) <= np.abs(high) * LOW_PART + LOW_TINY).all()
+            check_file(valid, "the sums of a column have low parts that are no rounding of the high ones")
         with np.errstate(over="ignore"):
             for total, limit in ((self.sum_hi, LARGEST), (self.square_hi, LARGEST**2)):
-                if (np.abs(total) > count * limit * (1 + ROUNDING)).any():
-                    raise BadFile("the sums of a column are beyond those of its numbers")
+                valid = (np.abs(total) <= count * limit * (1 + ROUNDING)).all()
+                check_file(valid, "the sums of a column are beyond those of its numbers")
 
     @property
     def _weighted(self) -> bool:
@@ -280,7 +266,7 @@ def _hi_lo(exact: Any) -> dd.Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentStatistic(Statistic):
+class MomentStatistic(EqualFields, Statistic):
     """Moments (n_classes, …) of some columns, in one object."""
 
     columns: tuple[str, ...]
@@ -316,15 +302,6 @@ class MomentStatistic(Statistic):
         """Return n, Σx and Σx² (or Σx·y), hi and lo."""
         return {}, self.moments.parts()
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, MomentStatistic)
-            and (self.kind, self.columns) == (other.kind, other.columns)
-            and self.moments == other.moments
-        )
-
-    __hash__ = None
-
 
 @register
 class ColumnMoments(MomentStatistic):
@@ -354,7 +331,7 @@ class ColumnMoments(MomentStatistic):
         lacks = self.moments.lacks(theirs)
         if lacks.any():
             c, column = np.argwhere(lacks)[0]
-            raise NotLearnt(
+            raise NotLearned(
                 f"column {self.columns[column]!r} had {self.moments.n[c, column]} numbers in class "
                 f"{space.classes[c]!r}, and the {theirs.n[c, column]} to forget cannot have been among them; "
                 "nothing was changed"
@@ -370,8 +347,8 @@ class ColumnMoments(MomentStatistic):
 
     def check(self, tally: Tally) -> None:
         """Check that no class has more numbers than rows."""
-        if (self.moments.n > tally.class_counts[:, None] * (1 + ROUNDING)).any():
-            raise BadFile("the tally has more numbers than rows")
+        fits = (self.moments.n <= tally.class_counts[:, None] * (1 + ROUNDING)).all()
+        check_file(fits, "the tally has more numbers than rows")
 
     def check_sums(self) -> None:
         """Raise an error for sums of squares that overflowed, as those of numbers near 1e150 do."""

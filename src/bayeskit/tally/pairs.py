@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile, NotLearnt, format_setting
+from bayeskit.errors import BadFile, NotLearned, format_setting
 from bayeskit.memory import Need
 from bayeskit.tally.families import Families
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, is_identity, subtract_counts, take_codes
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, is_identity, take_codes
+from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 FEWER = (
     f"Leave columns out ({format_setting('roles', {'name': 'ignore'})}), cut numbers more coarsely (cuts=), or use "
@@ -34,7 +32,7 @@ FEWER = (
 
 @register
 @dataclass(frozen=True, eq=False)
-class Pairs(Statistic):
+class Pairs(CountArrays, Statistic):
     """Counts of all pairs of columns a < b, (n_classes, n_cells), one table (slots of a, slots of b) after another.
 
     >>> pairs = Pairs(("a", "b"), (2, 3), np.arange(6)[None])
@@ -105,12 +103,9 @@ class Pairs(Statistic):
                 tables += counter.by_class([cells], [sizes[i] * sizes[j]])
         return cls(request.columns, sizes, np.concatenate(tables, axis=1))
 
-    def recode(self, recoding: Recoding) -> Self:
-        """Return the counts under other classes and values."""
-        return self._moved(self.columns, recoding)
-
-    def _moved(self, columns: tuple[str, ...], recoding: Recoding) -> Self:
-        """Return the counts under other codes and column order."""
+    def recode(self, recoding: Recoding, columns: tuple[str, ...] | None = None) -> Self:
+        """Return the counts under other classes and values, of some columns and in their order."""
+        columns = self.columns if columns is None else columns
         slots, counts = recoding.slots, self.counts
         sizes = tuple(len(slots[name]) for name in columns)
         same = columns == self.columns and all(map(is_identity, (slots[n] for n in columns), self.sizes))
@@ -124,36 +119,17 @@ class Pairs(Statistic):
         return type(self)(columns, sizes, take_codes(counts, recoding.classes, 0))
 
     def _in_order(self, columns: tuple[str, ...]) -> Self:
-        if columns == self.columns:
-            return self
         slots = {name: np.arange(size) for name, size in zip(self.columns, self.sizes, strict=True)}
-        return self._moved(columns, Recoding(np.arange(len(self.counts)), slots))
+        return self.recode(Recoding(np.arange(len(self.counts)), slots), columns)
 
-    def plus(self, other: Self) -> Self:
-        """Add the counts of both sides."""
-        return type(self)(self.columns, self.sizes, self.counts + other._in_order(self.columns).counts)
+    def align(self, other: Self) -> tuple[Self, Self]:
+        """Return both sides with columns in the order of this one."""
+        return self, other._in_order(self.columns)
 
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Subtract counts; raise an error for a pair of values with too few."""
-        left = subtract_counts(self.counts, other._in_order(self.columns).counts, tolerance)
-        if (left < 0).any():
-            cell = int(np.argmax((left < 0).any(axis=0)))
-            a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell)[1]
-            raise never_together((self.columns[a], self.columns[b]))
-        return type(self)(self.columns, self.sizes, left)
-
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        return type(self)(self.columns, self.sizes, self.counts.astype(np.float64))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pairs)
-            and self.columns == other.columns
-            and self.sizes == other.sizes
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.counts, other.counts)
-        )
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return an error that names the two columns."""
+        a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell[1])[1]
+        return not_learned_together((self.columns[a], self.columns[b]))
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Return the pairs of these columns only."""
@@ -167,12 +143,10 @@ class Pairs(Statistic):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read nonnegative counts of the expected sizes."""
-        if len(arrays) != 1 or not set(request.columns) <= space.slots.keys():
-            raise BadFile("the arrays of columns counted together do not fit the header")
+        known = len(arrays) == 1 and set(request.columns) <= space.slots.keys()
+        check_file(known, "the arrays of columns counted together do not fit the header")
         sizes = tuple(space.slots[name] for name in request.columns)
-        if arrays[0].shape != (space.n_classes, pair_cells(sizes)):
-            raise BadFile("the counts of pairs do not fit their values")
-        check_counts(arrays[0], space)
+        check_counts(arrays[0], (space.n_classes, pair_cells(sizes)), space)
         return cls(request.columns, sizes, arrays[0])
 
     def check(self, tally: Tally) -> None:
@@ -194,10 +168,10 @@ def pair_cells(sizes: Sequence[int]) -> int:
     return (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
 
 
-def never_together(columns: Sequence[str]) -> NotLearnt:
-    """Build the error for forgetting value combinations that were not learned."""
-    return NotLearnt(
-        f"columns {' and '.join(map(repr, columns))} were not learnt with these values together and cannot forget "
+def not_learned_together(columns: Sequence[str]) -> NotLearned:
+    """Return the error for forgetting value combinations that were not learned."""
+    return NotLearned(
+        f"columns {' and '.join(map(repr, columns))} were not learned with these values together and cannot forget "
         "them; nothing was changed"
     )
 
@@ -210,14 +184,9 @@ def tables_alone(tally: Tally, columns: Sequence[str]) -> dict[str, Counts]:
     return {name: families.tables[name] for name in columns}
 
 
-def check_counts(counts: Counts, space: Space) -> None:
-    """Raise an error for counts in a file that are negative or of another dtype than the tally's."""
-    if counts.dtype != space.dtype or counts.min(initial=0) < 0:
-        raise BadFile("the counts of columns together are negative, or of another kind than those of each alone")
-
-
 def check_edges(sums: Counts, alone: Counts) -> None:
     """Raise an error for joint counts whose margins (n_classes, n_slots) differ from the single-column counts."""
     slack = ROUNDING * alone.sum(axis=1, keepdims=True) if alone.dtype.kind == "f" else 0
-    if (np.abs(sums - alone) > slack).any():
-        raise BadFile("the counts of columns together do not sum to those of each alone")
+    check_file(
+        (np.abs(sums - alone) <= slack).all(), "the counts of columns together do not sum to those of each alone"
+    )

@@ -9,25 +9,23 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import BadFile, NotLearned
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import ColumnMoments, Moments, MomentStatistic
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Space
+from bayeskit.tally.plan import Request, Space, check_file
 from bayeskit.tally.statistic import register
 from bayeskit.tolerance import SPREAD_NOISE
 from bayeskit.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 def pair_columns(n_columns: int, index: Sequence[int]) -> Ints:
@@ -78,18 +76,14 @@ def count_products(
             count = kernels.moments(columns, labels, n_classes, both, n_threads)
             n[:, i], n_lo[:, i] = count[0].astype(n.dtype), count[5]
     at, (above, below) = np.arange(k), np.triu_indices(k, 1)
-    on_diagonal = moments.n, moments.sum_hi, moments.sum_lo, moments.square_hi, moments.square_lo, moments.n_lo
     whole = [n, *sums, *products, n_lo]
-    for part, diagonal in zip(whole, on_diagonal, strict=True):  # the bits of the moments, and the same on both sides
+    for part, diagonal in zip(
+        whole, moments.parts(), strict=True
+    ):  # the bits of the moments, and the same on both sides
         part[:, at, at] = diagonal
         if part is not sums[0] and part is not sums[1]:
             part[:, below, above] = part[:, above, below]
     return Moments(*(part.reshape(n_classes, k * k) for part in whole))
-
-
-def stacked(parts: Sequence[Moments]) -> Moments:
-    """Concatenate moments along the classes."""
-    return Moments(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Moments)))
 
 
 def pairs(products: Moments) -> tuple[Array, Floats]:
@@ -102,17 +96,7 @@ def pairs(products: Moments) -> tuple[Array, Floats]:
     ([[3, 3], [3, 3]], [[8.0, 2.0], [2.0, 2.0]])
     """
     k = isqrt(products.shape[1])
-    n, n_lo, sum_hi, sum_lo, product_hi, product_lo = (
-        part.reshape(len(part), k, k)
-        for part in (
-            products.n,
-            products.n_lo,
-            products.sum_hi,
-            products.sum_lo,
-            products.square_hi,
-            products.square_lo,
-        )
-    )
+    n, sum_hi, sum_lo, product_hi, product_lo, n_lo = (part.reshape(len(part), k, k) for part in products.parts())
     count = np.where(n == 0, 1.0, n.astype(np.float64)), n_lo
     mean = dd.divide((sum_hi, sum_lo), count)
     across = np.swapaxes(sum_hi, 1, 2), np.swapaxes(sum_lo, 1, 2)
@@ -167,7 +151,7 @@ class Products(MomentStatistic):
             count_products(floats, one, 1, np.ascontiguousarray(shares[:, c]), alone.moments.take([c]), n_threads)
             for c in range(n_classes)
         ]
-        return cls(request.columns, stacked(parts))
+        return cls(request.columns, Moments.concatenate(parts))
 
     def of(self, columns: Sequence[str]) -> Moments:
         """Return the products of these columns among each other, in this order."""
@@ -180,7 +164,7 @@ class Products(MomentStatistic):
         if left.negative().any():
             c, cell = np.argwhere(left.negative())[0]
             first, second = (self.columns[i] for i in divmod(int(cell), len(self.columns)))
-            raise NotLearnt(
+            raise NotLearned(
                 f"columns {first!r} and {second!r} were not both there so often in class {space.classes[c]!r}; "
                 "nothing was changed"
             )
@@ -192,8 +176,7 @@ class Products(MomentStatistic):
         k = len(request.columns)
         products = Moments.of_parts(arrays, (space.n_classes, k * k), space.dtype)
         n = products.n.reshape(space.n_classes, k, k)
-        if (n != np.swapaxes(n, 1, 2)).any():
-            raise BadFile("the tally's products do not fit each other")
+        check_file((n == np.swapaxes(n, 1, 2)).all(), "the tally's products do not fit each other")
         return cls(request.columns, products)
 
     def check(self, tally: Tally) -> None:
@@ -203,5 +186,5 @@ class Products(MomentStatistic):
             raise BadFile("the tally has products of columns without their moments")
         n = self.moments.n.reshape(-1, k, k)
         same = self.moments.columns(np.arange(k) * (k + 1)) == alone.moments
-        if not same or (n > alone.moments.n[:, :, None]).any():
-            raise BadFile("the tally's products do not fit its moments")
+        fits = same and (n <= alone.moments.n[:, :, None]).all()
+        check_file(fits, "the tally's products do not fit its moments")

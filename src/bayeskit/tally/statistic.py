@@ -8,19 +8,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from bayeskit.errors import BadFile, BayesError, NotLearnt
+from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, subtract_counts, take_codes
+from bayeskit.tally.plan import (
+    EqualFields,
+    Recoding,
+    Request,
+    Space,
+    are_equal,
+    check_counts,
+    check_file,
+    first_negative,
+    subtract_counts,
+    take_codes,
+)
 from bayeskit.typing import Array, Bools, Counts
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 Parts = tuple[dict[str, Any], list[Array]]
 """A plain header and arrays, as a file holds them."""
@@ -62,7 +71,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Subtract a statistic; raise :class:`NotLearnt` where it cannot be part of this one."""
+        """Subtract a statistic; raise :class:`NotLearned` where it cannot be part of this one."""
 
     @abstractmethod
     def as_float(self) -> Self:
@@ -108,35 +117,59 @@ class Statistic(ABC):
         return
 
 
-class CountTable(Protocol):
-    """The counts of one column, or of one set of columns, as an object."""
+T = TypeVar("T")
 
-    def recode(self, recoding: Recoding) -> Self:
-        """Return the same counts in other codes."""
-        ...
 
-    def __add__(self, other: Self) -> Self: ...
+class CountArrays(EqualFields):
+    """A dataclass with arrays of counts; addition and subtraction align the cells of both sides first.
 
-    def minus(self, other: Self, key: Any, space: Space, tolerance: float) -> Self:
-        """Subtract the counts of a column; raise :class:`NotLearnt` where they are too many."""
-        ...
+    The fields named in ``count_fields`` hold counts, the others say of what. A subclass gives :meth:`align` where two
+    sides can have different cells, and the error for counts that would become negative.
+    """
+
+    count_fields: ClassVar[tuple[str, ...]] = ("counts",)
+
+    def align(self, other: Self) -> tuple[Self, Self]:
+        """Return both sides over the same cells."""
+        return self, other
+
+    def tidy(self) -> Self:
+        """Drop cells without counts, where that is needed."""
+        return self
+
+    @abstractmethod
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return the error for a cell of the field ``name`` with more counts in ``other``, which is aligned."""
+
+    def plus(self, other: Self) -> Self:
+        """Add the counts of both sides."""
+        a, b = self.align(other)
+        return a._with_counts({name: getattr(a, name) + getattr(b, name) for name in self.count_fields})
+
+    def minus(self, other: Self, space: Space, tolerance: float, key: Any = None) -> Self:
+        """Subtract counts; raise :class:`NotLearned` where there are too few."""
+        a, b = self.align(other)
+        left = {}
+        for name in self.count_fields:
+            left[name] = subtract_counts(getattr(a, name), getattr(b, name), tolerance)
+            if (left[name] < 0).any():
+                raise a.not_learned(b, name, first_negative(left[name]), space, key)
+        return a._with_counts(left).tidy()
 
     def as_float(self) -> Self:
         """Return the counts as sums of weights."""
-        ...
+        return self._with_counts({name: getattr(self, name).astype(np.float64) for name in self.count_fields})
 
-    def to_arrays(self) -> list[Array]:
-        """Return the arrays for a file."""
-        ...
-
-
-T = TypeVar("T")
-TableType = TypeVar("TableType", bound=CountTable)
+    def _with_counts(self, counts: Mapping[str, Counts]) -> Self:
+        return replace(self, **counts)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
 class TableStatistic(Statistic, Generic[T]):
-    """A statistic with one table for each column, or for each set of columns."""
+    """A statistic with one table for each column, or for each set of columns.
+
+    A table has ``recode``, ``plus``, ``minus``, ``as_float`` and ``to_arrays``.
+    """
 
     tables: Mapping[Any, T]
 
@@ -181,48 +214,24 @@ class TableStatistic(Statistic, Generic[T]):
             type(self) is type(other)
             and isinstance(other, TableStatistic)
             and self.tables.keys() == other.tables.keys()
-            and all(self._equal(table, other.tables[key]) for key, table in self.tables.items())
+            and all(are_equal(table, other.tables[key]) for key, table in self.tables.items())
         )
 
-    __hash__ = None
-
-    @abstractmethod
-    def _recode(self, key: Any, table: T, recoding: Recoding) -> T: ...
-
-    @abstractmethod
-    def _add(self, table: T, other: T) -> T: ...
-
-    @abstractmethod
-    def _subtract(self, key: Any, table: T, other: T, space: Space, tolerance: float) -> T: ...
-
-    @abstractmethod
-    def _as_float(self, table: T) -> T: ...
-
-    @abstractmethod
-    def _to_arrays(self, table: T) -> list[Array]: ...
-
-    @staticmethod
-    def _equal(table: T, other: T) -> bool:
-        return bool(table == other)
-
-
-class ObjectStatistic(TableStatistic[TableType]):
-    """A statistic whose tables are objects that can add, subtract and recode themselves."""
-
-    def _recode(self, key: Any, table: TableType, recoding: Recoding) -> TableType:
+    def _recode(self, key: Any, table: Any, recoding: Recoding) -> Any:
         return table.recode(recoding)
 
-    def _add(self, table: TableType, other: TableType) -> TableType:
-        return table + other
+    def _add(self, table: Any, other: Any) -> Any:
+        return table.plus(other)
 
-    def _subtract(self, key: Any, table: TableType, other: TableType, space: Space, tolerance: float) -> TableType:
-        return table.minus(other, key, space, tolerance)
+    def _subtract(self, key: Any, table: Any, other: Any, space: Space, tolerance: float) -> Any:
+        return table.minus(other, space, tolerance, key)
 
-    def _as_float(self, table: TableType) -> TableType:
+    def _as_float(self, table: Any) -> Any:
         return table.as_float()
 
-    def _to_arrays(self, table: TableType) -> list[Array]:
-        return table.to_arrays()
+    def _to_arrays(self, table: Any) -> list[Array]:
+        arrays: list[Array] = table.to_arrays()
+        return arrays
 
 
 class ArrayStatistic(TableStatistic[Counts]):
@@ -240,9 +249,9 @@ class ArrayStatistic(TableStatistic[Counts]):
         """Return the old index of each new one, −1 for a new one, for every axis but the classes."""
         return ()
 
-    def not_learnt(self, key: Any, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearnt:
+    def not_learned(self, key: Any, table: Counts, other: Counts, cell: tuple[int, ...], space: Space) -> NotLearned:
         """Return the error for a cell that would become negative."""
-        return NotLearnt(
+        return NotLearned(
             f"column {key!r} was not counted so often{space.in_class(cell[0])} in the {self.kind}; nothing was changed"
         )
 
@@ -254,13 +263,9 @@ class ArrayStatistic(TableStatistic[Counts]):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read one table of counts for each column."""
-        if len(arrays) != len(request.columns):
-            raise BadFile(f"the {cls.kind} do not fit their columns")
+        check_file(len(arrays) == len(request.columns), f"the {cls.kind} do not fit their columns")
         for key, table in zip(request.columns, arrays, strict=True):
-            if table.shape != (space.n_classes, *cls.shape(key, space)) or table.dtype != space.dtype:
-                raise BadFile(f"the {cls.kind} do not fit their values")
-            if table.min(initial=0) < 0:
-                raise BadFile("the tally holds counts that are negative or no numbers")
+            check_counts(table, (space.n_classes, *cls.shape(key, space)), space)
         return cls(dict(zip(request.columns, arrays, strict=True)))
 
     def _recode(self, key: Any, table: Counts, recoding: Recoding) -> Counts:
@@ -274,8 +279,7 @@ class ArrayStatistic(TableStatistic[Counts]):
     def _subtract(self, key: Any, table: Counts, other: Counts, space: Space, tolerance: float) -> Counts:
         left = subtract_counts(table, other, tolerance)
         if (left < 0).any():
-            cell = tuple(np.argwhere(left < 0)[0].tolist())
-            raise self.not_learnt(key, table, other, cell, space)
+            raise self.not_learned(key, table, other, first_negative(left), space)
         return left
 
     def _as_float(self, table: Counts) -> Counts:
@@ -283,10 +287,6 @@ class ArrayStatistic(TableStatistic[Counts]):
 
     def _to_arrays(self, table: Counts) -> list[Array]:
         return [table]
-
-    @staticmethod
-    def _equal(table: Counts, other: Counts) -> bool:
-        return table.dtype == other.dtype and np.array_equal(table, other)
 
 
 _KINDS: dict[str, type[Statistic]] = {}

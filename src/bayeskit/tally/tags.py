@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit.data.text.word_list import Words, union
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, format_times, subtract_counts
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
+from bayeskit.tally.plan import Recoding, Request, Space, check_file, format_times
+from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
 from bayeskit.typing import Array, Counts, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 COLUMN = "word"
 MOST_STATES = 1 << 16
 
 
-class State(NamedTuple):
+class TagState(NamedTuple):
     """The state of a word: a tag, a fine-grained tag or "", and the lower-cased word or ""."""
 
     tag: str
@@ -37,14 +35,15 @@ class State(NamedTuple):
 
 @register
 @dataclass(frozen=True, eq=False)
-class TagCounts(Statistic):
+class TagCounts(CountArrays, Statistic):
     """``words[w]`` was ``pair_counts`` times in ``states[s]``, by rising key w · S + s; three states a, b, c stood in a
     row ``triple_counts`` times, by rising key (a · (S + 1) + b) · (S + 1) + c, two starts and an end being state S.
     """
 
     kind = "tags"
+    count_fields = ("pair_counts", "triple_counts")
     words: Words
-    states: tuple[State, ...]  # sorted
+    states: tuple[TagState, ...]  # sorted
     pair_keys: Ints
     pair_counts: Counts
     triple_keys: Ints
@@ -74,15 +73,16 @@ class TagCounts(Statistic):
         cls,
         words: Words,
         codes: Ints,
-        states: Sequence[State],
+        states: Sequence[TagState],
         path: Ints,
         starts: Ints,
+        *,
         own_states: tuple[str, ...] = (),
         fine: bool = False,
     ) -> Self:
         """Count sentences of coded words and states; sentence i spans starts[i] to starts[i + 1].
 
-        >>> counted = TagCounts.of(Words.of(["a", "dog"]), np.array([0, 1, 1]), [State("D"), State("N")],
+        >>> counted = TagCounts.of(Words.of(["a", "dog"]), np.array([0, 1, 1]), [TagState("D"), TagState("N")],
         ...                        np.array([0, 1, 1]), np.array([0, 2, 3]))
         >>> counted.pairs().tolist(), counted.triples().tolist(), counted.triple_counts.tolist()
         ([[1, 0], [0, 2]], [[0, 1, 2], [2, 0, 1], [2, 1, 2], [2, 2, 0], [2, 2, 1]], [1, 1, 1, 1, 1])
@@ -164,7 +164,12 @@ class TagCounts(Statistic):
         word_place = np.cumsum(words) - 1
         return thinned.placed(self.words.take(words), word_place, tuple(self.states[i] for i in order), place)
 
-    def placed(self, words: Words, word_place: Ints, states: tuple[State, ...], place: Ints) -> Self:
+    def forget_own_states(self) -> Self:
+        """Drop the words that are states of their own and that no sentence has any more."""
+        present = {state.word for state in self.states}
+        return replace(self, own_states=tuple(word for word in self.own_states if word in present))
+
+    def placed(self, words: Words, word_place: Ints, states: tuple[TagState, ...], place: Ints) -> Self:
         """Return the counts with other codes of words and states; the last of ``place`` is the boundary mark."""
         pair_keys = word_place[self.pair_words] * max(len(states), 1) + place[self.pair_states]
         a, b, c = place[self.triples()].T if len(self.triple_keys) else np.zeros((3, 0), np.int64)
@@ -180,8 +185,8 @@ class TagCounts(Statistic):
             triple_counts=self.triple_counts[by_triple],
         )
 
-    def _aligned(self, other: Self) -> tuple[Self, Self]:
-        """Return both sides over the union of words and states."""
+    def align(self, other: Self) -> tuple[Self, Self]:
+        """Return both sides over the union of words and states, of pairs and of trigrams."""
         if self.own_states != other.own_states:
             raise SchemaMismatch(
                 "the two sides have other words as states of their own: give the second side those of the first, "
@@ -196,7 +201,18 @@ class TagCounts(Statistic):
         for side, word_place in zip((self, other), word_places, strict=True):
             place = np.array([*(index[state] for state in side.states), len(states)], dtype=np.int64)
             sides.append(side.placed(words, word_place, states, place))
-        return sides[0], sides[1]
+        pairs, triples = (np.union1d(*(getattr(side, keys) for side in sides)) for keys in ("pair_keys", "triple_keys"))
+        ours, theirs = (
+            replace(
+                side,
+                pair_keys=pairs,
+                pair_counts=_spread(side.pair_keys, side.pair_counts, pairs),
+                triple_keys=triples,
+                triple_counts=_spread(side.triple_keys, side.triple_counts, triples),
+            )
+            for side in sides
+        )
+        return ours, theirs
 
     def recode(self, recoding: Recoding) -> Self:
         """Return the counts unchanged: class codes are not used here."""
@@ -204,54 +220,17 @@ class TagCounts(Statistic):
 
     def plus(self, other: Self) -> Self:
         """Add the sentences of both sides."""
-        a, b = self._aligned(other)
-        pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, b.pair_counts)
-        triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, b.triple_counts)
-        fine = self.fine or other.fine
-        return replace(
-            a, pair_keys=pair_keys, pair_counts=pairs, triple_keys=triple_keys, triple_counts=triples, fine=fine
-        )
+        return replace(super().plus(other), fine=self.fine or other.fine)
 
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Subtract sentences; raise an error for words, tags or trigrams with too few counts."""
-        a, b = self._aligned(other)
-        pair_keys, pairs = _combined(a.pair_keys, a.pair_counts, b.pair_keys, -b.pair_counts, tolerance)
-        if (pairs < 0).any():
-            k = int(np.argmax(pairs < 0))
-            word, state = a.words[int(pair_keys[k]) // len(a.states)], a.states[int(pair_keys[k]) % len(a.states)]
-            had = a.pair_counts[a.pair_keys == pair_keys[k]].sum()
-            raise NotLearnt(
-                f"the word {word!r} was learnt {format_times(had)} as {state.fine or state.tag} and cannot be "
-                f"forgotten {format_times(had - pairs[k])}; nothing was changed"
-            )
-        triple_keys, triples = _combined(a.triple_keys, a.triple_counts, b.triple_keys, -b.triple_counts, tolerance)
-        if (triples < 0).any():
-            k = int(np.argmax(triples < 0))
-            row = replace(a, triple_keys=triple_keys[k : k + 1]).triples()[0]
-            named = [a.states[s].tag if s < len(a.states) else "|" for s in row]
-            raise NotLearnt(f"tags in the order {' '.join(named)} were not learnt so often; nothing was changed")
-        left = replace(a, pair_keys=pair_keys, pair_counts=pairs, triple_keys=triple_keys, triple_counts=triples)
-        return left.tidy()
-
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        pairs, triples = self.pair_counts.astype(np.float64), self.triple_counts.astype(np.float64)
-        return replace(self, pair_counts=pairs, triple_counts=triples)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TagCounts)
-            and self._same_keys(other)
-            and np.array_equal(self.pair_counts, other.pair_counts)
-            and np.array_equal(self.triple_counts, other.triple_counts)
-        )
-
-    def _same_keys(self, other: TagCounts) -> bool:
-        return (
-            self.words == other.words
-            and (self.states, self.own_states, self.fine) == (other.states, other.own_states, other.fine)
-            and np.array_equal(self.pair_keys, other.pair_keys)
-            and np.array_equal(self.triple_keys, other.triple_keys)
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return an error that names the word and its tag, or the tags in a row."""
+        if name == "triple_counts":
+            tags = (self.states[s].tag if s < len(self.states) else "|" for s in self.triples()[cell])
+            return NotLearned(f"tags in the order {' '.join(tags)} were not learned so often; nothing was changed")
+        word, state = self.words[int(self.pair_words[cell])], self.states[int(self.pair_states[cell])]
+        return NotLearned(
+            f"the word {word!r} was learned {format_times(self.pair_counts[cell])} as {state.fine or state.tag} and "
+            f"cannot be forgotten {format_times(other.pair_counts[cell])}; nothing was changed"
         )
 
     def restrict(self, names: Sequence[str]) -> Self | None:
@@ -277,11 +256,11 @@ class TagCounts(Statistic):
         """Read keys that are sorted and in range, with positive counts."""
         data, offsets, pair_keys, pair_counts, triple_keys, triple_counts = arrays
         words = Words.checked(data, offsets)
-        states = tuple(State(*map(_text, state)) for state in header["states"])
+        states = tuple(TagState(*map(_text, state)) for state in header["states"])
         own_states, fine = tuple(map(_text, request.options["own_states"])), request.options["fine"]
         n = len(states)
-        if request.columns != (COLUMN,) or type(fine) is not bool or list(own_states) != sorted({*own_states}):
-            raise BadFile("the counts of tags have other settings than a tagger has")
+        known = request.columns == (COLUMN,) and type(fine) is bool and list(own_states) == sorted({*own_states})
+        check_file(known, "the counts of tags have other settings than a tagger has")
         if n > MOST_STATES or list(states) != sorted({*states}):
             raise BadFile("the states of the tags are not sorted, or stand there twice")
         for keys, counts, size in (
@@ -289,10 +268,10 @@ class TagCounts(Statistic):
             (triple_keys, triple_counts, (n + 1) ** 3),
         ):
             fits = keys.dtype == np.int64 and counts.dtype == np.int64 and keys.ndim == 1 and keys.shape == counts.shape
-            if not fits or (counts < 1).any() or (keys[1:] <= keys[:-1]).any():
-                raise BadFile("the counts of tags do not fit their words and states")
-            if len(keys) and not 0 <= keys[0] <= keys[-1] < size:
-                raise BadFile("the counts of tags name words or states that are not there")
+            fits = fits and bool((counts >= 1).all() and (keys[1:] > keys[:-1]).all())
+            check_file(fits, "the counts of tags do not fit their words and states")
+            within = not len(keys) or 0 <= keys[0] <= keys[-1] < size
+            check_file(within, "the counts of tags name words or states that are not there")
         return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own_states, fine)
 
     def check(self, tally: Tally) -> None:
@@ -304,20 +283,17 @@ class TagCounts(Statistic):
         np.add.at(into, c, self.triple_counts)
         np.add.at(out_of, b, self.triple_counts)
         ended_too_early = (b == n) & (c == n) | (a != n) & (b == n)
-        if not fits or not np.array_equal(into, out_of) or ended_too_early.any():
-            raise BadFile("the counts of tags do not fit together")
-        if not np.array_equal(into[:n], self.state_counts()) or len(np.unique(self.pair_words)) < len(self.words):
-            raise BadFile("the counts of tags do not fit those of their words")
+        fits = fits and np.array_equal(into, out_of) and not ended_too_early.any()
+        check_file(fits, "the counts of tags do not fit together")
+        fits = np.array_equal(into[:n], self.state_counts()) and len(np.unique(self.pair_words)) == len(self.words)
+        check_file(fits, "the counts of tags do not fit those of their words")
 
 
-def _combined(
-    a_keys: Ints, a_counts: Counts, b_keys: Ints, b_counts: Counts, tolerance: float = 0
-) -> tuple[Ints, Counts]:
-    """Add counts by sorted, distinct keys."""
-    keys = np.union1d(a_keys, b_keys)
-    a, b = (np.zeros(len(keys), np.result_type(a_counts, b_counts)) for _ in range(2))
-    a[np.searchsorted(keys, a_keys)], b[np.searchsorted(keys, b_keys)] = a_counts, -b_counts
-    return keys, subtract_counts(a, b, tolerance)
+def _spread(keys: Ints, counts: Counts, all_keys: Ints) -> Counts:
+    """Return the counts by all keys, which include these; zero elsewhere."""
+    spread = np.zeros(len(all_keys), counts.dtype)
+    spread[np.searchsorted(all_keys, keys)] = counts
+    return spread
 
 
 def _text(value: Any) -> str:

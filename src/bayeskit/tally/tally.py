@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import lt
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from bayeskit import kernels
 from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values, union
-from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
-from bayeskit.tally.block_counts import BlockCounts
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families, Family, from_tables
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
 from bayeskit.tally.pairs import Pairs
-from bayeskit.tally.plan import Plan, Request
+from bayeskit.tally.plan import Plan, Recoding, Request, Space, declared_values, subtract_counts, take_codes
 from bayeskit.tally.products import Products
-from bayeskit.tally.space import Recoding, Space, declared_values, subtract_counts, take_codes
 from bayeskit.tally.statistic import Parts, Statistic, statistic_of
 from bayeskit.tally.words import ColumnWords, WordCounts
 from bayeskit.tolerance import GONE
-from bayeskit.typing import Array, Bools, Counts
+from bayeskit.typing import Array, Bools, Codes, Counts, Floats
 
 LARGEST = 2**53  # rows
 T = TypeVar("T", bound="Tally")
@@ -87,7 +87,7 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
     schema = Schema.from_json(header["schema"])
     values = {str(name): listed for name, listed in header["values"]}
     requests = [(Request.from_json(asked), details, n_arrays) for asked, details, n_arrays in header["statistics"]]
-    if len(values) < len(header["values"]) or not values.keys() <= set(schema.coded()):
+    if len(values) < len(header["values"]) or not values.keys() <= set(schema.coded):
         raise BadFile("the tally's values do not fit its schema")
     if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):
         raise BadFile("the tally's arrays do not fit its header")
@@ -131,7 +131,7 @@ def _check_tidy(tally: Tally) -> None:
     """Raise an error for undeclared values and classes without rows, or for absent declared ones."""
     for name, values in tally.space.values.items():
         declared = declared_values(tally.schema, name)
-        if (declared and tuple(values) != declared) or (not declared and not tally.shown(name).all()):
+        if (declared and tuple(values) != declared) or (not declared and not tally.occurring_values(name).all()):
             raise BadFile("the tally has values that were never counted, or lacks some that are declared")
     shown_classes = [label for label, n in zip(tally.classes, tally.class_counts, strict=True) if n > 0]
     if {*(tally.schema.target.domain or ()), *shown_classes} != {*tally.classes}:
@@ -172,8 +172,8 @@ class Tally:
     @classmethod
     def empty(cls, schema: Schema, plan: Plan) -> Self:
         """Return a tally without rows, neutral under +."""
-        names = {name for request in plan for name in request.names} & {*schema.coded()}
-        space = Space(schema, (), {name: () for name in schema.coded() if name in names})
+        names = {name for request in plan for name in request.names} & {*schema.coded}
+        space = Space(schema, (), {name: () for name in schema.coded if name in names})
         nothing = (statistic_of(request.kind).empty(request, space) for request in plan)
         return cls.of(space, np.zeros(0, dtype=np.int64), *nothing)
 
@@ -264,7 +264,7 @@ class Tally:
         if len(ours) != len(asked) or not all(r.kind in asked and r.is_for(asked[r.kind]) for r in ours):
             raise SchemaMismatch(
                 "the two sides counted different things: learn both with the same model and settings "
-                "(a structure that was learnt must be given to the other side too)"
+                "(a structure that was learned must be given to the other side too)"
             )
         classes = union(self.classes, other.classes)
         check_one_kind(classes)
@@ -281,11 +281,11 @@ class Tally:
         classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
-            there = [value for value, marked in zip(held, self.shown(name).tolist(), strict=False) if marked]
+            there = [value for value, marked in zip(held, self.occurring_values(name).tolist(), strict=False) if marked]
             values[name] = declared_first(declared_values(self.schema, name), there)
         return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
-    def shown(self, name: str) -> Bools:
+    def occurring_values(self, name: str) -> Bools:
         """Return a mask of the values of a coded column that occur in some row."""
         occurring = np.zeros(self.space.slots[name] - 1, dtype=bool)
         for statistic in self.statistics.values():
@@ -462,3 +462,66 @@ class Tally:
             case ColumnWords() as words:
                 return self.with_statistic(words.prune(min_count, min_documents))
         return self
+
+
+@dataclass(eq=False)
+class BlockCounts:
+    """A block, its space, and the statistics counted so far."""
+
+    block: Block
+    space: Space
+    plan: Plan
+    n_threads: int = 1
+    _counted: dict[Request, Statistic] = field(default_factory=dict)
+
+    def statistic(self, request: Request) -> Statistic:
+        """Return the requested statistic, counted once."""
+        if request not in self._counted:
+            self._counted[request] = statistic_of(request.kind).count(request, self)
+        return self._counted[request]
+
+    @property
+    def class_counts(self) -> Counts:
+        """Return the number of rows of each class."""
+        return self._counts[0]
+
+    def table(self, name: str) -> Counts:
+        """Return the counts (n_classes, n_slots) of a coded column."""
+        return self._counts[1][name]
+
+    @cached_property
+    def _counts(self) -> tuple[Counts, dict[str, Counts]]:
+        """Return class counts and single-column counts from one kernel call."""
+        wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
+        names = list(dict.fromkeys(wanted))
+        ones = np.zeros(self.block.n_rows, dtype=np.uint8)
+        columns, sizes = [self.block.codes[name] for name in names], [self.space.slots[name] for name in names]
+        rows, *tables = self.by_class([ones, *columns], [1, *sizes])
+        return rows[:, 0], dict(zip(names, tables, strict=True))
+
+    @property
+    def labels(self) -> Codes:
+        """Return the class of each labeled row."""
+        if self.block.labels is None:
+            raise BayesError("rows without labels cannot be counted by class")
+        return self.block.labels
+
+    def by_class(self, columns: Sequence[Codes], sizes: Sequence[int]) -> list[Counts]:
+        """Return the counts (n_classes, n_codes) of each column of codes."""
+        shares = self.block.responsibilities
+        if shares is not None:
+            return kernels.count_responsibilities(columns, sizes, shares, self.n_threads)
+        n_classes, weights = self.space.n_classes, self.block.weights
+        return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads)
+
+    def moments(self, columns: Sequence[Floats]) -> Moments:
+        """Return moments (n_classes, n_columns) of numbers; raise an error for infinite or huge ones."""
+        shares = self.block.responsibilities
+        if shares is not None:
+            sums = kernels.moments_responsibilities(columns, shares, self.n_threads)
+        else:
+            n_classes, weights = self.space.n_classes, self.block.weights
+            sums = kernels.moments(columns, self.labels, n_classes, weights, self.n_threads)
+        if not sums[-1]:
+            raise_unusable(self.block.floats, self.block.start)
+        return Moments(*sums[:-1])

@@ -13,24 +13,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch
 from bayeskit.memory import Need
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space, format_times, subtract_counts
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, format_times, new_codes
+from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats, Ints
 
 if TYPE_CHECKING:
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 CLASSES = "(classes)"  # what the request names: the classes themselves, and no column
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class Transitions(Statistic):
+class Transitions(CountArrays, Statistic):
     """``counts`` of each of the ``runs`` (n_runs, order + 1) that occur, sorted; −1 is the start mark.
 
     >>> counted = Transitions.of(np.array([0, 1, 1, 1]), np.array([0, 3, 4]), 2)
@@ -51,10 +49,10 @@ class Transitions(Statistic):
     @property
     def request(self) -> Request:
         """Return the request that this statistic answers."""
-        return Request(self.kind, (CLASSES,), {"order": self.order})
+        return self.request_for(self.order)
 
     @classmethod
-    def asked(cls, order: int = 1) -> Request:
+    def request_for(cls, order: int = 1) -> Request:
         """Return the request for runs of an order."""
         return Request(cls.kind, (CLASSES,), {"order": order})
 
@@ -106,19 +104,19 @@ class Transitions(Statistic):
     def starts(self) -> Counts:
         """Return the number of sequences that start with each class, (n_classes,)."""
         begins = (self.runs[:, :-1] < 0).all(axis=1)
-        return _summed(self.runs[begins, -1], self.counts[begins], self.n_classes)
+        return _sum(self.runs[begins, -1], self.counts[begins], self.n_classes)
 
     def moves(self) -> Counts:
         """Return the transition counts (n_classes, n_classes), for any order."""
         n = self.n_classes
         later = self.runs[:, -2] >= 0
         pairs = self.runs[later, -2] * n + self.runs[later, -1]
-        return _summed(pairs, self.counts[later], n * n).reshape(n, n)
+        return _sum(pairs, self.counts[later], n * n).reshape(n, n)
 
     def shorter(self, order: int) -> Self:
         """Return the counts at a lower order."""
         keys, inverse = _distinct(self.runs[:, self.order - order :], self.n_classes)
-        return replace(self, order=order, runs=keys, counts=_summed(inverse, self.counts, len(keys)))
+        return replace(self, order=order, runs=keys, counts=_sum(inverse, self.counts, len(keys)))
 
     # -- algebra -------------------------------------------------------------------------------------
 
@@ -129,54 +127,29 @@ class Transitions(Statistic):
 
     def recode(self, recoding: Recoding) -> Self:
         """Return the counts under other classes."""
-        old = recoding.classes
-        place = np.full(self.n_classes + 1, -2, dtype=np.int64)
-        place[old[old >= 0]] = np.flatnonzero(old >= 0)
-        place[-1] = -1
-        runs = place[self.runs]
-        known_runs = (runs >= -1).all(axis=1)  # a class that goes was in no run that was counted
-        keys, inverse = _distinct(runs[known_runs], len(old))
-        return replace(self, n_classes=len(old), runs=keys, counts=_summed(inverse, self.counts[known_runs], len(keys)))
+        place = np.append(new_codes(recoding.classes, self.n_classes), -1)  # run codes of -1 stay start marks
+        known_runs = ((self.runs < 0) | (place[self.runs] >= 0)).all(axis=1)  # a class that goes was in no run
+        n_classes = len(recoding.classes)
+        keys, inverse = _distinct(place[self.runs[known_runs]], n_classes)
+        return replace(self, n_classes=n_classes, runs=keys, counts=_sum(inverse, self.counts[known_runs], len(keys)))
 
-    def _with(self, other: Self, counts: Counts) -> tuple[Ints, Counts, Counts]:
-        """Return (the union of runs, counts here, counts there)."""
+    def align(self, other: Self) -> tuple[Self, Self]:
+        """Return both sides over the union of their runs."""
         if self.order != other.order:
             raise SchemaMismatch(f"one side counted runs of order {self.order}, the other of order {other.order}")
         keys, inverse = _distinct(np.concatenate([self.runs, other.runs]), self.n_classes)
-        mine, theirs = inverse[: len(self.runs)], inverse[len(self.runs) :]
-        return keys, _summed(mine, self.counts, len(keys)), _summed(theirs, counts, len(keys))
-
-    def plus(self, other: Self) -> Self:
-        """Add the sequences of both sides."""
-        keys, a, b = self._with(other, other.counts)
-        return replace(self, runs=keys, counts=a + b)
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Subtract sequences; raise an error for a run with too few counts."""
-        keys, a, b = self._with(other, other.counts)
-        left = subtract_counts(a, b, tolerance)
-        if (left < 0).any():
-            at = int(np.argmax(left < 0))
-            raise NotLearnt(
-                f"{_named(keys[at], space)} was learnt {format_times(a[at])} and cannot be forgotten "
-                f"{format_times(b[at])}; nothing was changed"
-            )
-        return replace(self, runs=keys, counts=left).tidy()
-
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        return replace(self, counts=self.counts.astype(np.float64))
-
-    def __eq__(self, other: object) -> bool:
+        ours, theirs = np.split(inverse, [len(self.runs)])
         return (
-            isinstance(other, Transitions)
-            and self._same_runs(other)
-            and self.counts.dtype == other.counts.dtype
-            and np.array_equal(self.counts, other.counts)
+            replace(self, runs=keys, counts=_sum(ours, self.counts, len(keys))),
+            replace(self, runs=keys, counts=_sum(theirs, other.counts, len(keys))),
         )
 
-    def _same_runs(self, other: Transitions) -> bool:
-        return self.order == other.order and np.array_equal(self.runs, other.runs)
+    def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
+        """Return an error that names the run with too few counts."""
+        return NotLearned(
+            f"{_format_run(self.runs[cell], space)} was learned {format_times(self.counts[cell])} and cannot be "
+            f"forgotten {format_times(other.counts[cell])}; nothing was changed"
+        )
 
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Return the statistic unchanged: classes stay."""
@@ -199,33 +172,32 @@ class Transitions(Statistic):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted runs of valid classes, with start marks only before classes, and positive counts."""
-        order = request.options.get("order")
-        if type(order) is not int or order < 1 or request.columns != (CLASSES,) or len(arrays) != 2:
-            raise BadFile("the transitions have other settings than a chain has")
+        order: Any = request.options.get("order")
+        known = type(order) is int and order >= 1 and request.columns == (CLASSES,) and len(arrays) == 2
+        check_file(known, "the transitions have other settings than a chain has")
         runs, counts = arrays
-        if runs.dtype != np.int64 or runs.ndim != 2 or runs.shape[1] != order + 1 or counts.shape != runs.shape[:1]:
-            raise BadFile("the transitions do not fit their order")
-        if counts.dtype != space.dtype or (counts <= 0).any():
-            raise BadFile("the tally holds counts that are negative or no numbers")
+        fits = runs.dtype == np.int64 and runs.ndim == 2 and runs.shape[1] == order + 1
+        check_file(fits, "the transitions do not fit their order")
+        check_counts(counts, runs.shape[:1], space)
+        check_file((counts > 0).all(), "the tally holds counts that are negative or no numbers")
         marks = runs < 0
-        if runs.min(initial=0) < -1 or runs.max(initial=-1) >= space.n_classes or marks[:, -1].any():
-            raise BadFile("the transitions name classes that are not there")
-        if (marks[:, 1:] & ~marks[:, :-1]).any() or not _rises(runs):
-            raise BadFile("the transitions are not in order")
+        within = runs.min(initial=0) >= -1 and runs.max(initial=-1) < space.n_classes
+        check_file(within and not marks[:, -1].any(), "the transitions name classes that are not there")
+        in_order = not (marks[:, 1:] & ~marks[:, :-1]).any() and _rises(runs)
+        check_file(in_order, "the transitions are not in order")
         return cls(order, space.n_classes, runs, counts)
 
     def check(self, tally: Tally) -> None:
         """Check that no class ends more runs than it has steps, and no run continues more often than it occurs."""
         slack = 1 + ROUNDING * tally.weighted
-        ends = _summed(self.runs[:, -1], self.counts, self.n_classes)
-        if (ends > tally.class_counts * slack).any():
-            raise BadFile("the transitions have more positions than the classes")
+        ends = _sum(self.runs[:, -1], self.counts, self.n_classes)
+        fits = (ends <= tally.class_counts * slack).all()
+        check_file(fits, "the transitions have more positions than the classes")
         begun = (self.runs[:, :-1] >= 0).any(axis=1)  # runs of marks alone go on with any class
         keys, inverse = _distinct(np.concatenate([self.runs[begun, :-1], self.runs[:, 1:]]), self.n_classes)
-        into = _summed(inverse[begun.sum() :], self.counts, len(keys))
-        out_of = _summed(inverse[: begun.sum()], self.counts[begun], len(keys))
-        if (out_of > into * slack).any():
-            raise BadFile("the transitions do not fit together")
+        into = _sum(inverse[begun.sum() :], self.counts, len(keys))
+        out_of = _sum(inverse[: begun.sum()], self.counts[begun], len(keys))
+        check_file((out_of <= into * slack).all(), "the transitions do not fit together")
 
 
 def runs_of(path: Ints, starts: Ints, order: int) -> tuple[Ints, Ints]:
@@ -278,7 +250,7 @@ def _rises(runs: Ints) -> bool:
     return bool((differs.any(axis=1) & (before[rows, at] < after[rows, at])).all())
 
 
-def _summed(index: Ints, counts: Counts, size: int) -> Counts:
+def _sum(index: Ints, counts: Counts, size: int) -> Counts:
     """Sum counts by code, in their dtype."""
     total = np.zeros(size, dtype=counts.dtype)
     np.add.at(total, index, counts)
@@ -289,7 +261,7 @@ def _order(request: Request) -> int:
     return int(request.options.get("order", 1))
 
 
-def _named(run: Ints, space: Space) -> str:
+def _format_run(run: Ints, space: Space) -> str:
     """Format a run for a message."""
     named = [repr(space.classes[code]) for code in run.tolist() if code >= 0]
     start = "at the start " if run[0] < 0 else ""

@@ -7,33 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayeskit.data.schema import Text
 from bayeskit.data.text.tokens import ByClass, Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.text.word_list import Words, union
-from bayeskit.errors import BadFile, NotLearnt
+from bayeskit.errors import NotLearned
 from bayeskit.tally.moments import Moments
-from bayeskit.tally.plan import Request
-from bayeskit.tally.space import Recoding, Space
-from bayeskit.tally.statistic import ObjectStatistic, Parts, register
+from bayeskit.tally.plan import (
+    EqualFields,
+    Recoding,
+    Request,
+    Space,
+    check_file,
+    is_identity,
+    new_codes,
+    subtract_counts,
+)
+from bayeskit.tally.statistic import Parts, TableStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from bayeskit.tally.block_counts import BlockCounts
-    from bayeskit.tally.tally import Tally
+    from bayeskit.tally.tally import BlockCounts, Tally
 
 PARTS = tuple(part.name for part in fields(Moments))
 LARGEST = 2**53  # occurrences of all words
 
 
 @dataclass(frozen=True, eq=False)
-class WordCounts:
+class WordCounts(EqualFields):
     """Word w has in class ``classes[k]`` the cells ``counts[k]`` and ``documents[k]``, k in indptr[w]:indptr[w + 1].
 
     ``counts`` are occurrences, ``documents`` are documents that have the word at least once; ``lengths`` holds, for
@@ -104,11 +111,12 @@ class WordCounts:
         documents: Counts,
         n_classes: int,
         lengths: Moments,
+        *,
         pruned: bool = False,
     ) -> Self:
         """Build from cells sorted by ``word · n_classes + class``; drop cells and words without a document.
 
-        So are cells whose count a subtraction has cancelled: :meth:`plus` needs both over zero.
+        So are cells whose count a subtraction has canceled: :meth:`plus` needs both over zero.
         """
         keep = (documents > 0) & (counts > 0)
         if not keep.all():
@@ -157,43 +165,21 @@ class WordCounts:
         """Return the word index of each cell."""
         return np.repeat(np.arange(len(self.words)), np.diff(self.indptr))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, WordCounts)
-            and self.words == other.words
-            and self.counts.dtype == other.counts.dtype
-            and self.pruned == other.pruned
-            and self.lengths == other.lengths
-            and all(
-                np.array_equal(getattr(self, n), getattr(other, n))
-                for n in ("indptr", "classes", "counts", "documents")
-            )
-            and np.array_equal(self.indptr, other.indptr)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     # -- algebra -------------------------------------------------------------------------------------
 
-    def with_classes(self, class_index: Ints) -> Self:
-        """Return the counts under other classes: new class i is the old ``class_index[i]``, or empty for -1."""
-        n_new = len(class_index)
-        if n_new >= self.n_classes and np.array_equal(class_index[: self.n_classes], np.arange(self.n_classes)):
+    def recode(self, recoding: Recoding) -> Self:
+        """Return the counts under other classes; words have no codes in the space."""
+        class_index, n_new = recoding.classes, len(recoding.classes)
+        if is_identity(class_index[: self.n_classes], self.n_classes):
             return replace(self, lengths=self.lengths.take(class_index))
-        position = np.full(self.n_classes, -1, dtype=np.int64)
-        position[class_index[class_index >= 0]] = np.flatnonzero(class_index >= 0)
-        label, word = position[self.classes], self.word_of_cell
+        label, word = new_codes(class_index, self.n_classes)[self.classes], self.word_of_cell
         known_cells = label >= 0
         keys = word[known_cells] * n_new + label[known_cells]
         order = np.argsort(keys, kind="stable")
         cells = (keys[order], self.counts[known_cells][order], self.documents[known_cells][order])
-        return self.of_keys(self.words, *cells, n_new, self.lengths.take(class_index), self.pruned)
+        return self.of_keys(self.words, *cells, n_new, self.lengths.take(class_index), pruned=self.pruned)
 
-    def recode(self, recoding: Recoding) -> Self:
-        """Return the counts under other classes; words have no codes in the space."""
-        return self.with_classes(recoding.classes)
-
-    def __add__(self, other: WordCounts) -> Self:
+    def plus(self, other: WordCounts) -> Self:
         """Add the documents of both sides, over the same classes."""
         words, ours, theirs = union(self.words, other.words)
         counts, documents = (
@@ -214,28 +200,28 @@ class WordCounts:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
-    def minus(self, other: WordCounts, key: str, space: Space, tolerance: float) -> Self:
-        """Subtract documents; raise :class:`NotLearnt` if they cannot be part of this side."""
+    def minus(self, other: WordCounts, space: Space, tolerance: float, key: str) -> Self:
+        """Subtract documents; raise :class:`NotLearned` if they cannot be part of this side."""
         if self.pruned:
             other = other.keep(self.words.index.find(other.words.data, other.words.offsets) >= 0)
         words, keys, mine, theirs = self._aligned(other)
         left = []
         for what, a, b in zip(("occurrences", "documents"), mine, theirs, strict=True):
-            rest = a - b
-            rest[np.abs(rest) <= tolerance] = 0
+            rest = subtract_counts(a, b, tolerance)
             if (rest < 0).any():
                 k = int(np.argmax(rest < 0))
                 word, label = words[int(keys[k]) // self.n_classes], space.classes[int(keys[k]) % self.n_classes]
-                raise NotLearnt(
+                raise NotLearned(
                     f"column {key!r} had {a[k]:g} {what} of {word!r} in class {label!r} and cannot forget {b[k]:g}; "
                     "nothing was changed"
                 )
             left.append(rest)
         if self.lengths.lacks(other.lengths).any():
-            raise NotLearnt(
-                f"column {key!r}: documents of these lengths were not learnt in these classes; nothing was changed"
+            raise NotLearned(
+                f"column {key!r}: documents of these lengths were not learned in these classes; nothing was changed"
             )
-        return self.of_keys(words, keys, left[0], left[1], self.n_classes, self.lengths - other.lengths, self.pruned)
+        lengths = self.lengths - other.lengths
+        return self.of_keys(words, keys, left[0], left[1], self.n_classes, lengths, pruned=self.pruned)
 
     def _aligned(self, other: WordCounts) -> tuple[Words, Ints, tuple[Counts, Counts], tuple[Counts, Counts]]:
         """Return (words, cells, own counts and documents, the other's) over the union of cells."""
@@ -270,7 +256,7 @@ class WordCounts:
         cells = words[self.word_of_cell]
         keys = (self.word_of_cell * max(self.n_classes, 1) + self.classes)[cells]
         return self.of_keys(
-            self.words, keys, self.counts[cells], self.documents[cells], self.n_classes, self.lengths, True
+            self.words, keys, self.counts[cells], self.documents[cells], self.n_classes, self.lengths, pruned=True
         )
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
@@ -308,8 +294,7 @@ class WordCounts:
             and counts.dtype == documents.dtype
             and counts.dtype.kind in "if"
         )
-        if not fits:
-            raise BadFile("the counts of words do not fit together")
+        check_file(fits, "the counts of words do not fit together")
         made = cls(words, indptr, classes, counts, documents, lengths, pruned)
         keys = made.word_of_cell * max(n_classes, 1) + classes
         sound = (
@@ -317,13 +302,12 @@ class WordCounts:
             and all(np.isfinite(part).all() for part in (counts, documents, *sums))
             and bool((documents > 0).all() and (counts > 0).all() and (lengths.n >= 0).all())
         )
-        if not sound:
-            raise BadFile("the counts of words are not sorted, negative or no numbers")
+        check_file(sound, "the counts of words are not sorted, negative or no numbers")
         most = lengths.n[classes, 0] * (1 + ROUNDING if counts.dtype.kind == "f" else 1)
-        if (documents > most).any() or counts.sum(dtype=np.float64) > LARGEST:
-            raise BadFile("words were counted in more documents than there are")
-        if counts.dtype.kind == "i" and (counts < documents).any():
-            raise BadFile("a word was counted less often than there are documents that have it")
+        fits = (documents <= most).all() and counts.sum(dtype=np.float64) <= LARGEST
+        check_file(fits, "words were counted in more documents than there are")
+        often = counts.dtype.kind == "f" or (counts >= documents).all()
+        check_file(often, "a word was counted less often than there are documents that have it")
         return made
 
 
@@ -341,42 +325,8 @@ def length_moments(
     return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:-1])
 
 
-def selected(counts: WordCounts, min_df: float = 1, max_df: float = 1.0, max_features: int | None = None) -> Bools:
-    """Return a mask of the words within these limits; a float limit is a share of documents.
-
-    If there are more than ``max_features``, keep the most frequent; ties go to the first.
-    """
-    return choose_words(
-        counts.totals("documents"),
-        counts.totals("counts"),
-        float(counts.n_documents.sum()),
-        min_df,
-        max_df,
-        max_features,
-    )
-
-
-def choose_words(
-    documents: Counts,
-    counts: Counts,
-    n_documents: float,
-    min_df: float,
-    max_df: float,
-    max_features: int | None,
-    ties: Literal["stable", "quicksort"] = "stable",
-) -> Bools:
-    """Select words as in :func:`selected`, from totals alone."""
-    low = min_df * n_documents if isinstance(min_df, float) else min_df
-    high = max_df * n_documents if isinstance(max_df, float) else max_df
-    keep = (documents >= low) & (documents <= high)
-    if max_features is not None and int(keep.sum()) > max_features:
-        order = np.argsort(-counts[keep], kind=ties)[:max_features]
-        keep[np.flatnonzero(keep)] = np.isin(np.arange(int(keep.sum())), order)
-    return np.asarray(keep)
-
-
 @register
-class ColumnWords(ObjectStatistic[WordCounts]):
+class ColumnWords(TableStatistic[WordCounts]):
     """Word counts of each text column, each with its own open vocabulary."""
 
     kind = "words"
@@ -404,21 +354,21 @@ class ColumnWords(ObjectStatistic[WordCounts]):
         """Read the arrays of text columns with :meth:`WordCounts.from_arrays`."""
         size, pruned = WordCounts.N_ARRAYS, header["pruned"]
         fits = len(arrays) == size * len(request.columns) and len(pruned) == len(request.columns)
-        if not fits or not set(request.columns) <= set(space.schema.texts()):
-            raise BadFile("the tally's words do not fit its columns of text")
+        fits = fits and set(request.columns) <= set(space.schema.texts)
+        check_file(fits, "the tally's words do not fit its columns of text")
         columns = {}
         for i, name in enumerate(request.columns):
             column_arrays = arrays[i * size : (i + 1) * size]
             columns[name] = WordCounts.from_arrays(column_arrays, space.n_classes, bool(pruned[i]))
-            if columns[name].counts.dtype != space.dtype:
-                raise BadFile("the counts of words are of another kind than those of the classes")
+            same = columns[name].counts.dtype == space.dtype
+            check_file(same, "the counts of words are of another kind than those of the classes")
         return cls(columns)
 
     def check(self, tally: Tally) -> None:
         """Check that no class has more documents than rows."""
         for words in self.tables.values():
-            if (words.n_documents > tally.class_counts * (1 + ROUNDING)).any():
-                raise BadFile("the tally has more documents than rows")
+            fits = (words.n_documents <= tally.class_counts * (1 + ROUNDING)).all()
+            check_file(fits, "the tally has more documents than rows")
 
 
 def _words_of(name: str, counter: BlockCounts) -> WordCounts:

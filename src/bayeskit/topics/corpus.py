@@ -15,10 +15,9 @@ from bayeskit.data.frames import collected, columns_of, kind_of
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import Words
+from bayeskit.data.text.word_list import WordLimits, Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.sampling import mix_bits
-from bayeskit.tally.words import choose_words
 from bayeskit.typing import Array, Bools, Ints
 
 STEP = 0x9E3779B97F4A7C15
@@ -211,7 +210,7 @@ def read_texts(
     documents: Any,
     tokenizer: Tokenizer,
     known: Words | None,
-    limits: tuple[float, float, int | None] = (1, 1.0, None),
+    limits: WordLimits | None = None,
     n_threads: int = 1,
 ) -> tuple[Corpus, Words]:
     """Tokenize texts; keep known words, or all words within the limits min_df, max_df and max_features."""
@@ -220,18 +219,18 @@ def read_texts(
         row = int(np.argmax(texts.missing))
         raise BayesError(f"document {row} is missing: give an empty string instead")
     rows = count_documents(texts, tokenizer, known, n_threads)
-    if known is None:
+    if limits is not None:
         rows = _limit_words(rows, limits)
     return Corpus.of_counts(rows.indptr, rows.ids, rows.counts, len(rows.words)), rows.words
 
 
-def _limit_words(rows: TokenRows, limits: tuple[float, float, int | None]) -> TokenRows:
+def _limit_words(rows: TokenRows, limits: WordLimits) -> TokenRows:
     """Keep only the words within the limits."""
     n = len(rows.words)
     documents = np.bincount(rows.ids, minlength=n)
     counts = np.bincount(rows.ids, rows.counts, n).astype(np.int64)
-    keep = choose_words(documents, counts, len(rows.lengths), *limits)
-    return rows if keep.all() else rows.among(rows.words.take(keep))
+    keep = limits.choose(documents, counts, len(rows.lengths))
+    return rows if keep.all() else rows.restrict_to(rows.words.take(keep))
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
@@ -284,7 +283,7 @@ class DocumentReader:
     """Read documents: tokenizer (None for words of two or more letters without stop words) and word limits."""
 
     tokenizer: Tokenizer | None
-    limits: tuple[float, float, int | None]
+    limits: WordLimits
     n_threads: int
 
     def learn(self, X: Any, words: Iterable[str] | None = None) -> tuple[Corpus, Names]:

@@ -20,9 +20,8 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import clone, one_of, seed_of, whole_number
-from bayeskit.tables.sheet import Figure, Grid, Readable, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
 from bayeskit.topics.corpus import Corpus, CountMatrix, random_stream, read_form
 from bayeskit.typing import Array, Floats, Ints, Singles
 
@@ -129,7 +128,7 @@ def word_shares(believed: TopicDistributions) -> Floats:
 
 def top_words(believed: TopicDistributions, n: int, by: str = "probability", weight: float = WEIGHT) -> list[Ints]:
     """Return up to n top words of each topic, as word numbers."""
-    whole_number("n", n, 1)
+    check_whole_number("n", n, 1)
     scores = word_scores(believed, by, weight)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return [words[np.isfinite(scores[k, words])] for k, words in enumerate(order)]
@@ -259,7 +258,7 @@ def sample_documents(
     believed: TopicDistributions, names: Array, n: int, length: Any, rng: np.random.Generator, limit: Any
 ) -> SampledDocuments:
     """Draw documents; ``length`` is the number of words of each, or one number for all."""
-    whole_number("n", n, 0)
+    check_whole_number("n", n, 0)
     lengths = np.asarray(length)
     if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
         raise BayesError(f"length={length!r}: give whole numbers of words, from 0 on")

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of topics, with the Dirichlet prior of the documents fitted between sweeps.
+"""Collapsed Gibbs sampling of topics, the prior fitted between sweeps, and the state that a fit leaves.
 
 Formula: α_k ← α_k Σ_d (ψ(n_dk + α_k) − ψ(α_k)) / Σ_d (ψ(n_d + A) − ψ(A)),  A = Σ_k α_k
 Formula: ln P(words, topics) = Σ_d ln Π_k Γ(n_dk + α_k)/Γ(α_k) · Γ(A)/Γ(n_d + A) + the same of topics over words
@@ -12,22 +12,33 @@ References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 20
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.errors import BayesError
-from bayeskit.topics.corpus import Corpus
-from bayeskit.typing import Floats, Ints
+from bayeskit.data.text.word_list import Words
+from bayeskit.errors import BadFile, BayesError, NotLearned
+from bayeskit.memory import Need, check_memory
+from bayeskit.progress import Bar
+from bayeskit.storage.model_file import State
+from bayeskit.topics.corpus import Corpus, digest, random_stream
+from bayeskit.typing import Array, Bools, Floats, Ints
 
-LEAST, MOST = 1e-4, 1e3  # bounds of α_k; never zero, so that unused topics can return
+# Bounds of α_k: never zero, so that unused topics can return.
+LEAST, MOST = 1e-4, 1e3
+# Steps of the fixed point of the prior between sweeps.
 STEPS = 5
+# Sweeps between updates of the prior and of the likelihood.
+EVERY = 10
+# Tokens sampled in a call, so that an interrupt takes effect within about a second.
+TOKENS_A_CALL = 10_000_000
+TOKENS_A_SHARD, MOST_SHARDS = 25_000, 16
+# Below so many tokens, shards save no time.
+EXACT_BELOW = 2_000
+Topics = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ class TopicCounts:
     more: Ints
 
     @classmethod
-    def of(cls, start: Ints, topics: npt.NDArray[np.uint16], n_topics: int) -> TopicCounts:
+    def of(cls, start: Ints, topics: Topics, n_topics: int) -> TopicCounts:
         """Count the topics of tokens; part p has tokens start[p] to start[p + 1]."""
         ends, histogram = kernels.topic_histograms(start, topics, n_topics)
         most = np.diff(ends) - 1  # maximum number of tokens in a part
@@ -105,7 +116,7 @@ def log_words_likelihood(table: Ints, beta: float) -> float:
     return log_rising_factorial(beta, table.ravel()) - log_rising_factorial(beta * len(table), table.sum(axis=0))
 
 
-def count_word_topics(corpus: Corpus, topics: npt.NDArray[np.uint16], n_topics: int) -> npt.NDArray[np.int32]:
+def count_word_topics(corpus: Corpus, topics: Topics, n_topics: int) -> npt.NDArray[np.int32]:
     """Return counts of shape (n_words, n_topics)."""
     cells = corpus.words.astype(np.int64) * n_topics + topics
     return np.bincount(cells, minlength=corpus.n_words * n_topics).reshape(corpus.n_words, n_topics).astype(np.int32)
@@ -130,14 +141,14 @@ class JointLikelihood:
         else:
             self.before = log_words_likelihood(base.astype(np.int64), beta)
 
-    def __call__(self, topics: npt.NDArray[np.uint16], alpha: Floats, counts: TopicCounts | None = None) -> float:
+    def __call__(self, topics: Topics, alpha: Floats, counts: TopicCounts | None = None) -> float:
         """Return ln P(words, topics); ``counts`` are the topic counts of the documents, if known."""
         counts = counts or TopicCounts.of(self.corpus.start, topics, len(alpha))
         return log_topics_likelihood(counts, self.corpus.lengths, alpha) + self._words_log_likelihood(
             topics, len(alpha)
         )
 
-    def _words_log_likelihood(self, topics: npt.NDArray[np.uint16], n_topics: int) -> float:
+    def _words_log_likelihood(self, topics: Topics, n_topics: int) -> float:
         if self.base is not None:
             table = (count_word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
             return log_words_likelihood(table, self.beta) - self.before
@@ -146,15 +157,6 @@ class JointLikelihood:
         return log_rises - log_rising_factorial(
             self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics)
         )
-
-
-Topics = npt.NDArray[np.uint16]
-
-EVERY = 10  # sweeps between updates of the prior and of the likelihood
-TOKENS_A_CALL = 10_000_000  # so that an interrupt takes effect within about a second
-TOKENS_A_SHARD, MOST_SHARDS = 25_000, 16
-EXACT_BELOW = 2_000  # tokens; below this, shards save no time
-PATIENCE = 0.5  # seconds before a progress bar is shown
 
 
 def n_shards(n_tokens: int) -> int:
@@ -207,7 +209,14 @@ class TopicSampler:
         likelihood = JointLikelihood(corpus, self.beta, base)
         value = likelihood(topics, alpha)
         done = 0
-        with SweepBar(self.progress, self.n_sweeps, corpus.n_tokens) as tell:
+        with Bar(self.progress) as bar:
+            # A function is called as progress(sweep, n_sweeps, log_likelihood).
+            def tell() -> None:
+                if callable(self.progress):
+                    self.progress(done, self.n_sweeps, value)
+                else:
+                    bar("sweeps", done, self.n_sweeps, f"log likelihood a word {value / max(corpus.n_tokens, 1):.4f}")
+
             while done < self.n_sweeps:
                 until = min(self.n_sweeps, done - done % EVERY + EVERY)
                 while done < until:
@@ -217,61 +226,234 @@ class TopicSampler:
                         shards, exact, self.n_threads,
                     )  # fmt: skip
                     done += n
-                    tell(done, value)
+                    tell()
                 counts = TopicCounts.of(corpus.start, topics, len(alpha))
                 if fit_alpha and done < self.n_sweeps:
                     alpha = optimize_prior(alpha, counts, corpus.lengths)
-                if tell.is_heard or done == self.n_sweeps:
+                if self.progress or done == self.n_sweeps:
                     value = likelihood(topics, alpha, counts)
-                    tell(done, value)
+                    tell()
         return SampledTopics(topics, alpha, value)
 
 
-def check_progress(progress: Any) -> None:
-    """Check that ``progress`` is True, False, None or a function."""
-    if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise BayesError(f"progress={progress!r}: give True for a bar, or a function of sweep, of and log likelihood")
+# -- fitted state -----------------------------------------------------------------------------------------------------
 
 
-class SweepBar:
-    """Call ``progress(sweep, of, log_likelihood)``, or show a progress bar on stderr if it is True."""
+@dataclass(frozen=True, eq=False)
+class Assignments:
+    """Corpus and the topic of each token. Documents have ids, by which models of one origin recognize them.
 
-    def __init__(self, progress: bool | Callable[[int, int, float], Any] | None, n_sweeps: int, n_tokens: int) -> None:
-        self.progress, self.of, self.n_tokens = progress, n_sweeps, n_tokens
-        self.started = time.monotonic()
-        self.bar: Any = None
-        self.task: Any = None
+    ``origin`` stands for the first fit: models that were continued from it have the same topics under the same numbers.
+    ``forgotten`` are the ids of documents that were held once.
+    """
+
+    corpus: Corpus
+    topics: Topics
+    n_topics: int
+    origin: int
+    ids: Ints
+    forgotten: Ints
+
+    @classmethod
+    def from_fit(cls, corpus: Corpus, topics: Topics, n_topics: int) -> Assignments:
+        """Create the assignments of a first fit."""
+        origin = digest(corpus.start, corpus.words, topics, n_topics) >> 1
+        return cls(corpus, topics, n_topics, origin, _document_ids(origin, len(corpus)), np.zeros(0, np.int64))
 
     @property
-    def is_heard(self) -> bool:
-        """True if progress is shown or reported."""
-        return bool(self.progress)
+    def table(self) -> npt.NDArray[np.int32]:
+        """Return counts of shape (n_words, n_topics)."""
+        return count_word_topics(self.corpus, self.topics, self.n_topics)
 
-    def __enter__(self) -> SweepBar:
-        return self
+    def append(self, corpus: Corpus, topics: Topics) -> Assignments:
+        """Append documents; the topics of others stay."""
+        batch = digest(self.origin, self.ids, self.forgotten, corpus.start, corpus.words, topics)
+        return self._append(corpus, topics, _document_ids(batch, len(corpus)))
 
-    def __exit__(self, *problem: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+    def _append(self, corpus: Corpus, topics: Topics, ids: Ints) -> Assignments:
+        return replace(
+            self,
+            corpus=self.corpus + corpus,
+            topics=np.concatenate([self.topics, topics]),
+            ids=np.concatenate([self.ids, ids]),
+        )
 
-    def __call__(self, done: int, log_likelihood: float) -> None:
-        if callable(self.progress):
-            self.progress(done, self.of, log_likelihood)
-        elif self.progress and time.monotonic() - self.started > PATIENCE:
-            self._show(done, f"log likelihood a word {log_likelihood / max(self.n_tokens, 1):.4f}")
+    def without(self, corpus: Corpus) -> Assignments:
+        """Remove documents, found by their words; of equal documents the last one learned."""
+        held = self.corpus.hash_documents()
+        last_first = np.lexsort((-np.arange(len(held)), held))
+        asked = np.argsort(corpus.hash_documents(), kind="stable")
+        keys, listed = corpus.hash_documents()[asked], held[last_first]
+        at = np.searchsorted(listed, keys) + np.arange(len(keys)) - np.searchsorted(keys, keys)
+        is_held = at < len(held)
+        rows = last_first[np.where(is_held, at, 0)] if len(held) else np.zeros(len(at), np.int64)
+        is_held = _have_same_words(self.corpus, rows, corpus, asked, is_held)
+        if not is_held.all():
+            row = int(asked[~is_held].min())
+            raise NotLearned(
+                f"document {row} is not among the {len(held):,} that the model holds, or not so often; "
+                "nothing was changed",
+            )
+        return self._select(~np.isin(np.arange(len(held)), rows))
 
-    def _show(self, done: int, text: str) -> None:
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    def merge(self, other: Assignments) -> Assignments:
+        """Return the documents of both; shared ones count once, and forgotten ones are gone."""
+        if self.origin != other.origin:
+            raise BayesError(
+                "these models were not continued from one parent: topic 1 of one is not topic 1 of the other. "
+                "Fit one model, save it, and let both learn from there"
+            )
+        ours = self._select(~np.isin(self.ids, other.forgotten))
+        theirs = other._select(~np.isin(other.ids, np.concatenate([self.forgotten, self.ids])))
+        both = ours._append(theirs.corpus, theirs.topics, theirs.ids)
+        return replace(both, forgotten=np.union1d(self.forgotten, other.forgotten))
 
-            console = Console(file=sys.stderr)
-            columns = (TextColumn("sweeps"), BarColumn(bar_width=16), MofNCompleteColumn())
-            description = TextColumn("{task.description}", markup=False)
-            self.bar = Progress(
-                *columns, TimeRemainingColumn(compact=True), description, console=console, transient=True,
-                disable=not console.is_terminal,
-            )  # fmt: skip
-            self.bar.start()
-            self.task = self.bar.add_task(text, total=self.of)
-        self.bar.update(self.task, completed=done, description=text)
+    def _select(self, keep: Bools) -> Assignments:
+        start, words, where = self.corpus.take_tokens(keep)
+        gone = np.union1d(self.forgotten, self.ids[~keep])
+        corpus = Corpus(start, words, self.corpus.n_words)
+        return replace(self, corpus=corpus, topics=self.topics[where], ids=self.ids[keep], forgotten=gone)
+
+    # -- persistence --------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> list[Array]:
+        """Return the arrays of a file."""
+        topics = self.topics.astype(np.uint32)
+        return [self.corpus.start, self.corpus.words, topics, self.ids, self.forgotten]
+
+    @classmethod
+    def from_arrays(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
+        """Restore from untrusted arrays; raise an error unless they are consistent."""
+        start, words, topics, ids, forgotten = arrays
+        kinds = [start.dtype == ids.dtype == forgotten.dtype == np.int64, words.dtype == topics.dtype == np.uint32]
+        flat = all(array.ndim == 1 for array in arrays)
+        fits = all(kinds) and flat and len(start) == len(ids) + 1 and len(words) == len(topics)
+        fits = fits and start[0] == 0 and start[-1] == len(words) and bool((start[1:] >= start[:-1]).all())
+        fits = fits and (not len(words) or (words.max() < n_words and topics.max() < n_topics))
+        if not fits or type(origin) is not int or not 0 <= origin < 2**63:
+            raise BadFile("the documents that the model holds do not fit together")
+        corpus = Corpus(start, words, n_words)
+        return cls(corpus, topics.astype(np.uint16), n_topics, origin, ids, forgotten)
+
+
+def _have_same_words(a: Corpus, a_rows: Ints, b: Corpus, b_rows: Ints, may: Bools) -> Bools:
+    """Mark the pairs of documents that have the same words, among those in ``may``."""
+    same = may.copy()
+    same[may] = a.lengths[a_rows[may]] == b.lengths[b_rows[may]]
+    ours, theirs = a.take(a_rows[same]), b.take(b_rows[same])
+    apart = np.zeros(len(ours), bool)
+    apart[ours.documents[ours.words != theirs.words]] = True
+    same[same] = ~apart
+    return same
+
+
+def _document_ids(batch: int, n: int) -> Ints:
+    """Return ids for n documents learned together."""
+    return (random_stream(batch, n) >> np.uint64(1)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTopics:
+    """Fitted state: counts of shape (n_words, n_topics), names of the words, prior and kept assignments."""
+
+    names: Words | tuple[str, ...] | None
+    table: npt.NDArray[np.int32]
+    alpha: Floats
+    seed: int
+    log_likelihood: float = 0.0
+    n_documents: int = 0
+    assignments: Assignments | None = None
+
+    @classmethod
+    def empty(cls, names: Words | tuple[str, ...] | None, n_words: int, alpha: Floats, seed: int) -> Self:
+        """Return the state before the first document."""
+        return cls(names, np.zeros((n_words, len(alpha)), np.int32), alpha, seed)
+
+    def append(
+        self, sampled: SampledTopics, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
+    ) -> Self:
+        """Return the state with more documents."""
+        return replace(
+            self, table=table, alpha=sampled.alpha, log_likelihood=sampled.log_likelihood,
+            n_documents=self.n_documents + n_documents, assignments=assignments,
+        )  # fmt: skip
+
+    def with_assignments(self, assignments: Assignments) -> Self:
+        """Return the state of exactly these documents."""
+        return replace(self, table=assignments.table, n_documents=len(assignments.corpus), assignments=assignments)
+
+    @property
+    def n_words(self) -> int:
+        """Number of known words."""
+        return len(self.table)
+
+    @property
+    def word_names(self) -> npt.NDArray[np.object_]:
+        """Names of the words; x0, x1, … if there are none."""
+        listed = [f"x{i}" for i in range(self.n_words)] if self.names is None else list(self.names)
+        return np.array(listed, dtype=object)
+
+    def to_state(self) -> State:
+        """Return the state as plain data and arrays."""
+        header: dict[str, Any] = {
+            "names": list(self.names) if isinstance(self.names, tuple) else None,
+            "n_words": self.n_words,
+            "seed": f"{self.seed:016x}",
+            "log_likelihood": self.log_likelihood,
+            "documents": self.n_documents,
+            "origin": None if self.assignments is None else self.assignments.origin,
+        }
+        named = self.names if isinstance(self.names, Words) else Words.of([])
+        words: list[Array] = [named.data, named.offsets]
+        if self.assignments is not None:
+            return State(header, [self.alpha, *words, *self.assignments.arrays()])
+        cells = np.flatnonzero(self.table)
+        return State(header, [self.alpha, *words, cells, self.table.ravel()[cells].astype(np.uint32)])
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Restore from :meth:`to_state`; raise an error for anything else."""
+        held = len(state.arrays) == 8
+        state.holds(8 if held else 5, "names", "n_words", "seed", "log_likelihood", "documents", "origin")
+        n_words, seed, value, n = (state.header[name] for name in ("n_words", "seed", "log_likelihood", "documents"))
+        whole = all(type(x) is int and 0 <= x < 2**31 for x in (n_words, n))
+        if not whole or type(seed) is not str or type(value) not in (int, float) or abs(value) > 1e150:
+            raise BadFile("the numbers in the header of the topic model are not valid")
+        alpha = state.numbers(0, *state.arrays[0].shape)
+        if alpha.ndim != 1 or not len(alpha) or not ((alpha >= LEAST / 100) & (alpha <= MOST * 1000)).all():
+            raise BadFile("the prior of the documents is out of range")
+        check_memory(Need("the table of words by topics", 4.0 * n_words * len(alpha)), None)
+        names = _checked_names(state, n_words)
+        assignments = None
+        if held:
+            assignments = Assignments.from_arrays(state.arrays[3:], state.header["origin"], n_words, len(alpha))
+            table = assignments.table
+        else:
+            table = _checked_table(state.arrays[3], state.arrays[4], n_words, len(alpha))
+        if not table.any() or (assignments is not None and n != len(assignments.corpus)):
+            raise BadFile("the topic model has no counts, or another number of documents than stated")
+        return cls(names, table, alpha, int(seed, 16), float(value), n, assignments)
+
+
+def _checked_names(state: State, n_words: int) -> Words | tuple[str, ...] | None:
+    listed = state.header["names"]
+    if listed is not None:
+        if not isinstance(listed, list) or len(listed) != n_words or not all(isinstance(one, str) for one in listed):
+            raise BadFile("the names of the words do not fit the counts")
+        return tuple(listed)
+    words = Words.checked(state.arrays[1], state.arrays[2])
+    if len(words) not in (0, n_words):
+        raise BadFile("the words do not fit the counts")
+    return words if len(words) else None
+
+
+def _checked_table(cells: Array, counts: Array, n_words: int, n_topics: int) -> npt.NDArray[np.int32]:
+    """Return counts of shape (n_words, n_topics) from nonzero cells."""
+    fits = cells.dtype == np.int64 and counts.dtype == np.uint32 and cells.ndim == 1 and cells.shape == counts.shape
+    fits = fits and len(cells) > 0 and cells[0] >= 0 and cells[-1] < n_words * n_topics
+    fits = fits and bool((cells[1:] > cells[:-1]).all()) and int(counts.min()) > 0
+    if not fits or int(counts.sum(dtype=np.int64)) > 2**30:
+        raise BadFile("the counts of words by topics do not fit together")
+    table = np.zeros(n_words * n_topics, np.int32)
+    table[cells] = counts
+    return table.reshape(n_words, n_topics)

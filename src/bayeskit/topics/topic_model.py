@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -17,15 +16,23 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.data.text.word_list import Words
+from bayeskit.data.text.word_list import WordLimits, Words
 from bayeskit.errors import BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted, clone, one_of, seed_of, whole_number
-from bayeskit.models.base.persistence import Stored
+from bayeskit.models.base.estimator import (
+    Transforms,
+    as_wanted,
+    check_is_fitted,
+    check_whole_number,
+    clone,
+    one_of,
+    seed_of,
+)
+from bayeskit.progress import check_progress
 from bayeskit.storage.model_file import Saved
-from bayeskit.tables.sheet import Records
+from bayeskit.tables import Records
 from bayeskit.threads import thread_count
 from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
 from bayeskit.topics.measures import (
@@ -43,22 +50,24 @@ from bayeskit.topics.measures import (
     top_words,
     word_shares,
 )
-from bayeskit.topics.persistence import Assignments, FittedTopics
-from bayeskit.topics.sampler import LEAST, MOST, TopicSampler, check_progress, count_word_topics
+from bayeskit.topics.sampler import LEAST, MOST, Assignments, FittedTopics, TopicSampler, count_word_topics
 from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
-MOST_PARTICLES = 1_024  # as in native/bindings/topics.cpp
-ALPHA = 0.1  # initial prior of documents
+# Largest numbers of particles and topics, as in native/bindings/topics.cpp.
+MOST_PARTICLES, MOST_TOPICS = 1_024, 65_535
+MOST_SWEEPS = 1_000_000
+# Initial prior of documents.
+ALPHA = 0.1
+SMALLEST_BETA, LARGEST_BETA = 1e-5, 1e3
 NO_ASSIGNMENTS = "it holds no documents. Fit it with keep_assignments=True"
 
 
-def _holds(model: Any) -> bool:
-    return bool(model.keep_assignments)
+if_assignments_are_kept = available_if(lambda model: bool(model.keep_assignments), NO_ASSIGNMENTS)
 
 
 @dataclass(eq=False, repr=False)
-class TopicModel(Stored, Transforms):
+class TopicModel(Transforms):
     """Latent Dirichlet allocation by collapsed Gibbs sampling.
 
     A document is a mixture of topics, and a topic is a distribution over words. Documents are texts, or a matrix of
@@ -157,6 +166,13 @@ class TopicModel(Stored, Transforms):
         -------
         TopicModel
             The model itself.
+
+        Raises
+        ------
+        BayesError
+            If a setting is invalid, or no document has a word to learn from.
+        TooLarge
+            If the fit needs more than ``memory_limit``.
         """
         self._check_settings()
         corpus, names = self._reader().learn(X, words)
@@ -168,7 +184,15 @@ class TopicModel(Stored, Transforms):
     def partial_fit(self, X: Any, y: Any = None, words: Iterable[str] | None = None) -> Self:
         """Learn more documents; earlier topics, the prior and the vocabulary stay.
 
-        Parameters are those of :meth:`fit`.
+        Parameters
+        ----------
+        X, y, words
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, words)
@@ -177,9 +201,11 @@ class TopicModel(Stored, Transforms):
         corpus = self._read_known(X)
         return self._sample(self._fitted, corpus, False)
 
-    @available_if(_holds, NO_ASSIGNMENTS)
+    @if_assignments_are_kept
     def forget(self, X: Any) -> Self:
-        """Remove kept documents from the counts; everything else stays.
+        """Remove kept documents from the counts; everything else stays, also the vocabulary.
+
+        Words that only these documents had remain in ``words_`` and in a file: fit again to be rid of them.
 
         Parameters
         ----------
@@ -201,7 +227,7 @@ class TopicModel(Stored, Transforms):
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
         return self._become(self._fitted.with_assignments(left))
 
-    @available_if(_holds, NO_ASSIGNMENTS)
+    @if_assignments_are_kept
     def merge(self, other: Any) -> Self:
         """Return a new model of the documents of two models that were continued from one parent.
 
@@ -214,6 +240,11 @@ class TopicModel(Stored, Transforms):
         Returns
         -------
         TopicModel
+
+        Raises
+        ------
+        BayesError
+            If the other model was not continued from the same parent.
         """
         held = self.kept_documents()
         if type(other) is not TopicModel:
@@ -264,7 +295,7 @@ class TopicModel(Stored, Transforms):
         -------
         Records of DocumentTopics
         """
-        whole_number("n_words", n_words, 0)
+        check_whole_number("n_words", n_words, 0)
         if not is_number(least) or not 0 <= least <= 1:
             raise BayesError(f"least={least!r}: give a share from 0 to 1")
         corpus = self._read_known(X)
@@ -272,8 +303,17 @@ class TopicModel(Stored, Transforms):
         return Records(document_topics(self._distributions, corpus, shares, self.words_, n_words, least))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return topic0, topic1, …: the columns of :meth:`transform`."""
-        self._check_is_fitted()
+        """Return topic0, topic1, …: the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_topics,)
+        """
         return np.array([f"topic{k}" for k in range(self._distributions.n_topics)], dtype=object)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -308,7 +348,7 @@ class TopicModel(Stored, Transforms):
         float
         """
         one_of("method", method, METHODS)
-        whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
+        check_whole_number("n_particles", n_particles, 1, MOST_PARTICLES)
         corpus = self._read_known(X)
         seed, n_threads, believed = self._fitted.seed, thread_count(self.n_threads), self._distributions
         if method == "completion":
@@ -449,21 +489,18 @@ class TopicModel(Stored, Transforms):
         TopicModel
             The model itself.
         """
-        self._check_is_fitted()
         if isinstance(self._fitted.names, Words):
             raise BayesError("the model was fitted on texts, and their words have names")
-        return self._become(self._fitted.with_names(check_names(words, self._fitted.n_words)))
+        return self._become(replace(self._fitted, names=check_names(words, self._fitted.n_words)))
 
     @property
     def words_(self) -> npt.NDArray[np.object_]:
         """Names of the words, shape (n_words,)."""
-        self._check_is_fitted()
         return self._fitted.word_names
 
     @property
     def alpha_(self) -> Floats:
         """Prior of documents over topics, shape (n_topics,)."""
-        self._check_is_fitted()
         return self._fitted.alpha
 
     @property
@@ -479,30 +516,27 @@ class TopicModel(Stored, Transforms):
     @property
     def topic_shares_(self) -> Floats:
         """Share of each topic in all words, shape (n_topics,)."""
-        counts = self._word_counts.sum(axis=0)
+        counts = self._fitted.table.sum(axis=0)
         return np.asarray(counts / max(counts.sum(), 1))
 
     @property
     def log_likelihood_(self) -> float:
         """ln P(words, topics) at the end of sampling."""
-        self._check_is_fitted()
         return self._fitted.log_likelihood
 
     @property
     def n_documents_(self) -> int:
         """Number of documents learned."""
-        self._check_is_fitted()
         return self._fitted.n_documents
 
     @property
     def n_tokens_(self) -> int:
         """Number of tokens learned."""
-        return int(self._word_counts.sum())
+        return int(self._fitted.table.sum())
 
     @property
     def n_features_in_(self) -> int:
         """Number of known words."""
-        self._check_is_fitted()
         return self._fitted.n_words
 
     # -- internals ----------------------------------------------------------------------------------------------------
@@ -526,13 +560,11 @@ class TopicModel(Stored, Transforms):
         return np.full(self.n_topics, float(given)) if given.ndim == 0 else given.copy()
 
     def _reader(self) -> DocumentReader:
-        return DocumentReader(
-            self.tokenizer, (self.min_df, self.max_df, self.max_features), thread_count(self.n_threads)
-        )
+        limits = WordLimits(self.min_df, self.max_df, self.max_features)
+        return DocumentReader(self.tokenizer, limits, thread_count(self.n_threads))
 
     def _read_known(self, X: Any) -> Corpus:
         """Read documents with the known words."""
-        self._check_is_fitted()
         return self._reader().known(X, self._fitted.names, self._fitted.n_words)
 
     def _sample(self, before: FittedTopics, corpus: Corpus, fit_alpha: bool) -> Self:
@@ -556,11 +588,10 @@ class TopicModel(Stored, Transforms):
             held = before.assignments
             if held is None and before.n_documents:
                 raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
-            more = (
-                Assignments.from_fit(corpus, sampled.topics, n_topics)
-                if held is None
-                else held.append(corpus, sampled.topics)
-            )
+            if held is None:
+                more = Assignments.from_fit(corpus, sampled.topics, n_topics)
+            else:
+                more = held.append(corpus, sampled.topics)
             return self._become(before.append(sampled, more.table, len(corpus), more))
         table = before.table + count_word_topics(corpus, sampled.topics, n_topics)
         return self._become(before.append(sampled, table, len(corpus), None))
@@ -581,34 +612,38 @@ class TopicModel(Stored, Transforms):
         return seed_table(lists, self.seed_weight, known, len(fitted.alpha))
 
     def kept_documents(self) -> Assignments:
-        """Return the kept documents with the topics of their words."""
-        self._check_is_fitted()
+        """Return the kept documents with the topics of their words.
+
+        Returns
+        -------
+        Assignments
+
+        Raises
+        ------
+        BayesError
+            If the model was fitted without ``keep_assignments``.
+        """
         if self._fitted.assignments is None:
             raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
         return self._fitted.assignments
 
     def _become(self, fitted: FittedTopics) -> Self:
-        self._fitted = fitted
-        vars(self).pop("_cached_distributions", None)
+        self._state = fitted
+        vars(self).pop("_distributions", None)
         return self
 
     @property
-    def _word_counts(self) -> npt.NDArray[np.int32]:
+    def _fitted(self) -> FittedTopics:
+        """The fitted state."""
         self._check_is_fitted()
-        return self._fitted.table
-
-    @property
-    def _distributions(self) -> TopicDistributions:
-        self._check_is_fitted()
-        return self._cached_distributions
+        return self._state
 
     @cached_property
-    def _cached_distributions(self) -> TopicDistributions:
+    def _distributions(self) -> TopicDistributions:
         """Computed on first use, and again when the counts have changed."""
-        import warnings
-
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fit has already warned about unknown seed words
+            # Fit has already warned about unknown seed words.
+            warnings.simplefilter("ignore")
             seeds = self._seeds(self._fitted)
         table = self._fitted.table if seeds is None else self._fitted.table + seeds
         return TopicDistributions(table, self._fitted.alpha, self.beta)
@@ -617,7 +652,7 @@ class TopicModel(Stored, Transforms):
 
     def _to_saved(self) -> Saved:
         """Return the content of a model file."""
-        return Saved(type(self).__name__, self._written_settings(), None, self._fitted.to_state())
+        return Saved(type(self).__name__, self._settings_for_file(), None, self._fitted.to_state())
 
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
@@ -626,20 +661,21 @@ class TopicModel(Stored, Transforms):
         model._check_settings()
         fitted = FittedTopics.from_state(saved.wrapped())
         if len(fitted.alpha) != model.n_topics or (model.keep_assignments and fitted.assignments is None):
-            raise BayesError("the settings do not fit what was learnt")
+            raise BayesError("the settings do not fit what was learned")
         return model._restore(fitted)
 
     def _restore(self, fitted: FittedTopics) -> Self:
         """Become the fitted model of what was fitted."""
         self._become(fitted)
-        _ = self._cached_distributions  # raises an error for invalid seed words
+        # Raises an error for invalid seed words.
+        _ = self._distributions
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_cached_distributions"}
+        return {name: value for name, value in vars(self).items() if name != "_distributions"}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
+        return "_state" in vars(self)
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self, "documents")
@@ -650,18 +686,13 @@ class TopicModel(Stored, Transforms):
         return tags
 
 
-MOST_TOPICS = 65_535  # as in native/bindings/topics.cpp
-MOST_SWEEPS = 1_000_000
-SMALLEST_BETA, LARGEST_BETA = 1e-5, 1e3
-
-
 def check_settings(model: Any) -> None:
     """Check the settings of a topic model."""
-    whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
-    whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
-    whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
+    check_whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
+    check_whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
+    check_whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
     _check_alpha(model.alpha, model.n_topics)
-    if not _is_number(model.beta) or not SMALLEST_BETA <= model.beta <= LARGEST_BETA:
+    if not is_number(model.beta) or not SMALLEST_BETA <= model.beta <= LARGEST_BETA:
         raise BayesError(f"beta={model.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
     for name in ("keep_assignments", "exact"):
         if not isinstance(getattr(model, name), (bool, np.bool_)):
@@ -670,16 +701,11 @@ def check_settings(model: Any) -> None:
         raise BayesError(f"tokenizer={model.tokenizer!r}: give a Tokenizer, or None")
     if model.tokenizer is not None and model.tokenizer.hash_bits is not None:
         raise BayesError("topics are known by their words: a tokenizer with hash_bits has none")
-    _check_limits(model)
-    seed_of(model.random_state) if not isinstance(
-        model.random_state, np.random.RandomState | np.random.Generator
-    ) else None
+    WordLimits(model.min_df, model.max_df, model.max_features).check()
+    if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
+        seed_of(model.random_state)
     read_seed_words(model.seed_words, model.n_topics)
-    check_progress(model.progress)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    check_progress(model.progress, "sweep, of and log likelihood")
 
 
 def _check_alpha(alpha: Any, n_topics: int) -> None:
@@ -695,16 +721,6 @@ def _check_alpha(alpha: Any, n_topics: int) -> None:
         raise BayesError(f"alpha has the shape {given.shape}: give one number, or one for each of {n_topics} topics")
     if isinstance(alpha, bool) or not ((given >= LEAST) & (given <= MOST)).all():
         raise BayesError(f'alpha={alpha!r}: give "auto", or numbers from {LEAST:g} to {MOST:g}')
-
-
-def _check_limits(model: Any) -> None:
-    for name in ("min_df", "max_df"):
-        limit = getattr(model, name)
-        share = isinstance(limit, float) and 0 <= limit <= 1
-        if not share and (isinstance(limit, (float, bool)) or not isinstance(limit, Integral) or limit < 1):
-            raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
-    if model.max_features is not None:
-        whole_number("max_features", model.max_features, 1, 2**31)
 
 
 def read_seed_words(seed_words: Any, n_topics: int) -> dict[int, list[str]]:

@@ -35,7 +35,7 @@ def test_parquet_and_folders_are_counted(bayes, here):
 def test_a_table_of_a_distribution_is_asked_exactly(bayes):
     told = bayes("ask", path("wealth"), "P(wealth = poor)", "--probability", "probability")
     assert told.out.splitlines() == ["P(wealth = poor) = 0.760718", "exact, by a table of 8 cells"]
-    assert "sum to 0.9999991; they were normalised" in told.err
+    assert "sum to 0.9999991; they were normalized" in told.err
     assert "rows were counted; to weigh them by" in bayes("ask", path("wealth"), "P(wealth = poor)").out
 
 

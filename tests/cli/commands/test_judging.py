@@ -28,16 +28,16 @@ def command_after(told, head):
 def test_evaluate_says_when_probabilities_are_not_to_be_trusted_and_what_helps(bayes, copied):
     bayes("fit", copied, "-t", "play", "-o", "m.bayes")
     told = bayes("evaluate", "m.bayes", copied)
-    assert "Probabilities are not to be trusted: overconfident" in " ".join(told.out.split())
-    bayes(*command_after(told, "probabilities to rely on:"))
+    assert "The probabilities are not calibrated: overconfident" in " ".join(told.out.split())
+    bayes(*command_after(told, "calibrated probabilities:"))
     model = bk.load("calibrated.bayes")
     assert type(model) is bk.Calibrated
     after = bayes("evaluate", "calibrated.bayes", copied, "--folds", "5")
-    assert "Probabilities are as good as they say" in " ".join(after.out.split())
+    assert "There are too few rows to tell" in " ".join(after.out.split())
     record = bayes("evaluate", "m.bayes", copied, "--json").json["evaluations"][0]
     expected = bk.load("m.bayes").leave_one_out(copied, "play")
     assert record["calibration"]["error"] == expected.calibration_error
-    assert record["calibration"]["trusted"] is False
+    assert record["calibration"]["verdict"] == "inconsistent"
     parts = record["calibration"]["brier_parts"]
     assert parts["reliability"] - parts["resolution"] + parts["uncertainty"] + parts["within"] == pytest.approx(
         record["brier"]
@@ -48,8 +48,8 @@ def test_the_remedy_names_the_model_and_the_roles_or_python(bayes, copied):
     bayes("fit", copied, "-t", "play", "-m", "aode", "--role", "sky5=ignore", "-o", "m.bayes")
     model = bk.load("m.bayes")
     told = bayes("evaluate", "m.bayes", copied)
-    if not model.leave_one_out(copied, "play").reliability().is_trusted:
-        words = command_after(told, "probabilities to rely on:")
+    if model.leave_one_out(copied, "play").reliability().verdict == "inconsistent":
+        words = command_after(told, "calibrated probabilities:")
         assert words[words.index("-m") + 1] == "aode"
         assert "sky5=ignore" in words
     bayes("fit", copied, "-t", "play", "-o", "n.bayes")
@@ -119,13 +119,13 @@ def test_compare_takes_roles_and_rows_without_a_class(bayes, copied):
     table.loc[0, "species"] = None
     table.to_csv("some.csv", index=False)
     words = ["compare", "some.csv", "-t", "species", "--models", "naive,exponents,tree", "--role", "year=ignore"]
-    found = bayes(*words, "--drop-unlabelled", "--json").json
+    found = bayes(*words, "--drop-unlabeled", "--json").json
     assert found["rows"] == [343]
-    assert "--drop-unlabelled" in bayes(*words, code=1).err
+    assert "--drop-unlabeled" in bayes(*words, code=1).err
     refused = bayes("compare", "birds.csv", "-t", "species", "--models", "naive,gaussian", "--json").json["refused"]
     assert [one["model"] for one in refused] == ["gaussian"]
     assert (
-        "gaussian did not take birds"
+        "gaussian could not learn birds"
         in bayes("compare", "birds.csv", "-t", "species", "--models", "naive,gaussian").out
     )
 

@@ -46,7 +46,7 @@ def expected():
     return bk.NaiveBayes().fit(DAYS, "play").tally_
 
 
-def test_a_query_is_learnt_forgotten_scored_and_evaluated(shop):
+def test_a_query_is_learned_forgotten_scored_and_evaluated(shop):
     rows = sql("SELECT * FROM days", shop)
     model = bk.NaiveBayes().fit(rows, "play")
     assert model.tally_ == expected()
@@ -325,7 +325,7 @@ def test_a_file_of_sqlite_is_read_in_one_state(tmp_path, monkeypatch):
     writer.close()
 
 
-def test_a_connection_that_is_lost_half_way_is_an_error_and_nothing_is_learnt():
+def test_a_connection_that_is_lost_half_way_is_an_error_and_nothing_is_learned():
     there = database("postgres")
     n = 200_000
     there.load("long", pa.table({"x": np.arange(n) * 1.0, "text": ["word " * 20] * n, "class": np.arange(n) % 2}))

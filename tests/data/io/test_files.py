@@ -18,7 +18,7 @@ from bayeskit.data.io import csv as csv_files
 from bayeskit.data.io import json_lines, streams
 from bayeskit.data.io.files import FileSource
 from bayeskit.datasets import load_penguins, path
-from bayeskit.errors import BadFile, BayesError, NotLearnt, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 
 ROLES = {"year": "categorical"}
 BIRDS = load_penguins()
@@ -89,14 +89,14 @@ def test_a_source_learns_and_forgets_as_rows_in_memory_do(tmp_path):
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
     csv.write_csv(BIRDS.slice(0, 200), one)
     csv.write_csv(BIRDS.slice(200), two)
-    learnt = model().fit_source(one, "species")
-    before = learnt.tally_
-    learnt.learn_source(two)
-    assert learnt.tally_.families == model().fit(BIRDS, "species").tally_.families
-    learnt.forget_source(two)
-    assert learnt.tally_.families == before.families
-    with pytest.raises(NotLearnt, match=r"two\.csv|nothing was changed"):
-        learnt.forget_source(two)
+    learned = model().fit_source(one, "species")
+    before = learned.tally_
+    learned.learn_source(two)
+    assert learned.tally_.families == model().fit(BIRDS, "species").tally_.families
+    learned.forget_source(two)
+    assert learned.tally_.families == before.families
+    with pytest.raises(NotLearned, match=r"two\.csv|nothing was changed"):
+        learned.forget_source(two)
     assert model().learn_source(one, "species").tally_ == before
 
 
@@ -144,7 +144,7 @@ def test_numbers_that_become_fractions_half_way_are_no_change_of_type(tmp_path, 
         assert fitted.table("x")["mean"] == [1.0, 2.625]
 
 
-def test_text_that_looks_like_numbers_stays_text_for_a_model_that_learnt_text(tmp_path):
+def test_text_that_looks_like_numbers_stays_text_for_a_model_that_learned_text(tmp_path):
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
     one.write_text("code,y\n" + "1,1\nA,x\n2,x\n" * 10)
     two.write_text("code,y\n1,1\n2,1\n")  # all numbers by itself
@@ -210,7 +210,7 @@ BAD = {
     "infinite": (b"a,y\n1,x\ninf,x\n", BayesError, r"bad\.csv: .*column 'a' has inf in row 1"),
     "continuous": (b"a,y\n1,2.5\n1,2.7\n", BayesError, r"bad\.csv: Unknown label type: continuous"),
     "dates": (b"a,y\n2020-01-01,x\n", SchemaMismatch, r"bad\.csv: column 'a' holds dates"),
-    "open quote": (b'a,y\n"1,x\n' + b"1,x\n" * 1_000, BadFile, r"bad\.csv, line 2: 1 cell .* never closed"),
+    "open quote": (b'a,y\n"1,x\n' + b"1,x\n" * 1_000, BadFile, r"bad\.csv, line 2: a double quote .* never closed"),
 }  # fmt: skip
 
 

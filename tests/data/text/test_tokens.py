@@ -99,10 +99,10 @@ def test_the_compiled_tokenizer_equals_the_one_in_python(documents, labels, patt
     label = np.array(labels[: len(documents)], dtype=np.uint8)
     for in_order in (True, False):
         ours = kernels.token_rows(cells.data, cells.offsets, cut, None, in_order, n_threads)
-        theirs = count_tokens(cells.data, cells.offsets, tokenizer.analyser(), None, in_order)
+        theirs = count_tokens(cells.data, cells.offsets, tokenizer.analyzer(), None, in_order)
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
     ours = kernels.token_classes(cells.data, cells.offsets, label, 3, cut, n_threads)
-    theirs = sum_by_class(count_tokens(cells.data, cells.offsets, tokenizer.analyser(), None), label, 3)
+    theirs = sum_by_class(count_tokens(cells.data, cells.offsets, tokenizer.analyzer(), None), label, 3)
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 

@@ -55,7 +55,7 @@ def test_numbers_without_a_logarithm_are_refused_in_learning_and_say_nothing_in_
             bk.NaiveBayes(numeric="lognormal", unseen="error").fit(X, Y).predict_proba(form)
 
 
-def test_what_is_drawn_has_the_logarithms_that_were_learnt():
+def test_what_is_drawn_has_the_logarithms_that_were_learned():
     model = bk.NaiveBayes(numeric="lognormal").fit(X, Y)
     rows, labels = model.sample(20_000, random_state=0)
     logs = np.log(np.asarray(rows["x"], dtype=float)[labels == "a"])

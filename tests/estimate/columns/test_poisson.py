@@ -62,9 +62,9 @@ def test_what_is_no_count_says_nothing_when_a_model_is_asked():
         model.predict({"x": [1e200]})
 
 
-def test_a_row_that_is_no_count_was_never_learnt():
+def test_a_row_that_is_no_count_was_never_learned():
     model = bk.NaiveBayes(numeric="poisson").fit({"x": X["x"]}, Y)
-    with pytest.raises(bk.BayesError, match="row 0 was never learnt: its value of column 'x'"):
+    with pytest.raises(bk.BayesError, match="row 0 was never learned: its value of column 'x'"):
         model.leave_one_out({"x": [X["x"][0] + 0.5, *X["x"][1:]]}, Y)
 
 

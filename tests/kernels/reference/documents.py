@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayeskit.data.text.tokenizer import analyser
+from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.text.tokens import count_tokens, sum_by_class
 from bayeskit.data.text.word_list import pack_words, unpack_words
 
@@ -47,10 +47,11 @@ def token_rows(data, offsets, cut, known, in_order, n_threads):
     >>> unpack_words(rows.word_data, rows.word_offsets), rows.indptr.tolist(), rows.counts.tolist()
     ([b'cat', b'hat', b'the'], [0, 3, 3, 4], [1, 1, 2, 1])
     """
-    stop = frozenset(word.decode("utf-8", "replace") for word in unpack_words(cut.stop_data, cut.stop_offsets))
-    inside = cut.shortest_inside, cut.longest_inside
-    analyse = analyser(cut.pattern, cut.shortest, cut.longest, cut.lowercase, stop, cut.hash_bits, inside)
-    return count_tokens(data, offsets, analyse, None if known is None else known.words, in_order)
+    stop = [word.decode("utf-8", "replace") for word in unpack_words(cut.stop_data, cut.stop_offsets)]
+    inside = (cut.shortest_inside, cut.longest_inside) if cut.longest_inside else None
+    runs, bits = (cut.shortest, cut.longest), cut.hash_bits or None
+    analyze = Tokenizer(PATTERNS[cut.pattern], runs, cut.lowercase, stop, bits, inside).analyzer()
+    return count_tokens(data, offsets, analyze, None if known is None else known.words, in_order)
 
 
 def token_classes(data, offsets, labels, n_classes, cut, n_threads):

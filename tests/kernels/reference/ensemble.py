@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-LEAST = 5  # rows a context must have to be used
+LEAST = 5 - 1e-9
 BACKOFF_M = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
 CHAIN_M = (1.0, 4.0, 16.0)
 
@@ -34,7 +34,7 @@ def _levels(cells, new, i, above, labels, n_classes, weights):
 
 def _left_out_backoff(cells, i, size, above, labels, n_classes, weights, held):
     weights = np.ones(len(labels)) if weights is None else weights
-    taken, rows = np.minimum(weights, 1.0), np.arange(len(labels))
+    taken, rows = weights, np.arange(len(labels))
     inside = np.ones(len(labels), dtype=bool)
     full, chosen = np.full((len(labels), n_classes), 1 / size), []
     left_out = full
@@ -117,7 +117,7 @@ def _count(columns, sizes, labels, n_classes, w, asked, chains, start, outside):
     return log_sum, sums
 
 
-def score_chains(columns, sizes, learnt_columns, labels, weights, prior, chains):
+def score_chains(columns, sizes, learned_columns, labels, weights, prior, chains):
     """(Σ ln h, Σ h) of new rows, from the rows that were learned; a context never seen ends a chain."""
     w, n = np.ones(len(labels)) if weights is None else weights, len(columns[0])
     own = np.eye(len(prior))[labels] * w[:, None]
@@ -125,7 +125,7 @@ def score_chains(columns, sizes, learnt_columns, labels, weights, prior, chains)
     for steps in chains:
         same, g = np.ones((n, len(labels)), dtype=bool), np.tile(prior, (n, 1))
         for column, m, cut in steps:
-            new, old = (_values(some[column], sizes[column], cut) for some in (columns, learnt_columns))
+            new, old = (_values(some[column], sizes[column], cut) for some in (columns, learned_columns))
             same = same & (new[:, None] == old)
             counts = same @ own
             seen = same.any(axis=1)[:, None]
@@ -137,15 +137,14 @@ def score_chains(columns, sizes, learnt_columns, labels, weights, prior, chains)
 
 
 def _left_out_prior(labels, n_classes, w, prior):
-    taken = np.minimum(w, 1.0)
-    counts = np.tile(prior * (w.sum() + n_classes), (len(labels), 1)) - np.eye(n_classes)[labels] * taken[:, None]
-    return counts / (w.sum() - taken + n_classes)[:, None]
+    counts = np.tile(prior * (w.sum() + n_classes), (len(labels), 1)) - np.eye(n_classes)[labels] * w[:, None]
+    return counts / (w.sum() - w + n_classes)[:, None]
 
 
 def _step(same, labels, n_classes, w, g, m):
     """(n(class, context) + m g) / (n(context) + m) of each row, left out (rows, classes)."""
-    own, taken = np.eye(n_classes)[labels], np.minimum(w, 1.0)[:, None]
-    counts = same @ (own * w[:, None]) - own * taken
+    own = np.eye(n_classes)[labels] * w[:, None]
+    counts = same @ own - own
     return (counts + m * g) / (counts.sum(axis=1, keepdims=True) + m)
 
 

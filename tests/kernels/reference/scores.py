@@ -65,9 +65,9 @@ def score_gaussian_left_out(
     return left
 
 
-def normalise(scores, n_threads, out=None):
+def normalize(scores, n_threads, out=None):
     """
-    >>> probabilities, evidence = normalise(np.log([[0.1, 0.3]]), 1)
+    >>> probabilities, evidence = normalize(np.log([[0.1, 0.3]]), 1)
     >>> probabilities.round(6).tolist(), np.exp(evidence).round(6).tolist()
     ([[0.25, 0.75]], [0.4])
     """
@@ -96,7 +96,7 @@ def judge(scores, labels, tolerance, n_threads):
     >>> best.tolist(), np.exp(log_true).round(6).tolist(), brier.round(6).tolist()
     ([1], [0.25], [1.125])
     """
-    probabilities, evidence = normalise(scores, 1)
+    probabilities, evidence = normalize(scores, 1)
     best, own = scores.max(axis=1), (np.arange(len(scores)), labels)
     with np.errstate(invalid="ignore", divide="ignore"):  # relative to the best: the evidence may be −4e9
         log_true = np.where(np.isneginf(best), np.nan, scores[own] - best) + np.log(probabilities.max(axis=1))
@@ -190,7 +190,7 @@ def softmax_loss(features, scale, importance, weights, bias, labels, n_threads):
 
 def _log_loss(scores, labels, weights):
     """Σ w (ln Σ_k exp s_k − s_y), and its slopes by the scores (rows, classes)."""
-    p, evidence = normalise(scores, 1) if len(scores) else (scores, np.zeros(0))
+    p, evidence = normalize(scores, 1) if len(scores) else (scores, np.zeros(0))
     own = np.arange(len(scores)), labels
     slope = p.copy()
     slope[own] -= 1

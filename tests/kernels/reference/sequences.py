@@ -86,8 +86,8 @@ def count_states(*, before, after, by_row, n_threads, **chain):
             follows = beta
     emissions = posteriors
     if not by_row and chain["normals"] is not None:
-        columns, centre = chain["normals"][0], chain["normals"][4]
-        emissions = np.stack(weigh_numbers(columns, centre, np.nan_to_num(posteriors), 1))
+        columns, center = chain["normals"][0], chain["normals"][4]
+        emissions = np.stack(weigh_numbers(columns, center, np.nan_to_num(posteriors), 1))
     elif not by_row:
         emissions = np.zeros(chain["logs"].shape)
         np.add.at(emissions, chain["codes"], np.nan_to_num(posteriors))

@@ -1,5 +1,6 @@
 """Codes, counts, moments and cut points of columns."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -131,6 +132,43 @@ def context_codes(parents, child, child_size, steps, n_nodes, n_threads):
     return np.array(out, dtype=np.uint32)
 
 
+def score_missing(columns, sizes, parents, steps, tables, gone, scores, most_cells, n_threads):
+    """Sum over every combination of values of the missing cells.
+
+    >>> sky, wind = np.array([0], np.uint8), np.array([1], np.uint8)
+    >>> step = np.array([[-1, 0, 1, -1]], np.int32)
+    >>> own = np.log([[1.0], [0.25], [0.75], [1.0]])                       # P(sky = 1), P(sky = 2)
+    >>> given = np.log(np.array([1, 0.5, 1, 1, 0.2, 1, 1, 0.6, 1])[:, None])   # P(wind = 1) by context
+    >>> scores = np.zeros((1, 1))
+    >>> parents = [np.array([], np.int64), np.array([0])]
+    >>> score_missing([sky, wind], [4, 3], parents, [[], [step]], [[own], [given]], None, scores, 99, 1)
+    >>> round(float(np.exp(scores[0, 0])), 12)                             # 0.25 · 0.2 + 0.75 · 0.6
+    0.5
+    """
+    for r in range(len(scores)):
+        codes = [int(column[r]) for column in columns]
+        missing = [j for j, code in enumerate(codes) if code in (0, sizes[j] - 1)]
+        lost = [0 if gone is None or j not in missing else int(gone[j][r]) for j in range(len(codes))]
+        wanted = {j for j in range(len(codes)) if j not in missing}
+        for j in reversed(range(len(codes))):
+            wanted |= {int(p) for p in parents[j]} if j in wanted else set()
+        free = [j for j in missing if j in wanted]
+        terms = []
+        for values in itertools.product(*(range(1, sizes[j] - 1) for j in free)):
+            now = dict(enumerate(codes)) | dict(zip(free, values, strict=True))
+            if any(now[j] == lost[j] for j in free):
+                continue
+            total = np.zeros(scores.shape[1])
+            for j in sorted(wanted):
+                known = next((d for d, p in enumerate(parents[j]) if p in missing), len(parents[j]))
+                case = len(parents[j]) + 2 + known if lost[j] else 0 if j in missing else 1 + known
+                above = [np.array([now[int(p)]]) for p in parents[j]]
+                row = context_codes(above, np.array([now[j]]), sizes[j], steps[j], 0, 1)[0]
+                total = total + tables[j][case if len(tables[j]) > 1 else 0][row]
+            terms.append(total)
+        scores[r] += np.logaddexp.reduce(terms, axis=0) if terms else -np.inf
+
+
 def moments(columns, labels, n_classes, weights, n_threads):
     """Sum exactly, as integers.
 
@@ -171,14 +209,14 @@ def _scaled(x):
     return [top * (UNIT // bottom) for top, bottom in map(float.as_integer_ratio, x.tolist())]
 
 
-def weigh_numbers(columns, centre, shares, n_threads):
+def weigh_numbers(columns, center, shares, n_threads):
     """
     >>> weights, first, second = weigh_numbers([np.array([1.0, np.nan, 4.0])], np.array([2.0]),
     ...     np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]), 1)
     >>> weights.tolist(), first.tolist(), second.tolist()
     ([[1.5], [0.5]], [[0.0], [1.0]], [[3.0], [2.0]])
     """
-    away = np.array(columns).reshape(len(columns), len(shares)).T - centre
+    away = np.array(columns).reshape(len(columns), len(shares)).T - center
     return tuple(shares.T @ np.where(np.isnan(away), 0.0, away**power) for power in (0, 1, 2))
 
 

@@ -54,7 +54,7 @@ def test_it_is_a_classifier_with_its_tags(model):
     assert (tags.input_tags.categorical, tags.input_tags.allow_nan, tags.input_tags.string) == (True, True, False)
 
 
-def test_clones_take_the_settings_and_leave_what_was_learnt():
+def test_clones_take_the_settings_and_leave_what_was_learned():
     settings = {
         "smoothing": {"sky": bk.Dirichlet({"sun": 2, "rain": 1}), "size": "auto"},
         "prior": {"a": 0.5, "b": 0.5},

@@ -118,7 +118,7 @@ def test_a_model_that_has_scored_records_can_be_pickled():
     assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(row), said)
 
 
-def test_a_model_that_has_learnt_nothing_says_so():
+def test_a_model_that_has_learned_nothing_says_so():
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError):

@@ -9,7 +9,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble import fitting
-from bayeskit.models.ensemble.persistence import OF_BOOSTING
+from bayeskit.models.ensemble.structure import OF_BOOSTING
 from bayeskit.storage.container import pack, unpack
 
 SMALL = {"n_members": 1, "n_chains": 2, "n_trees": 4, "n_threads": 1}
@@ -83,8 +83,8 @@ def test_a_class_that_it_never_saw_gets_nothing_from_it(steps):
     part = model.structure_.boosting
     assert part is not None
     codes = np.zeros((3, len(model.structure_.trees.columns)), dtype=np.uint8)
-    told, as_learnt = part.scores(codes, ("0", "1", "2"), 1), part.scores(codes, ("0", "2"), 1)
-    np.testing.assert_array_equal(told, np.column_stack([as_learnt[:, 0], np.zeros(3), as_learnt[:, 1]]))
+    told, as_learned = part.scores(codes, ("0", "1", "2"), 1), part.scores(codes, ("0", "2"), 1)
+    np.testing.assert_array_equal(told, np.column_stack([as_learned[:, 0], np.zeros(3), as_learned[:, 1]]))
     assert np.isfinite(model.partial_fit(X[y == "1"], y[y == "1"]).predict_proba(X)).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.fitting import EnsembleImportance
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 
 SMALL = {"n_members": 2, "n_chains": 3, "n_trees": 4, "n_threads": 1}
 

@@ -111,7 +111,7 @@ def leave_one_out(alpha, counts):
 @pytest.mark.slow
 @few
 @given(st.lists(st.lists(st.integers(0, 12), min_size=3, max_size=3), min_size=2, max_size=3))
-def test_automatic_smoothing_maximises_the_leave_one_out_likelihood(counts):
+def test_automatic_smoothing_maximizes_the_leave_one_out_likelihood(counts):
     counts = np.array(counts)
     counts[0] += 1
     table = {"x": {f"c{i}": dict(zip("uvw", row.tolist(), strict=True)) for i, row in enumerate(counts)}}
@@ -157,7 +157,7 @@ def test_a_column_keeps_its_settings_when_others_leave():
 def test_numbers_are_gaussian_or_counted_column_by_column():
     X = {"p": [1.0, 2.0, 3.0, 4.0], "q": [1.0, 2.0, 3.0, 4.0], "r": [0.0, 0.0, 8.0, 8.0]}
     model = bk.NaiveBayes(numeric={"q": "histogram", "r": "histogram"}, cuts={"q": [2.0]}).fit(X, [0, 0, 1, 1])
-    assert model.schema_.measured() == ["p"]
+    assert model.schema_.measured == ["p"]
     assert model.table("q")["count | 0"] == [2, 0]  # a value on a cut belongs to the left
     assert model.table("q")["q"] == ["≤ 2", "> 2"]
     assert len(model.table("r")) == 10  # the default number of intervals
@@ -336,7 +336,7 @@ def test_tables_are_whole_whatever_the_columns_are_called(name):
     assert "variance" in column.table(name).column_names
 
 
-def test_samples_of_numbers_and_categories_are_of_the_kind_that_was_learnt():
+def test_samples_of_numbers_and_categories_are_of_the_kind_that_was_learned():
     mixed = [[1.5], [2], [2], [1.5]]
     model = bk.NaiveBayes(roles="categorical").fit(mixed, [0, 1, 0, 1])
     drawn, _ = model.sample(50, random_state=0)

@@ -8,7 +8,7 @@ import pytest
 import bayeskit as bk
 from bayeskit.errors import BayesError, SchemaMismatch
 from bayeskit.models.base.estimator import clone
-from bayeskit.models.naive_bayes_numeric import GAIN, KINDS, SILENT, best_kinds
+from bayeskit.models.naive_bayes_loo import GAIN, KINDS, SILENT, best_kinds
 
 N = 600
 RNG = np.random.default_rng(3)
@@ -38,7 +38,7 @@ def test_columns_get_a_kind_that_fits_them(model):
 
 def test_no_other_kind_of_a_column_is_better_by_more_than_the_gain():
     nb = bk.NaiveBayes(numeric="auto")
-    source = nb._with_labels(nb._labelled(TABLE, LABELS, None))
+    source = nb._with_labels(nb._labeled(TABLE, LABELS, None))
     schema = nb._inferred_schema(source)
     kinds = best_kinds(nb, schema, source, list(TABLE), tempered=False)
 

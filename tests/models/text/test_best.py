@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.estimate.words import logistic
+from bayeskit.estimate import weighted_evidence
 from bayeskit.models import from_bytes, to_bytes
 
 WORDS = {
     "law": "the judge in the court asked for a vote and heard the jury",
     "sea": "a calm sea, wind and waves; the ship and the storm!",
-    "art": "the painter and his brush: colour, canvas and light",
+    "art": "the painter and his brush: color, canvas and light",
 }
 
 
@@ -42,7 +42,7 @@ def test_halves_are_shown_and_sum_to_the_prediction():
 
 def test_values_are_of_length_one_and_runs_of_half():
     counts, ids, indptr = np.array([1, 3, 1, 2]), np.array([0, 1, 2, 0]), np.array([0, 3, 4, 4])
-    x = logistic.values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
+    x = weighted_evidence.linear_values(counts, ids, indptr, np.array([2.0, 1.0, 3.0]), np.array([False, False, True]))
     np.testing.assert_allclose([np.hypot(x[0], x[1]), x[2], x[3]], [1, 0.5, 1])
     assert x[0] / x[1] == pytest.approx(2 / (1 + np.log(3)))
 
@@ -54,10 +54,10 @@ def test_any_number_of_threads_gives_the_same_model():
 
 
 def test_the_parts_in_which_cells_are_worked_on_do_not_matter(monkeypatch):
-    from bayeskit.estimate.words import weights
+    from bayeskit.estimate import word_weights
 
     whole = to_bytes(fitted())
-    monkeypatch.setattr(weights, "CELLS", 64)
+    monkeypatch.setattr(word_weights, "CELLS", 64)
     assert to_bytes(fitted()) == whole
 
 
@@ -137,7 +137,7 @@ def test_leave_one_out_is_absent_with_its_reason():
 @pytest.mark.parametrize("weight", [1e8, 1e12])
 def test_documents_of_a_huge_weight_leave_the_linear_part_its_digits(weight):
     texts, labels = documents(400)
-    labels[::9] = "art"  # not to be told apart, so that what is learnt of one document takes back that of others
+    labels[::9] = "art"  # not to be told apart, so that what is learned of one document takes back that of others
     heavy, large = (
         bk.TextClassifier("best", ngrams=(1, 1)).fit(texts, labels, sample_weight=np.full(400, w))
         for w in (weight, 1e5)
@@ -182,3 +182,15 @@ def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monke
     monkeypatch.setattr(best, "LARGEST_TRIED", 10)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)
     assert [name for name, _ in model.linear_.tried] == ["words"]
+
+
+@pytest.mark.parametrize("n_documents", [30, 600])
+def test_the_default_model_forgets_the_documents_that_it_learned(n_documents):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice([f"w{i}" for i in range(40)], rng.integers(1, 12))) for _ in range(n_documents)]
+    labels = np.array(["a", "b", "c"])[rng.integers(0, 3, n_documents)]
+    model, gone = bk.TextClassifier().fit(texts, labels), np.flatnonzero(labels == "a")
+    model.forget([texts[i] for i in gone], labels[gone])
+    assert model.classes_.tolist() == ["b", "c"]
+    assert model.tally_.n_rows == (labels != "a").sum()
+    assert model.fixed_[-1] == ("linear weights" if n_documents > 500 else "weights of evidence")

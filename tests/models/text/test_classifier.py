@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import bayeskit as bk
-from bayeskit.errors import BayesError, BayesWarning, NotLearnt
+from bayeskit.errors import BayesError, BayesWarning, NotLearned
 
 COUNTED = ["multinomial", "set_of_words", "complement", "wcnb"]
 HELD = ["tfidf", "twcnb", "weighted", "fast", "auto"]
@@ -314,7 +314,7 @@ def test_documents_that_are_no_text_are_refused_with_their_row():
 
 
 @pytest.mark.parametrize("recipe", [*PLAIN, "auto", "fast"])
-def test_one_class_is_learnt_and_said(recipe):
+def test_one_class_is_learned_and_said(recipe):
     with pytest.warns(BayesWarning, match="one class only"):
         model = bk.TextClassifier(recipe).fit(["sun sea", "sea"], ["good", "good"])
     assert model.predict(["rain"]).tolist() == ["good"]
@@ -357,12 +357,12 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     before = model.predict_proba(texts)
     with pytest.raises(BayesError):
         model.fit([1, 2], ["a", "b"])
-    with pytest.raises(NotLearnt):
-        model.forget(["never learnt at all"], ["a"])
+    with pytest.raises(NotLearned):
+        model.forget(["never learned at all"], ["a"])
     assert np.array_equal(model.predict_proba(texts), before)
 
 
-def test_what_a_recipe_cannot_honour_is_absent():
+def test_what_a_recipe_cannot_honor_is_absent():
     linear = bk.TextClassifier("nbsvm")
     for name in ("partial_fit", "forget", "merge", "leave_one_out_scores", "fit_tally", "sample"):
         assert not hasattr(linear, name)
@@ -438,7 +438,7 @@ def test_it_is_a_scikit_learn_classifier_of_strings():
 
 
 @pytest.mark.slow
-def test_a_document_of_100_mb_is_learnt_and_classified():
+def test_a_document_of_100_mb_is_learned_and_classified():
     long = "Storm and rain " * 7_000_000
     model = bk.TextClassifier("multinomial").fit([long, "sun and sea"], ["bad", "good"])
     assert model.counted_.n_tokens.tolist() == [21_000_000, 3]

@@ -44,21 +44,21 @@ def corpus(name):
     if "train" in split:
         train = np.array(split) == "train"
     texts, labels = table["text"].to_pylist(), table["label"].to_pylist()
-    learnt = [text for text, own in zip(texts, train, strict=True) if own]
+    learned = [text for text, own in zip(texts, train, strict=True) if own]
     test = [text for text, own in zip(texts, train, strict=True) if not own]
     counter = CountVectorizer()
-    matrices = counter.fit_transform(learnt), counter.transform(test)
-    return learnt, np.array(labels, dtype=object)[train].tolist(), test, *matrices
+    matrices = counter.fit_transform(learned), counter.transform(test)
+    return learned, np.array(labels, dtype=object)[train].tolist(), test, *matrices
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", CORPORA)
 def test_predictions_and_probabilities_are_those_of_scikit_learn(name, recipe, alpha):
-    texts, labels, test, learnt, unseen = corpus(name)
+    texts, labels, test, learned, unseen = corpus(name)
     made, settings = RECIPES[recipe]
-    peer = made(alpha=alpha).fit(learnt, labels)
+    peer = made(alpha=alpha).fit(learned, labels)
     model = bk.TextClassifier(recipe, smoothing=alpha, **settings).fit(texts, labels)
-    assert len(model.words_) == learnt.shape[1]
+    assert len(model.words_) == learned.shape[1]
     assert np.abs(model.predict_proba(test) - peer.predict_proba(unseen)).max() < 1e-9
     assert model.predict(test).tolist() == peer.predict(unseen).tolist()

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
+from bayeskit.data.text.word_list import WordLimits
 from bayeskit.errors import AdviceWarning, BadFile, TooLarge
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.text import bounded_fit
 from bayeskit.models.text import documents as text_documents
-from bayeskit.models.text.bounded_fit import BoundedReader, WordLimits
+from bayeskit.models.text.bounded_fit import BoundedReader
 
-SUBJECTS = {"law": "judge court vote jury", "sea": "calm wind waves ship", "art": "painter brush colour canvas"}
+SUBJECTS = {"law": "judge court vote jury", "sea": "calm wind waves ship", "art": "painter brush color canvas"}
 COMMON = [f"common{i}" for i in range(60)]
 LIMIT = 600_000  # bytes, of documents that take some two million
 
@@ -130,7 +131,7 @@ def test_a_file_keeps_how_many_were_drawn():
     model = drawn()
     again = from_bytes(to_bytes(model))
     assert again.linear_.n_drawn == model.linear_.n_drawn
-    state = model._held_state()
+    state = model._state_to_save()
     for number in ("many", -1, True, 2.5):
         state.header["drawn"] = number
         with pytest.raises(BadFile, match="is no number of documents"):
@@ -187,7 +188,8 @@ def test_a_fit_takes_no_more_than_is_said(limit):
 
     script = """
 import sys, warnings; import numpy as np; import pyarrow as pa; import bayeskit as bk
-from bayeskit.models.text.bounded_fit import BoundedReader, WordLimits
+from bayeskit.data.text.word_list import WordLimits
+from bayeskit.models.text.bounded_fit import BoundedReader
 from bayeskit.models.text.documents import read_documents, documents_source
 from bayeskit.data.text.tokenizer import Tokenizer
 warnings.simplefilter("ignore")

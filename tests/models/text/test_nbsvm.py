@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 import bayeskit as bk
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text.nbsvm import assign_folds
+from bayeskit.models.text.standard_recipes import assign_folds
 
 WORDS = ["sun", "sea", "rain", "fog", "wind", "ice", "snow", "calm", "storm", "dry"]
 
@@ -28,11 +28,11 @@ def fitted(texts, labels, **settings):
     return bk.TextClassifier("nbsvm", **settings).fit(texts, labels)
 
 
-def margins_by_hand(learnt, labels, asked, classes, weights=None):
-    """Wang and Manning's machine written out, with the words of ``learnt`` alone."""
-    counter = CountVectorizer(binary=True).fit(learnt)
-    x, new = counter.transform(learnt).toarray(), counter.transform(asked).toarray()
-    w = np.ones(len(learnt)) if weights is None else weights
+def margins_by_hand(learned, labels, asked, classes, weights=None):
+    """Wang and Manning's machine written out, with the words of ``learned`` alone."""
+    counter = CountVectorizer(binary=True).fit(learned)
+    x, new = counter.transform(learned).toarray(), counter.transform(asked).toarray()
+    w = np.ones(len(learned)) if weights is None else weights
     out = np.zeros((len(asked), len(classes)))
     for c in range(1, 2) if len(classes) == 2 else range(len(classes)):
         own = labels == classes[c]
@@ -46,11 +46,11 @@ def margins_by_hand(learnt, labels, asked, classes, weights=None):
     return out
 
 
-def penalised(numbers, margins, truth, weights):
-    """What scale and biases minimise."""
-    centred = margins - margins.mean(axis=1, keepdims=True)
-    size = np.sqrt((centred**2).mean())
-    z = numbers[0] * centred / size + numbers[1:]
+def penalized(numbers, margins, truth, weights):
+    """What scale and biases minimize."""
+    centered = margins - margins.mean(axis=1, keepdims=True)
+    size = np.sqrt((centered**2).mean())
+    z = numbers[0] * centered / size + numbers[1:]
     lost = weights @ (np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(z)), truth])
     return lost + ((numbers[0] - 1) ** 2 + (numbers[1:] ** 2).sum()) / 2, size
 
@@ -69,9 +69,9 @@ def test_scale_and_biases_are_those_of_machines_refitted_by_hand_without_each_fo
         out = fold == f
         of_rest = margins_by_hand(texts[~out], labels[~out], texts[out], classes, weights[~out])
         margins[out] = of_rest
-    objective = lambda v: penalised(v, margins, truth, weights)[0]  # noqa: E731
+    objective = lambda v: penalized(v, margins, truth, weights)[0]  # noqa: E731
     v = minimize(objective, np.append(1.0, np.zeros(len(classes))), method="BFGS", options={"gtol": 1e-7}).x
-    size = penalised(v, margins, truth, weights)[1]
+    size = penalized(v, margins, truth, weights)[1]
     found = model.recipe_.calibration
     assert found.scale == pytest.approx(v[0] / size, rel=1e-3)
     np.testing.assert_allclose(found.bias, v[1:], atol=1e-3)

@@ -1,4 +1,4 @@
-"""Recipes of text as objects: what each can honour, and a new one from outside in one class."""
+"""Recipes of text as objects: what each can honor, and a new one from outside in one class."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import bayeskit as bk
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.words.weights import multinomial
+from bayeskit.estimate.word_weights import multinomial
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.text.classifier import RECIPES
 from bayeskit.models.text.recipe import PresenceParameters, Recipe
@@ -166,7 +166,7 @@ def test_counts_alone_do_not_tell_what_a_recipe_fits_on_documents(name):
     "ask",
     ["sample", "score_samples", "document_log_likelihood", "similarity", "centroid_similarity", "explain", "_left_out"],
 )
-def test_a_model_that_has_learnt_nothing_says_so(ask):
+def test_a_model_that_has_learned_nothing_says_so(ask):
     given = () if ask in ("sample", "_left_out") else (NEW,)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(bk.TextClassifier("multinomial"), ask)(*given)

@@ -20,7 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_folder_of_one_sub_folder_a_class_is_learnt(folder):
+def test_a_folder_of_one_sub_folder_a_class_is_learned(folder):
     source = FolderSource.of_classes(folder, "weather")
     assert source.labels == ("bad", "bad", "good", "good")
     model = bk.TextClassifier("multinomial").fit_source(source)
@@ -42,7 +42,7 @@ def test_folders_that_are_no_classes_are_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
-def test_a_text_column_of_a_file_is_learnt(tmp_path, kind):
+def test_a_text_column_of_a_file_is_learned(tmp_path, kind):
     frame = pd.DataFrame({"id": [1, 2, 3], "body": ["sun, sea", "rain\nwind", "12"], "kind": ["good", "bad", "bad"]})
     path = tmp_path / f"texts.{kind}"
     {
@@ -61,7 +61,7 @@ def test_a_text_column_of_a_file_is_learnt(tmp_path, kind):
 
 
 @pytest.mark.parametrize("recipe", ["multinomial", "auto", "tfidf", "nbsvm"])
-def test_a_folder_is_learnt_in_parts_as_from_memory(folder, recipe, monkeypatch):
+def test_a_folder_is_learned_in_parts_as_from_memory(folder, recipe, monkeypatch):
     (batch,) = FolderSource.of_classes(folder).batches()
     whole = bk.TextClassifier(recipe).fit(batch.columns["text"], batch.labels)
     monkeypatch.setattr("bayeskit.data.text.folders.TOGETHER", 1)  # a batch a document

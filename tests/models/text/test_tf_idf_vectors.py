@@ -23,9 +23,9 @@ def test_worked_example_26_without_a_class():
     assert {w: round(idf[w], 6) for w in ("a", "great", "game")} == {"a": 0.510826, "great": 1.609438, "game": 0.916291}
     vector = {word: round(float(value), 6) for word, value in zip(words, row, strict=True) if value}
     assert vector == {"a": 0.265896, "great": 0.837747, "game": 0.476949}
-    labelled = bk.TextClassifier("tfidf", pattern="words1").fit(TEXTS, SPORTS["tag"])
-    np.testing.assert_allclose(counter.transform(TEXTS).toarray(), labelled.document_values(TEXTS).toarray())
-    np.testing.assert_allclose(counter.similarity(TEXTS), labelled.similarity(TEXTS), atol=1e-12)
+    labeled = bk.TextClassifier("tfidf", pattern="words1").fit(TEXTS, SPORTS["tag"])
+    np.testing.assert_allclose(counter.transform(TEXTS).toarray(), labeled.document_values(TEXTS).toarray())
+    np.testing.assert_allclose(counter.similarity(TEXTS), labeled.similarity(TEXTS), atol=1e-12)
 
 
 def test_the_cosine_is_that_of_the_definition():
@@ -54,12 +54,12 @@ def test_parts_give_the_vectors_of_the_whole(settings):
     assert set(np.asarray(lengths).round(12).ravel().tolist()) <= {0.0, 1.0}
 
 
-def test_a_given_vocabulary_has_no_idf_before_documents_are_learnt():
+def test_a_given_vocabulary_has_no_idf_before_documents_are_learned():
     with pytest.raises(NotFittedError):
         bk.TokenCounter(tf_idf=True, vocabulary=["game"]).transform(TEXTS)
     plain = bk.TokenCounter(vocabulary=["game"])
     assert plain.transform(TEXTS).sum() == 2
-    with pytest.raises(AttributeError, match="no document is learnt yet"):
+    with pytest.raises(AttributeError, match="no document is learned yet"):
         _ = plain.idf_
 
 

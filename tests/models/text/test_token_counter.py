@@ -59,8 +59,8 @@ def documents():
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_vocabulary_and_matrix_are_those_of_count_vectorizer(settings, documents):
     ours, theirs = TokenCounter(**settings), CountVectorizer(**settings)
-    learnt, new = documents[: len(documents) // 2], documents[len(documents) // 2 :]
-    same(ours.fit_transform(learnt), theirs.fit_transform(learnt))
+    learned, new = documents[: len(documents) // 2], documents[len(documents) // 2 :]
+    same(ours.fit_transform(learned), theirs.fit_transform(learned))
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
     assert ours.vocabulary_ == {word: int(column) for word, column in theirs.vocabulary_.items()}
     same(ours.transform(new), theirs.transform(new))

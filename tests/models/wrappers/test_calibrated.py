@@ -1,4 +1,4 @@
-"""Calibrated probabilities: the curves are scikit-learn's, fed by rows that the model has not learnt."""
+"""Calibrated probabilities: the curves are scikit-learn's, fed by rows that the model has not learned."""
 
 import warnings
 
@@ -87,7 +87,7 @@ class _Binary:
         return {"odds": self.odds}
 
 
-def test_the_curve_is_learnt_from_scores_of_rows_left_out_one_by_one():
+def test_the_curve_is_learned_from_scores_of_rows_left_out_one_by_one():
     X, y = copied(60)
     model = bk.Calibrated(method="temperature").fit(X, y)
     left_out = np.array(

@@ -42,7 +42,7 @@ def test_left_out_terms_sum_to_the_scores_under_weights_too():
     np.testing.assert_allclose(model._left_out().terms(block).sum(axis=2), model._left_out().scores(block), rtol=1e-9)
 
 
-def test_the_exponents_minimise_the_penalised_conditional_loss():
+def test_the_exponents_minimize_the_penalized_conditional_loss():
     rng = np.random.default_rng(0)
     terms, labels, weights = rng.normal(size=(80, 3, 4)), rng.integers(0, 3, 80), rng.random(80)
 

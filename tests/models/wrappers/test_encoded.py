@@ -49,8 +49,8 @@ def test_weights_files_and_rows_without_a_label_are_taken(tmp_path):
     weighed = bk.Encoded().fit(X, Y, sample_weight=[1.0] * 40)
     np.testing.assert_allclose(weighed.predict_proba(X), expected)
     with pytest.warns(bk.BayesWarning):
-        dropped = bk.Encoded(unlabelled="drop").fit(X, [*Y[:39], None])
-    assert dropped._drops_unlabelled
+        dropped = bk.Encoded(unlabeled="drop").fit(X, [*Y[:39], None])
+    assert dropped._drops_unlabeled
 
 
 def test_what_has_no_probabilities_has_none_here():

@@ -42,14 +42,14 @@ def test_minus_one_is_a_class_unless_said_otherwise():
     codes = np.where(y == "good", 1, 0)
     codes[20:] = -1
     assert bk.SemiSupervised(bk.NaiveBayes(), folds=0).fit(X, codes).classes_.tolist() == [-1, 0, 1]
-    assert bk.SemiSupervised(bk.NaiveBayes(), unlabelled=-1, folds=0).fit(X, codes).classes_.tolist() == [0, 1]
+    assert bk.SemiSupervised(bk.NaiveBayes(), unlabeled=-1, folds=0).fit(X, codes).classes_.tolist() == [0, 1]
 
 
 def test_a_round_of_em_on_a_table_is_what_brute_force_says():
     X = pd.DataFrame({"sky": ["sun", "sun", "rain", "sun", "rain"]})
     y = ["a", "b", "b", None, None]
     model = bk.SemiSupervised(bk.NaiveBayes(smoothing=1), rounds=1, folds=0).fit(X, y)
-    # labelled alone: P(a) = 1/3, P(sun|a) = 2/3, P(sun|b) = 1/2
+    # labeled alone: P(a) = 1/3, P(sun|a) = 2/3, P(sun|b) = 1/2
     p_sun = (1 / 3 * 2 / 3) / (1 / 3 * 2 / 3 + 2 / 3 * 1 / 2)
     p_rain = (1 / 3 * 1 / 3) / (1 / 3 * 1 / 3 + 2 / 3 * 1 / 2)
     n_a = 1 + p_sun + p_rain
@@ -65,7 +65,7 @@ def test_the_likelihood_of_unsmoothed_tables_never_falls():
     assert all(b >= a - 1e-9 * abs(a) for a, b in zip(told["log likelihood"], told["log likelihood"][1:], strict=False))
 
 
-def test_unlabelled_rows_help_and_it_is_said(capsys):
+def test_unlabeled_rows_help_and_it_is_said(capsys):
     X, y = documents()
     some = [label if i < 24 else None for i, label in enumerate(y)]
     model = bk.SemiSupervised(bk.TextClassifier(), folds=3, verbose=True).fit(X, some)
@@ -80,7 +80,7 @@ def test_unlabelled_rows_help_and_it_is_said(capsys):
 
 
 @pytest.mark.slow
-def test_where_they_do_not_help_the_labelled_ones_teach_alone():
+def test_where_they_do_not_help_the_labeled_ones_teach_alone():
     rng = np.random.default_rng(3)
     X, y = blobs(40)
     noise = pd.DataFrame({f"x{j}": rng.normal(size=400) * 30 for j in range(3)})
@@ -135,11 +135,11 @@ def test_300_labels_and_the_rest_without_beat_300_labels_by_twelve_points():
     gains = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        labelled = np.concatenate([rng.choice(np.flatnonzero(y == c), 15, replace=False) for c in np.unique(y)])
+        labeled = np.concatenate([rng.choice(np.flatnonzero(y == c), 15, replace=False) for c in np.unique(y)])
         some = np.full(len(y), None, dtype=object)
-        some[labelled] = y[labelled]
+        some[labeled] = y[labeled]
         together = bk.SemiSupervised(bk.TextClassifier(), folds=0).fit(train.text, some)
-        alone = bk.TextClassifier().fit(train.text.iloc[labelled], y[labelled])
+        alone = bk.TextClassifier().fit(train.text.iloc[labeled], y[labeled])
         gains.append((together.predict(test.text) == test.label).mean() - alone.score(test.text, test.label))
     assert min(gains) > 0
     assert np.mean(gains) >= 0.12

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped
-from bayeskit.cli.outputs import Plot, check_plot
-from bayeskit.cli.outputs import plot as draw_columns
+from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped, option
+from bayeskit.cli.outputs import Plot, check_plot, draw
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 ONE_NUMBER = "one number has no picture: ask for all values of a column, P(column | condition)"
 SHOWN = 40  # values of a column in a table; --json has all
+MOST_VALUES = 6  # of a variable
 
 
 @grouped
@@ -29,22 +29,22 @@ def command(
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="P(event | condition) or E(column | condition), in quotes.")
     ],
-    level: Annotated[float, typer.Option(help="The probability inside the credible interval.")] = 0.95,
+    level: Annotated[float, option("--level", None, "Probability of the credible interval.")] = 0.95,
     probability: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The file is a table of probabilities, in this column.")
+        str | None, option("--probability", "COLUMN", "The file is a table of probabilities; this is their column.")
     ] = None,
     count: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The file is a table of counts, in this column.")
+        str | None, option("--count", "COLUMN", "The file is a table of counts; this is their column.")
     ] = None,
     reading: Reading = AS_IT_IS,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Ask a probability of data, of a network or of a model.
+    """Compute a probability from data, a network or a model.
 
-    Data is answered by counting its rows, a network or a model exactly.
-    A column alone, P(column | condition), asks for all its values, and
-    E(column | condition) for the mean of its numbers.
+    Rows of data are counted; a network or a model is computed exactly.
+    P(column | condition) gives the distribution of a column,
+    E(column | condition) the mean of its numbers.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def command(
     """
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
-    from bayeskit.cli.saved_models import believed
+    from bayeskit.cli.saved_models import probability_model
     from bayeskit.network.ask import answer_from_data, answer_from_network, of_model, of_table, reply_of
     from bayeskit.network.query import parse
 
@@ -70,7 +70,7 @@ def command(
 
         answer = answer_from_network(read_bif(data_or_model), question)
     elif suffix == ".bayes":
-        answer = of_model(believed(load_model(data_or_model)), question)
+        answer = of_model(probability_model(load_model(data_or_model)), question)
     else:
         source = open_data([data_or_model], None, reading)
         with watched(source, "counting") as rows:
@@ -84,7 +84,7 @@ def command(
         _show_values(page, answer)
     for line in rest:
         page.line(line)
-    draw_columns(page, plot, lambda: reply_of(answer).chart())
+    draw(page, plot, lambda: reply_of(answer).chart())
     page.json(answer)
 
 
@@ -99,22 +99,55 @@ def lines(record: Record) -> list[str]:
 
 def _show_values(page: Page, record: Record) -> None:
     """Show the values of a distribution as a table."""
-    from bayeskit.tables.sheet import Figure
+    from bayeskit.tables import Figure, Grid
 
     values = record["distribution"]
-    listed = values[:SHOWN] if len(values) > SHOWN + 3 else values
     page.line()
     columns: dict[str, list[Any]] = {
-        record["variable"]: [str(one["value"]) for one in listed],
-        "probability": [Figure(f"{one['probability']:.6g}") for one in listed],
+        record["variable"]: [str(one["value"]) for one in values],
+        "probability": [Figure(f"{one['probability']:.6g}") for one in values],
     }
-    if listed and "matching" in listed[0]:
-        columns["rows"] = [one["matching"] for one in listed]
-        intervals = [one["interval"] for one in listed]
+    if values and "matching" in values[0]:
+        columns["rows"] = [one["matching"] for one in values]
+        intervals = [one["interval"] for one in values]
         columns[f"{100 * intervals[0]['level']:g} % interval"] = [
             Figure(f"{interval['low']:.4f} to {interval['high']:.4f}") for interval in intervals
         ]
-    page.table(columns)
-    if len(listed) < len(values):
-        page.line(f"and {len(values) - len(listed):,} more: --json has them all", style="dim")
+    page.grid(Grid(columns), SHOWN)
     page.line()
+
+
+def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
+    """Show a network or a joint distribution: its variables and their values, or the table of one."""
+    from bayeskit.nearest import did_you_mean
+
+    values = fitted.states if hasattr(fitted, "states") else fitted.values
+    parents = getattr(fitted, "parents", {})
+    if column is not None:
+        if column not in values:
+            raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}")
+        table = fitted.table(column) if parents else fitted.marginal(column).table()
+        columns = {name: table[name] for name in table.column_names}
+        page.table(columns, keys=max(len(parents.get(column, ())), 1))
+        draw(page, plot, table.chart if parents else fitted.marginal(column).chart)
+        page.json({"column": column, **columns})
+        return
+    page.line(f"{path}: {repr(fitted).strip('<>')}", style="bold")
+    page.line()
+    listing: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
+    if parents:
+        listing["parents"] = [", ".join(parents[node]) for node in values]
+    page.table(listing)
+    draw(page, plot, fitted.chart)
+    page.json(
+        {
+            "model": type(fitted).__name__,
+            "variables": {name: list(map(str, listed)) for name, listed in values.items()},
+            "parents": {node: list(above) for node, above in parents.items()} if parents else None,
+        }
+    )
+
+
+def _some(values: Any) -> str:
+    more = ", …" if len(values) > MOST_VALUES else ""
+    return f"{len(values):,}: " + ", ".join(map(str, values[:MOST_VALUES])) + more

@@ -2,103 +2,92 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from bayeskit.cli.options import Reading
+from bayeskit.cli.options import DropUnlabeled, Reading, Text, Weight, option
 from bayeskit.errors import BayesError, with_article
 from bayeskit.storage.files import LOCK_TIMEOUT
 
-DOING = {
-    "learn": ("learning", "+", "learn_source"),
-    "forget": ("forgetting", "−", "forget_source"),
-}
+ACTIONS = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
+
+
+@dataclass(frozen=True)
+class ChangeOptions:
+    """Options of ``learn`` and ``forget``."""
+
+    output: Annotated[str | None, option("--output -o", "FILE", "Write here instead of over MODEL.")] = None
+    text: Text = None
+    drop_unlabeled: DropUnlabeled = False
+    weight: Weight = None
+    wait: Annotated[float, option("--wait", "SECONDS", "Longest wait while another process changes MODEL.", min=0)] = (
+        LOCK_TIMEOUT
+    )
 
 
 def change(
     action: str,
     path: str,
     data: list[str],
-    output: str | None,
-    as_json: bool,
+    options: ChangeOptions,
     reading: Reading,
-    text: str | None = None,
-    wait: float = LOCK_TIMEOUT,
-    drop_unlabelled: bool = False,
-    weight: str | None = None,
+    as_json: bool,
+    refit: bool = False,
 ) -> None:
-    """Learn or forget the rows of a file."""
-    from bayeskit.cli import texts
+    """Learn or forget the rows of a file; with ``refit``, fit again what stays fixed otherwise."""
     from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, rewriting
-    from bayeskit.cli.of_sequences import how_many, is_of_sequences, is_of_whole_sequences
-    from bayeskit.cli.saved_models import refuse_no_classes
+    from bayeskit.cli.saved_models import family_function, n_counted, refuse_no_classes, unit_of
 
-    where = output or path
-    page = Page(as_json, sys.stderr if where == "-" else None)
-    doing, sign, method = DOING[action]
-    with rewriting(path, output, wait) as model:
+    where = options.output or path
+    page = Page(as_json, output=where)
+    with rewriting(path, options.output, options.wait) as model:
         refuse_no_classes(model, path)
         check_writable(where, is_model=True)
-        if of_sequences := is_of_sequences(model):
-            texts.refuse_text(model, text)
-            before = how_many(model)
-            _move_sequences(model, path, action, data, reading)
-            after = how_many(model)
-        if not of_sequences and not hasattr(model, method):
-            of_texts = texts.is_text(model)
-            recipe = getattr(model, "recipe", None)
-            who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"
-            rows = "documents" if of_texts else "rows"
-            refusal = (
-                f"learn more: fit it again with all {rows}"
-                if action == "learn"
-                else f"forget: fit it without those {rows}"
-            )
-            raise BayesError(f"{who} cannot {refusal}")
-        if not of_sequences:
-            before, after = _move_rows(model, action, doing, data, text, reading, drop_unlabelled, weight)
-    before, after = (int(n) if n == int(n) else n for n in (before, after))
-    moved = abs(after - before)
-    what = "sequence" if of_sequences and is_of_whole_sequences(model) else "row"
-    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, what)}")
-    page.json({"model": where, "before": before, action: moved, "rows": after})
+        change_model = family_function(model, "change_model")
+        if change_model is None:
+            _refuse_unavailable(model, path, action)
+        before = n_counted(model)
+        if change_model is None:
+            _change_model(model, action, data, options, reading, refit)
+        else:
+            if refit:
+                raise BayesError(f"{path}: --refit is for models of tables and documents")
+            change_model(model, path, action, data, options, reading)
+        after, fixed = n_counted(model), [] if refit else list(getattr(model, "fixed_", ()))
+    (_, sign), moved = ACTIONS[action], abs(after - before)
+    unit = "sequence" if unit_of(model) == "sequence" else "row"
+    page.line(f"{where}: {before:,} {sign} {moved:,} = {plural(after, unit)}")
+    if fixed:
+        page.line(f"stayed fixed: {', '.join(fixed)}")
+    page.json({"model": where, "before": before, action: moved, "rows": after, "fixed": fixed})
 
 
-def _move_rows(
-    model: Any,
-    action: str,
-    doing: str,
-    data: list[str],
-    text: str | None,
-    reading: Reading,
-    drop_unlabelled: bool,
-    weight: str | None,
-) -> tuple[int | float, int | float]:
-    """Return the number of rows before and after."""
-    from bayeskit.cli import texts
-    from bayeskit.cli.inputs import open_data, watched
+def _change_model(
+    model: Any, action: str, data: list[str], options: ChangeOptions, reading: Reading, refit: bool
+) -> None:
+    """Learn or forget rows or documents."""
+    from bayeskit.cli.inputs import watched
+    from bayeskit.cli.saved_models import open_labeled
 
-    before = model.tally_.n_rows
     target = model.schema_.target.name
-    if texts.is_text(model):
-        source: Any = texts.open_labelled(data, text or model.column, target, reading)
-    else:
-        texts.refuse_text(model, text)
-        source = open_data(data, target, reading)
-    source = source if weight is None else source.with_weight(weight)
-    with watched(source, doing) as rows_to_move:
-        setting = model.unlabelled  # the option applies to this command, the setting to the model
-        model.unlabelled = "drop" if drop_unlabelled else setting
-        getattr(model, f"{action}_source")(rows_to_move)
-        model.unlabelled = setting
-    return before, model.tally_.n_rows
+    source = open_labeled(model, data, target, options.text, reading, options.weight)
+    with watched(source, ACTIONS[action][0]) as rows:
+        setting = model.unlabeled  # the option applies to this command, the setting to the model
+        model.unlabeled = "drop" if options.drop_unlabeled else setting
+        if action == "learn":
+            model.learn_source(rows)
+        else:
+            model.forget_source(rows, refit=refit)
+        model.unlabeled = setting
 
 
-def _move_sequences(model: Any, path: str, action: str, data: list[str], reading: Reading) -> None:
-    from bayeskit.cli.of_sequences import moved
+def _refuse_unavailable(model: Any, path: str, action: str) -> None:
+    """Raise an error if a model cannot learn or forget."""
+    from bayeskit.cli.saved_models import unit_of
 
-    try:
-        moved(model, action, data, reading)
-    except AttributeError as problem:
-        raise BayesError(f"{path}: {problem}") from None
+    if not hasattr(model, f"{action}_source"):
+        recipe = getattr(model, "recipe", None)
+        who = f"recipe {recipe}" if recipe else f"{path}: {with_article(type(model).__name__)}"
+        instead = "learn more: fit it again with all" if action == "learn" else "forget: fit it without those"
+        raise BayesError(f"{who} cannot {instead} {unit_of(model)}s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def command() -> None:
-    """Show what bayeskit does, on 344 penguins that come with it.
+    """Demonstrate bayeskit on the bundled data of 344 penguins.
 
     \b
     Example:

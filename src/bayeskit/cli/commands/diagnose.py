@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped, typed
-from bayeskit.cli.outputs import Plot, check_plot
-from bayeskit.cli.outputs import plot as draw
+from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped
+from bayeskit.cli.outputs import Plot, check_plot, draw
 
 SHOWN = 10  # pairs in the table; --json has all
 
@@ -20,13 +19,12 @@ def command(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Name columns or words that speak together, and the cost.
+    """Find columns or words that violate the naive assumption.
 
-    Naive Bayes takes every column as if nothing but the class tied it to the
-    others. Where two tell of each other all the same, evidence counts twice and
-    probabilities run to 0 and 1. Pairs are named with their information given
-    the class, in bits beyond chance; what they cost is measured on rows left
-    out, and so is what helps.
+    Naive Bayes assumes that columns are independent given the class. Where two are
+    not, evidence counts twice and probabilities become too extreme. Prints the
+    dependent pairs with their conditional mutual information in bits, their cost
+    in leave-one-out log loss, and the models that improve it.
 
     \b
     Examples:
@@ -34,8 +32,7 @@ def command(
     """
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import open_data
-    from bayeskit.cli.saved_models import load_classifier, reading_model, target_of
+    from bayeskit.cli.saved_models import load_classifier, open_labeled, reading_model, target_of
     from bayeskit.errors import BayesError, with_article
     from bayeskit.inner_model import reader_of
 
@@ -50,11 +47,7 @@ def command(
             f"{with_article(type(naive).__name__)} is not naive: it looks at columns together. Diagnose a model of "
             "bayes fit --model naive."
         )
-    if of_texts:
-        source: Any = texts.open_labelled(data, text or texts.column_of(fitted), target, reading)
-    else:
-        texts.refuse_text(fitted, text)
-        source = open_data(data, target, reading)
+    source = open_labeled(fitted, data, target, text, reading)
     diagnosis = naive.diagnose(source, target)
     _show(page, diagnosis, source.name)
     if not of_texts:
@@ -69,42 +62,36 @@ def command(
 
 
 def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Reading) -> list[str]:
-    """Return the command that applies a fix; an empty list if there is none."""
-    roles = naive.roles if isinstance(naive.roles, dict) else {}
-    roles = {naive.schema_.find(key): role for key, role in roles.items() if isinstance(role, str)}
-    if cure.key == "drop":
-        roles = {**roles, cure.column: "ignore"}
-    kind = {"tan": ["-m", "tan"], "exponents": ["-m", "exponents"], "drop": []}.get(cure.key)
-    if kind is None or "-" in data:
+    """Return the command that applies an alternative; an empty list if there is none."""
+    from bayeskit.cli.saved_models import fit_command
+
+    if cure.key not in ("tan", "exponents", "drop") or "-" in data:
         return []
-    role_options = [word for name, role in roles.items() for word in ("--role", f"{name}={role}")]
-    return ["bayes", "fit", *data, "-t", target, *kind, *role_options, *typed(reading), "-o", f"{cure.key}.bayes"]
+    options = [] if cure.key == "drop" else ["-m", cure.key]
+    return fit_command(data, target, naive, options, reading, f"{cure.key}.bayes", ignored=cure.column)
 
 
 def _show(page: Any, diagnosis: Any, name: str) -> None:
     from bayeskit.cli.console import short
-    from bayeskit.tables.sheet import Figure
+    from bayeskit.tables import Figure, Grid
 
     page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
     page.line()
     for sentence in diagnosis.sentences:
         page.line(sentence)
     if diagnosis.pairs:
-        pairs = diagnosis.pairs[:SHOWN]
+        pairs = diagnosis.pairs
         page.line()
-        page.table(
-            {
-                f"{diagnosis.things} that depend": [f"{pair.first} × {pair.second}" for pair in pairs],
-                "bits": [Figure(f"{pair.bits:.3f}") for pair in pairs],
-                "p": [Figure(f"{pair.p_value:.0e}") for pair in pairs],
-                "costs": [Figure("–" if pair.cost is None else f"{pair.cost:+.4f}") for pair in pairs],
-                "too sure by": [
-                    Figure("–" if pair.overconfidence is None else f"{pair.overconfidence:+.4f}") for pair in pairs
-                ],
-            },
-        )
-        if len(diagnosis.pairs) > SHOWN:
-            page.line(f"… and {len(diagnosis.pairs) - SHOWN:,} more: --json has them all", style="dim")
+        columns: dict[str, Any] = {
+            f"{diagnosis.things} that depend": [f"{pair.first} × {pair.second}" for pair in pairs],
+            "bits": [Figure(f"{pair.bits:.3f}") for pair in pairs],
+            "p": [Figure(f"{pair.p_value:.0e}") for pair in pairs],
+            "costs": [Figure("–" if pair.cost is None else f"{pair.cost:+.4f}") for pair in pairs],
+            "too sure by": [
+                Figure("–" if pair.overconfidence is None else f"{pair.overconfidence:+.4f}") for pair in pairs
+            ],
+        }
+        page.grid(Grid(columns), SHOWN)
     page.line()
     page.table(
         {

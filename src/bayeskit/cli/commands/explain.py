@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped
-from bayeskit.cli.outputs import Plot, check_plot, joined
-from bayeskit.cli.outputs import plot as draw
+from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped, option
+from bayeskit.cli.outputs import Plot, check_plot, draw, joined
 
 
 @grouped
@@ -16,14 +16,14 @@ def command(
     model: Model,
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DATA", help="The rows to explain; without them, the model as a whole."),
+        typer.Argument(metavar="DATA", help="Rows to explain; without DATA, the model as a whole."),
     ] = None,
-    row: Annotated[list[int] | None, typer.Option(metavar="N", min=0, help="Which rows, the first being 0.")] = None,
+    row: Annotated[list[int] | None, option("--row", "N", "Number of a row, from 0. May be repeated.", min=0)] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Compare with this class instead of the runner-up.")
+        str | None, option("--against", "CLASS", "Compare with this class instead of the runner-up.")
     ] = None,
     work: Annotated[
-        bool, typer.Option("--work", help="Work the posterior by hand: every factor, the products, their shares.")
+        bool, option("--work", None, "Show the calculation of the posterior: factors, products, normalization.")
     ] = False,
     text: Text = None,
     whole_file: WholeFile = False,
@@ -31,150 +31,101 @@ def command(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Say why a row is put in its class, column by column.
+    """Explain the class of a row, column by column.
 
-    The evidence of the columns sums to the log odds of the class. Of documents
-    it is the evidence of the words; rows are lines, files or rows of a table.
+    The evidence of the columns sums to the log odds of the class. Documents are
+    explained by their words; their rows are lines, files or rows of a table.
 
     \b
     Examples:
       bayes explain birds.bayes birds.csv --row 3
-      bayes explain birds.bayes              (what tells most in the model)
+      bayes explain birds.bayes              (the most informative columns)
       bayes explain birds.bayes birds.csv --row 3 --plot why.svg
       bayes explain birds.bayes birds.csv --row 3 --work
       echo "cheap pills" | bayes explain spam.bayes -
     """
     from bayeskit.cli import texts
-    from bayeskit.cli.commands.predict import narrowed
     from bayeskit.cli.console import Page
-    from bayeskit.cli.inputs import open_rows
-    from bayeskit.cli.of_sequences import explained, is_of_sequences
-    from bayeskit.cli.saved_models import believed, load_classifier
+    from bayeskit.cli.saved_models import family_function, load_classifier, open_unlabeled, probability_model
     from bayeskit.errors import BayesError, with_article
 
-    page = Page(json)
+    page, rows = Page(json), sorted(set(row or [0]))
     check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
-    fitted = believed(loaded)
+    fitted = probability_model(loaded)
+    explain_data = family_function(fitted, "explain_data")
     if work:
-        if against is not None:
-            raise BayesError("--work shows all classes: leave --against out")
-        _work(page, fitted, model, data, sorted(set(row or [0])), text, whole_file, reading, plot)
-        return
-    if is_of_sequences(fitted):
+        _check_work(fitted, data, against)
+    elif explain_data is not None:
         texts.refuse_text(fitted, text, whole_file)
-        if not data:
-            raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
-        explained(page, fitted, model, data, sorted(set(row or [0])), against, reading)
+        explain_data(page, model, fitted, data, rows, against, reading)
         return
-    if type(fitted).__name__ == "Calibrated" and not (data and hasattr(fitted, "explain")):
+    elif type(fitted).__name__ == "Calibrated" and not (data and hasattr(fitted, "explain")):
         fitted = fitted.model_
         page.line("The evidence is that before calibration; bayes predict has the calibrated probabilities.")
         page.line()
-    if texts.is_text(fitted) and hasattr(fitted, "explain"):
-        if not data:
-            texts.show_words(page, fitted, 12)
-            draw(page, plot, lambda: fitted.telling_words(12).chart())
-            page.json({"column_importance": texts.telling_records(fitted, 12)})
-            return
-        column = text or texts.column_of(fitted)
-        source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
-        _explain_texts(page, fitted, model, source, sorted(set(row or [0])), against, plot)
-        return
-    texts.refuse_text(fitted, text, whole_file)
-    if not hasattr(fitted, "explain" if data else "column_importance"):
+    of_texts = texts.is_text(fitted)
+    if not work and not hasattr(fitted, "explain" if data or of_texts else "column_importance"):
         weights = ". bayes inspect shows its weights" if hasattr(fitted, "describe_structure") else ""
-        remedy = weights if data or weights else ": its columns speak together. Name DATA, and rows are explained"
-        who = with_article(type(loaded if texts.is_text(fitted) else fitted).__name__)
-        raise BayesError(f"{who} has no explanation that is the model itself{remedy}")
+        hint = weights if data or weights else ": its columns act together. Name DATA, and rows are explained"
+        who = with_article(type(loaded if of_texts else fitted).__name__)
+        raise BayesError(f"{who} has no explanation that is the model itself{hint}")
     if not data:
-        _show_model(page, fitted, plot)
+        None if of_texts else texts.refuse_text(fitted, text, whole_file)
+        (_show_words if of_texts else _show_columns)(page, fitted, plot)
         return
-    source = narrowed(open_rows(data, reading), fitted, [])
-    rival = _label(against, fitted)
-    records, explained_rows = [], []
-    for i, (number, part) in enumerate(_rows(source, sorted(set(row or [0])))):
-        explanation = fitted.explain(part, against=rival)[0]
+    source = open_unlabeled(fitted, data, text, whole_file, reading)
+    explain_row = _work_row if work else _explain_document if of_texts else _explain_row
+    records, pictured = [], []
+    for i, (number, part) in enumerate(_rows(source, rows)):
         page.line() if i else None
-        show_row(page, explanation, number)
-        records.append(record_of_row(explanation, number))
-        explained_rows.append(explanation)
-    draw(page, plot, lambda: joined([explanation.chart() for explanation in explained_rows]))
+        explanation, record = explain_row(page, fitted, number, part, _label(against, fitted))
+        records.append(record)
+        pictured.append(explanation)
+    draw(page, plot, lambda: joined([explanation.chart() for explanation in pictured]))
     page.json({"model": model, "data": source.name, "rows": records})
 
 
-def _explain_texts(
-    page: Any, model: Any, path: str, source: Any, rows: list[int], against: str | None, plot: str | None
-) -> None:
-    """Show the words for and against a class."""
+def _explain_row(page: Any, model: Any, number: int, row: Any, against: Any) -> tuple[Any, dict[str, Any]]:
+    """Show the evidence of the columns of a row; return the explanation and its record."""
+    explanation = model.explain(row, against=against)[0]
+    show_row(page, explanation, number)
+    return explanation, record_of_row(explanation, number)
+
+
+def _explain_document(page: Any, model: Any, number: int, row: Any, against: Any) -> tuple[Any, dict[str, Any]]:
+    """Show the evidence of the words of a document; return the explanation and its record."""
     from bayeskit.cli import texts
 
-    records, explained = [], []
-    for i, (number, part) in enumerate(_rows(source, rows)):
-        batch = part.batch
-        document = batch.columns["file"][0].as_py() if "file" in batch.columns else f"row {number}"
-        explanation = model.explain(batch.columns["text"], against=_label(against, model))[0]
-        page.line() if i else None
-        records.append({"row": number, **texts.document_record(model, explanation, batch.columns["text"], document)})
-        texts.show_document(page, explanation, records[-1])
-        explained.append(explanation)
-    draw(page, plot, lambda: joined([explanation.chart() for explanation in explained]))
-    page.json({"model": path, "data": source.name, "rows": records})
+    columns = row.batch.columns
+    document = columns["file"][0].as_py() if "file" in columns else f"row {number}"
+    explanation = model.explain(columns["text"], against=against)[0]
+    record = {"row": number, **texts.document_record(model, explanation, columns["text"], document)}
+    texts.show_document(page, explanation, record)
+    return explanation, record
 
 
-def _work(
-    page: Any,
-    model: Any,
-    path: str,
-    data: list[str] | None,
-    rows: list[int],
-    text: str | None,
-    whole_file: bool,
-    reading: Any,
-    plot: str | None,
-) -> None:
-    """Show the worked products of some rows."""
-    from bayeskit.cli import texts
-    from bayeskit.cli.commands.predict import narrowed
-    from bayeskit.cli.inputs import open_rows
+def _work_row(page: Any, model: Any, number: int, row: Any, against: Any) -> tuple[Any, dict[str, Any]]:
+    """Show the worked products of a row; return them and their record."""
+    from bayeskit.cli.texts import is_text
+
+    work = model.work(row.batch.columns["text"] if is_text(model) else row)
+    page.sheet(replace(work.sheet, title=f"row {number}: {work.sheet.title}"))
+    return work, record_of_work(work, number)
+
+
+def _check_work(model: Any, data: list[str] | None, against: str | None) -> None:
+    """Raise an error if ``--work`` does not apply."""
     from bayeskit.errors import BayesError
 
+    if against is not None:
+        raise BayesError("--work shows all classes: leave --against out")
     if not data:
         raise BayesError("name DATA, and a row of it is worked by hand: bayes explain MODEL DATA --row N --work")
-    if not hasattr(model, "work"):
-        reason = _absent_reason(model, "work")
-        raise BayesError(f"the work of this model cannot be shown: {reason}")
-    of_documents = texts.is_text(model)
-    if of_documents:
-        column = text or texts.column_of(model)
-        source: Any = texts.open_unlabelled(data, column, text is not None, reading, whole_file)
-    else:
-        texts.refuse_text(model, text, whole_file)
-        source = narrowed(open_rows(data, reading), model, [])
-    works = []
-    for i, (number, part) in enumerate(_rows(source, rows)):
-        record = model.work(part.batch.columns["text"] if of_documents else part)
-        page.line() if i else None
-        show_work(page, record, number)
-        works.append((number, record))
-    draw(page, plot, lambda: joined([record.chart() for _, record in works]))
-    page.json({"model": path, "data": source.name, "rows": [record_of_work(work, n) for n, work in works]})
-
-
-def show_work(page: Any, record: Any, number: int) -> None:
-    """Show a worked row: tables as wide as the terminal, sentences wrapped."""
-    sheet = record.sheet
-    page.line(f"row {number}: {sheet.title}", style="bold")
-    for part in sheet.parts:
-        page.line(part) if isinstance(part, str) else page.table(part.columns)
-
-
-def _absent_reason(model: Any, name: str) -> str:
     try:
-        getattr(model, name)
+        model.work  # noqa: B018 - where it is unavailable, the error gives the reason
     except AttributeError as problem:
-        return str(problem)
-    return ""
+        raise BayesError(f"the work of this model cannot be shown: {problem}") from None
 
 
 def record_of_work(work: Any, number: int) -> dict[str, Any]:
@@ -235,7 +186,7 @@ def _rows(source: Any, wanted: list[int]) -> Any:
 def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     """Show an explanation as a table and in words."""
     from bayeskit.explain.evidence import format_log_odds
-    from bayeskit.tables.sheet import Figure
+    from bayeskit.tables import Figure
 
     head, *_ = explanation.sentences
     page.line(f"{name or f'row {number}'}: {head}", style="bold")
@@ -284,22 +235,36 @@ def record_of_row(explanation: Any, number: int) -> dict[str, Any]:
     }
 
 
-def _show_model(page: Any, model: Any, plot: str | None) -> None:
+def _show_words(page: Any, model: Any, plot: str | None) -> None:
+    """Show the most informative words of each class."""
+    from bayeskit.cli import texts
+
+    texts.show_words(page, model, 12)
+    draw(page, plot, lambda: model.telling_words(12).chart())
+    page.json({"column_importance": texts.word_records(model, 12)})
+
+
+def _show_columns(page: Any, model: Any, plot: str | None) -> None:
+    """Show the most informative columns and values."""
     from bayeskit.cli import summary
     from bayeskit.errors import BayesError
 
-    informative = summary.telling_of(model)
+    informative = summary.importance_of(model)
     if informative is None:
-        raise BayesError("all columns are text: explain a row, or fit a text model with --text for its telling words")
-    summary.show_telling(page, model, limit=15)
+        raise BayesError(
+            "all columns are text: explain a row, or fit a text model with --text to see its most informative words"
+        )
+    summary.show_importance(page, informative, limit=15)
     if informative.values:
         page.line()
-        page.line("most telling values", style="dim")
+        page.line("most informative values", style="dim")
         for value in informative.values[:10]:
             page.line(value.sentence)
     draw(page, plot, informative.chart)
     values = [
-        {"column": v.column, "value": v.value, "favours": v.favours, "log_odds": v.log_odds, "bits": v.bits}
+        {"column": v.column, "value": v.value, "favors": v.favors, "log_odds": v.log_odds, "bits": v.bits}
         for v in informative.values
     ]
-    page.json({"class_bits": informative.class_bits, "columns": summary.telling_records(model), "values": values})
+    page.json(
+        {"class_bits": informative.class_bits, "columns": summary.importance_records(informative), "values": values}
+    )

@@ -7,45 +7,32 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Model, among
+from bayeskit.cli.options import Model, choice, option
 
 DIALECTS = ("postgres", "duckdb", "sqlite", "spark")
 
 
 def command(
     model: Model,
-    sql: Annotated[
-        str | None,
-        typer.Option(
-            "--sql",
-            metavar="|".join(DIALECTS),
-            help="A query that scores the rows of a table.",
-            autocompletion=among(*DIALECTS),
-        ),
-    ] = None,
-    onnx: Annotated[bool, typer.Option("--onnx", help="An ONNX file, in double precision.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="The numbers as JSON.")] = False,
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="sql: the table to be scored, such as shop.orders.")
-    ] = None,
+    sql: Annotated[str | None, choice("--sql", "SQL query that scores the rows of a table.", *DIALECTS)] = None,
+    onnx: Annotated[bool, option("--onnx", None, "ONNX file in double precision.")] = False,
+    json: Annotated[bool, option("--json", None, "Parameters as JSON.")] = False,
+    table: Annotated[str | None, option("--table", "NAME", "sql: table to score, such as shop.orders.")] = None,
     key: Annotated[
-        list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="sql: what says which row it is. May be repeated."),
+        list[str] | None, option("--key", "COLUMN", "sql: key column of the table. May be repeated.")
     ] = None,
     column: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="NAME=OTHER", help="sql: a column of the model by its name in the table."),
+        list[str] | None, option("--column", "NAME=OTHER", "sql: name of a model column in the table. May be repeated.")
     ] = None,
-    evidence: Annotated[bool, typer.Option("--evidence", help="sql: what each column says for the class.")] = False,
-    words: Annotated[
-        str | None, typer.Option("--words", metavar="TABLE", help="sql: for texts, the table that has their words.")
-    ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - for stdout.")] = "-",
+    evidence: Annotated[bool, option("--evidence", None, "sql: add the evidence of each column.")] = False,
+    words: Annotated[str | None, option("--words", "TABLE", "sql: table with the words of the texts.")] = None,
+    output: Annotated[str, option("--output -o", "FILE", "Output file; - for stdout.")] = "-",
 ) -> None:
-    """Carry a model elsewhere: as SQL, ONNX or plain numbers.
+    """Export a model as SQL, ONNX or JSON.
 
-    The query gives for each row of the table the keys, the class and the probability of each class, the same as
-    bayes predict to twelve digits. Give one of --sql, --onnx and --json.
+    The query returns the keys, the class and the probability of each class for
+    every row of the table, equal to bayes predict to twelve digits.
+    Give one of --sql, --onnx and --json.
 
     \b
     Examples:

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from bayeskit.cli.commands.change import ChangeOptions, change
+from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, grouped, option
 
-from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, Weight, grouped
-from bayeskit.storage.files import LOCK_TIMEOUT
+Refit = Annotated[bool, option("--refit", None, "Fit again on the remaining rows; for models that keep their rows.")]
 
 
 @grouped
 def command(
     model: Model,
     data: Data,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
-    ] = None,
-    text: Text = None,
+    options: ChangeOptions,
+    refit: Refit = False,
     reading: Reading = AS_IT_IS,
-    drop_unlabelled: DropUnlabelled = False,
-    weight: Weight = None,
-    wait: Wait = LOCK_TIMEOUT,
     json: Json = False,
 ) -> None:
-    """Take the rows of a file out of a model.
+    """Remove the rows of a file from a model.
 
-    It is then as if they had never been there. Rows that cannot have been learnt
-    are refused. (Counts do not know rows: a row that was never learnt, but whose
-    values all were, is taken out as well.)
-    The file of the model is replaced as a whole, or stays as it was;
-    whoever changes it at the same time is waited for.
+    The counts become those of one fit without these rows, and values, words and
+    classes that no remaining row has leave the file. What else the fit learned (cut
+    points, structure, weights, idf, vocabulary) stays fixed and is listed in the
+    output; --refit fits it again, for models that keep their rows (-m best). Rows that
+    cannot have been learned are refused. (Counts do not identify rows: a row that was
+    never learned, or was forgotten before, is removed as well if the model has learned
+    all its values.)
+    The model file is locked while it changes and replaced as a whole; an error
+    leaves it unchanged.
 
     \b
     Example:
       bayes forget birds.bayes customer_17.csv
     """
-    from bayeskit.cli.commands.change import change
-
-    change("forget", model, data, output, json, reading, text, wait, drop_unlabelled, weight)
+    change("forget", model, data, options, reading, json, refit)

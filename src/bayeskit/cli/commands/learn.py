@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from bayeskit.cli.options import AS_IT_IS, Data, DropUnlabelled, Json, Model, Reading, Text, Wait, Weight, grouped
-from bayeskit.storage.files import LOCK_TIMEOUT
+from bayeskit.cli.commands.change import ChangeOptions, change
+from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, grouped
 
 
 @grouped
-def command(
-    model: Model,
-    data: Data,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of over MODEL.")
-    ] = None,
-    text: Text = None,
-    reading: Reading = AS_IT_IS,
-    drop_unlabelled: DropUnlabelled = False,
-    weight: Weight = None,
-    wait: Wait = LOCK_TIMEOUT,
-    json: Json = False,
-) -> None:
+def command(model: Model, data: Data, options: ChangeOptions, reading: Reading = AS_IT_IS, json: Json = False) -> None:
     """Add the rows of a file to a model.
 
-    The result is that of one fit on all of them. The file of the model is replaced as a whole, or stays as it was;
-    whoever changes it at the same time is waited for.
+    The counts become those of one fit on all the rows. What else the fit learned
+    (cut points, structure, weights, idf, vocabulary) stays fixed and is listed in the
+    output; a model without such parts equals one fit on all the rows. The model file
+    is locked while it changes and replaced as a whole; an error leaves it unchanged.
 
     \b
     Example:
       bayes learn birds.bayes tuesday.csv
     """
-    from bayeskit.cli.commands.change import change
-
-    change("learn", model, data, output, json, reading, text, wait, drop_unlabelled, weight)
+    change("learn", model, data, options, reading, json)

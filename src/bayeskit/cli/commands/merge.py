@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from bayeskit.cli.options import Json
+from bayeskit.cli.options import Json, option
 
 
 def command(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="The .bayes files to join.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the joint model goes.")],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="The .bayes files to merge.")],
+    output: Annotated[str, option("--output -o", "FILE", "Where the merged model goes.")],
     json: Json = False,
 ) -> None:
-    """Join models into one of all their rows.
+    """Merge models into one of all their rows.
 
-    The result is that of one fit on all of them. Settings are those of the first model. No row is read again.
+    The counts become those of one fit on all the rows; no row is read again. Settings,
+    and what a fit learns beside counts, are those of the first model.
 
     \b
     Example:
@@ -25,36 +25,29 @@ def command(
     """
     from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import changing, check_writable, save_model
-    from bayeskit.cli.of_sequences import is_of_whole_sequences
-    from bayeskit.cli.saved_models import load_classifier
+    from bayeskit.cli.saved_models import load_classifier, n_counted, unit_of
     from bayeskit.errors import BayesError, with_article
 
     if len(models) < 2:
         raise typer.BadParameter("name two models at least", param_hint="MODEL")
     check_writable(output, is_model=True)
-    page = Page(json, sys.stderr if output == "-" else None)
+    page = Page(json, output=output)
     with changing(models, output):
-        both, counts = load_classifier(models[0]), []
+        both = load_classifier(models[0])
         if not hasattr(both, "merge"):
             raise BayesError(
                 f"{models[0]}: {with_article(type(both).__name__)} cannot be merged: fit it again with all rows"
             )
-        counts.append(_rows(both))
+        counts = [n_counted(both)]
         for path in models[1:]:
             other = load_classifier(path)
             try:
                 both = both.merge(other)
-                counts.append(_rows(other))
             except BayesError as problem:
                 raise problem.within(f"{models[0]} and {path}") from None
+            counts.append(n_counted(other))
         save_model(both, output)
-    what = "sequence" if is_of_whole_sequences(both) else "row"
-    page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(_rows(both), what)}")
-    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": _rows(both)})
-
-
-def _rows(model: Any) -> int | float:
-    from bayeskit.cli.of_sequences import how_many, is_of_sequences
-
-    rows = how_many(model) if is_of_sequences(model) else model.tally_.n_rows
-    return int(rows) if rows == int(rows) else rows
+    rows = n_counted(both)
+    unit = "sequence" if unit_of(both) == "sequence" else "row"
+    page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(rows, unit)}")
+    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": rows})

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
+from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, RowOptions, grouped, option
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
 from bayeskit.storage.files import is_stream
@@ -20,33 +18,31 @@ if TYPE_CHECKING:
 def command(
     model: Model,
     data: Data,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="A .csv, .parquet or .jsonl file; - for stdout.")
-    ] = "-",
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of every class, not of the best alone.")] = (
-        False
-    ),
+    output: Annotated[str, option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.")] = "-",
+    proba: Annotated[bool, option("--proba", None, "Print the probability of every class.")] = False,
     costs: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A CSV file of what each decision costs for each class: decide by it."),
+        option(
+            "--costs", "FILE", "CSV file with the cost of each decision for each class; minimize the expected cost."
+        ),
     ] = None,
     reject: Annotated[
         float | None,
-        typer.Option(metavar="COST", min=0, help="What it costs to abstain: rows worse than that get no decision."),
+        option("--reject", "COST", "Cost of abstaining: rows with a higher expected cost get no decision.", min=0),
     ] = None,
-    rows: Rows = ALL_ROWS,
+    rows: RowOptions = ALL_ROWS,
     reading: Reading = AS_IT_IS,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
+    json: Annotated[bool, option("--json", None, "Print JSON lines instead of CSV.")] = False,
 ) -> None:
     """Predict the class of each row, in the order of the data.
 
     Prints CSV with a header: the class and its probability; with --costs or
-    --reject, the decision of least expected cost and that cost. The rows are
-    read and written in batches, so a file may be larger than memory, and rows of
-    a pipe are answered as they come.
-    Of a model of sequences each row has its state, or each sequence its class.
-    A model of documents takes a column of a table, the files of a folder, or
-    lines; with --whole-file each file is one document.
+    --reject, the decision of least expected cost and that cost. Rows are read and
+    written in batches, so a file may be larger than memory; rows of a pipe are
+    predicted as they arrive.
+    A model of sequences predicts the state of each row or the class of each
+    sequence. A model of documents reads a column of a table, the files of a
+    folder, or lines; with --whole-file each file is one document.
 
     \b
     Examples:
@@ -60,19 +56,18 @@ def command(
     from bayeskit.cli.console import plural
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
-    from bayeskit.cli.of_sequences import answered, is_of_sequences
     from bayeskit.cli.outputs import writer
-    from bayeskit.cli.saved_models import refuse_no_classes
+    from bayeskit.cli.saved_models import family_function, open_to_predict, refuse_no_classes
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.io.streams import Unreadable
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
-    if is_of_sequences(fitted):
+    if predict_data := family_function(fitted, "predict_data"):
         if costs or reject is not None:
             raise BayesError(f"{model} is of sequences: --costs and --reject are for rows")
         with writer(output, "jsonl" if json else None) as write:
-            write(answers := answered(fitted, data, rows, reading, proba))
+            write(answers := predict_data(fitted, data, rows, reading, proba))
         if output != "-" and not rows.quiet:
             print(f"{plural(len(answers), 'row')} written to {printable(output)}", file=sys.stderr)
         return
@@ -87,19 +82,20 @@ def command(
     decides = costs is not None or reject is not None or hasattr(fitted, "costs_")
     decide = _decider(fitted, costs, reject) if decides else None
     unreadable = Unreadable()
-    source, of_batch = open_for(fitted, data, rows, reading, unreadable, as_they_come=_is_read_at_once(output))
+    at_once = output == "-" or is_stream(output)  # a file appears when it is complete
+    source, of_batch = open_to_predict(fitted, data, rows, reading, unreadable, as_they_come=at_once)
     drift, n_rows = _drift_from(fitted), 0
     with (
         watched(source, "predicting", printing=output == "-") as watching,
         writer(output, "jsonl" if json else None) as write,
     ):
         for batch in watching.batches():
-            asked, beside = of_batch(batch)
+            asked, kept = of_batch(batch)
             if drift is not None:
                 (block,) = fitted._encoder().blocks(asked)
                 drift.add(block)
                 asked = EncodedRows(asked, block)
-            write(_answers(fitted, asked, beside, proba, decide))
+            write(_answers(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
@@ -119,11 +115,6 @@ def _drift_from(model: Any) -> Drift | None:
     if is_text(model) or not hasattr(model, "tally_"):
         return None
     return Drift(model.tally_, model._encoder().vocabularies)
-
-
-def _is_read_at_once(output: str) -> bool:
-    """Return True if the output can be read while rows still arrive; a file appears when complete."""
-    return output == "-" or is_stream(output)
 
 
 def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
@@ -151,56 +142,7 @@ def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     return columns
 
 
-def open_for(
-    model: Any, data: list[str], rows: Rows, reading: Reading, unreadable: Any, *, as_they_come: bool = False
-) -> tuple[Any, Any]:
-    """Return a source of the used and kept columns, and a function from its batches to (rows, kept columns)."""
-    from bayeskit.cli import texts
-    from bayeskit.cli.inputs import open_rows
-    from bayeskit.data.source import OneBatch
-
-    keep = rows.keep or []
-    cells = unreadable if rows.unreadable == "missing" else None
-    if texts.is_text(model):
-        source, beside = texts.open_kept(model, data, rows, reading)
-        return source, lambda batch: (batch.columns["text"], beside(batch))
-    texts.refuse_text(model, rows.text, rows.whole_file)
-    source = open_rows(data, reading, cells, as_they_come=as_they_come)
-    if rows.keep_all:
-        keep = list(source.head)
-    source = narrowed(source, model, keep, numbers=cells is not None)
-    return source, lambda batch: (
-        OneBatch(source.kinds, batch, source.here),
-        {name: batch.columns[name] for name in keep},
-    )
-
-
-def narrowed(source: Any, model: Any, keep: list[str], *, numbers: bool = False) -> Any:
-    """Restrict a source to the columns that the model uses and the kept ones.
-
-    ``numbers``: numeric codes are read as numbers, regardless of the first rows of the file.
-    """
-    from bayeskit.cli.inputs import check_kept
-    from bayeskit.cli.saved_models import reading_model
-    from bayeskit.data.source import for_schema, naming_the_file
-
-    reads = reading_model(model)
-    if getattr(source, "has_header", True):
-        check_kept(source.name, keep, source.head)
-    else:
-        source = source.expecting(reads.schema_.needed)
-    values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}
-    source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source
-    with naming_the_file(source):
-        used: Any = for_schema(source, reads.schema_, values, ())
-    asked = dict(used.asked)
-    for name, theirs in reads.schema_.locate(list(source.kinds), source.named).items() if numbers else ():
-        if asked[theirs] is None and values.get(name) and all(type(value) in (int, float) for value in values[name]):
-            asked[theirs] = "float"
-    return source.reading({**dict.fromkeys(keep), **asked})
-
-
-def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide: Any) -> Any:
+def _answers(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any) -> Any:
     """Return one batch of predictions as an Arrow table."""
     import warnings
 
@@ -208,6 +150,7 @@ def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide:
     import pyarrow as pa
 
     from bayeskit.arrow_arrays import arrow_array
+    from bayeskit.cli.outputs import beside
     from bayeskit.cli.saved_models import target_of
 
     probabilities: Any = None
@@ -217,13 +160,12 @@ def _answers(model: Any, rows: Any, beside: dict[str, Any], proba: bool, decide:
         if hasattr(model, "predict_proba"):
             probabilities = model.predict_proba(rows)
     target = target_of(model) if hasattr(model, "classes_") else "prediction"
-    columns = {target: arrow_array(labels)} if decide is None else decide(probabilities)
+    columns = [(target, arrow_array(labels))] if decide is None else [*decide(probabilities).items()]
     if proba:
-        columns |= {f"P({label})": probabilities[:, i] for i, label in enumerate(model.classes_.tolist())}
+        columns += [(f"P({label})", probabilities[:, i]) for i, label in enumerate(model.classes_.tolist())]
     elif decide is None and probabilities is not None:
         position = {label: i for i, label in enumerate(model.classes_.tolist())}
         index = np.fromiter(map(position.__getitem__, labels.tolist()), np.intp, len(labels))
-        columns["probability"] = probabilities[np.arange(len(labels)), index]
-    columns = {**beside, **{name if name not in beside else f"predicted {name}": c for name, c in columns.items()}}
-    arrays = {name: arrow_array(c) if isinstance(c, np.ndarray) else c for name, c in columns.items()}
-    return pa.table(arrays)
+        columns.append(("probability", probabilities[np.arange(len(labels)), index]))
+    together = beside(kept, columns)
+    return pa.table({name: arrow_array(c) if isinstance(c, np.ndarray) else c for name, c in together.items()})

@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
-from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, Rows, grouped
-from bayeskit.cli.outputs import Plot, check_plot
-from bayeskit.cli.outputs import plot as draw
+from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, RowOptions, grouped, option
+from bayeskit.cli.outputs import Plot, check_plot, draw
 from bayeskit.printable import printable
 
 
@@ -17,23 +14,19 @@ from bayeskit.printable import printable
 def command(
     model: Model,
     data: Data,
-    label: Annotated[str, typer.Option("--class", metavar="CLASS", help="The class that is looked for.")],
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="The first N alone; by default all rows.")
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="A .csv, .parquet or .jsonl file; - for stdout.")
-    ] = "-",
-    rows: Rows = ALL_ROWS,
+    label: Annotated[str, option("--class", "CLASS", "Class to sort by.")],
+    limit: Annotated[int | None, option("--limit -n", "N", "Print the first N rows only.", min=1)] = None,
+    output: Annotated[str, option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.")] = "-",
+    rows: RowOptions = ALL_ROWS,
     reading: Reading = AS_IT_IS,
     plot: Plot = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
+    json: Annotated[bool, option("--json", None, "Print JSON lines instead of CSV.")] = False,
 ) -> None:
-    """Put the rows in order, the most probable of a class first.
+    """Sort rows by the probability of a class.
 
-    Prints CSV with a header: the number of the row (the first is 0), the kept
-    columns and the probability of the class. Rows as probable as each other
-    stay in the order of the data.
+    Prints CSV with a header: the number of the row (from 0), the kept columns and
+    the probability of the class. Rows are sorted by its log odds, which differ
+    where probabilities round to 1. Ties keep the order of the data.
 
     \b
     Examples:
@@ -41,12 +34,11 @@ def command(
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
     from bayeskit.charts.scores import rank_chart
-    from bayeskit.cli.commands.predict import open_for
     from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.notes import note, unreadable_cells
     from bayeskit.cli.outputs import writer
-    from bayeskit.cli.saved_models import load_classifier
+    from bayeskit.cli.saved_models import load_classifier, open_to_predict
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 
@@ -56,16 +48,17 @@ def command(
     if not hasattr(fitted, "predict_proba"):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     unreadable = Unreadable()
-    source, of_batch = open_for(fitted, data, rows, reading, unreadable)
+    source, of_batch = open_to_predict(fitted, data, rows, reading, unreadable)
     best: Any = None
     start = 0
     with watched(source, "ranking") as watching:
         for batch in watching.batches():
             best = _first(best, _ranked(fitted, of_batch(batch), label, start), limit)
             start += batch.n_rows
+    best = best.drop_columns([best.column_names[0]])
     with writer(output, "jsonl" if json else None) as write:
         write(best)
-    draw(Page(json, sys.stderr), plot, lambda: rank_chart(best.column(best.num_columns - 1).to_numpy(), label))
+    draw(Page(json, output="-"), plot, lambda: rank_chart(best.column(best.num_columns - 1).to_numpy(), label))
     if unreadable.total and not rows.quiet:
         note(unreadable_cells(unreadable))
     if output != "-" and not rows.quiet:
@@ -73,28 +66,38 @@ def command(
 
 
 def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
-    """Return the rows of one batch in decreasing probability."""
+    """Return the rows of one batch: their log odds, their numbers, the kept columns and the probability."""
     import numpy as np
     import pyarrow as pa
 
-    from bayeskit.cli.outputs import plain
-    from bayeskit.decisions import rank
+    from bayeskit import logspace
+    from bayeskit.cli.outputs import beside, plain
+    from bayeskit.decisions import find_class
 
-    rows, beside = batch
-    ranked = rank(model.predict_proba(rows), label, classes=model.classes_.tolist())
-    order = np.asarray(ranked["row"], dtype=np.int64)
-    columns: dict[str, Any] = {"row": order + start}
-    if beside:
-        copied = plain(pa.table(beside)).take(order)
-        columns |= {name: copied.column(name) for name in beside}
-    return pa.table(columns | {f"P({label})": ranked[f"P({label})"]})
+    rows, kept = batch
+    index = find_class(label, model.classes_.tolist())
+    probabilities = model.predict_proba(rows)
+    with np.errstate(divide="ignore"):
+        log_p = model.predict_log_proba(rows) if hasattr(model, "predict_log_proba") else np.log(probabilities)
+    others = logspace.log_sum_exp(np.delete(log_p, index, axis=1))
+    # The own probability of a sure class, 1 - e^-800, rounds to 1: the other classes decide the order.
+    log_odds = np.where(np.isnan(log_p[:, index]), -np.inf, log_p[:, index]) - others
+    numbers = np.arange(start, start + len(log_p))
+    copied = plain(pa.table(kept)) if kept else None
+    columns = {name: copied.column(name) for name in kept} if copied is not None else {}
+    number = next(iter(beside(dict.fromkeys(columns), [("row", None)], "ranked").keys() - columns.keys()))
+    columns = {number: numbers, **columns}
+    columns = beside(columns, [(f"P({label})", probabilities[:, index])])
+    odds = next(iter(beside(dict.fromkeys(columns), [("log odds", None)]).keys() - columns.keys()))
+    return pa.table({odds: log_odds, **columns})
 
 
 def _first(best: Any, rows: Any, limit: int | None) -> Any:
-    """Merge both in decreasing probability, cut to the limit."""
+    """Merge both in decreasing log odds, cut to the limit."""
     import pyarrow as pa
 
     if best is not None:
         rows = pa.concat_tables([best, rows], promote_options="permissive")
-        rows = rows.sort_by([(rows.column_names[-1], "descending"), ("row", "ascending")])
+    odds, number = rows.column_names[:2]
+    rows = rows.sort_by([(odds, "descending"), (number, "ascending")])
     return rows if limit is None else rows.slice(0, limit)

@@ -7,24 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import Json, Model
+from bayeskit.cli.options import Json, Model, option
 
 
 def command(
     model: Model,
     data: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Text, a sentence a line; CoNLL-U by its name; - for stdin.")
+        list[str],
+        typer.Argument(metavar="FILE...", help="Text with one sentence per line, or .conllu files; - for stdin."),
     ],
     encoding: Annotated[
-        str | None, typer.Option("--encoding", metavar="NAME", help="Of text that is not UTF-8, such as cp1252.")
+        str | None, option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Tag the words of sentences with a model of bayes fit --tags.
 
-    Prints a line for each line of text, word/TAG by word/TAG; lines of a pipe
-    are answered as they come. Of a .conllu file the words are taken as they
-    stand there, and where it has tags the share that is right is told on stderr.
+    Prints word/TAG pairs, one line per sentence; lines of a pipe are tagged as
+    they arrive. The words of a .conllu file are kept; if it has tags, the accuracy
+    is printed on stderr.
 
     \b
     Examples:

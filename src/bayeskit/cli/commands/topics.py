@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, among, grouped
-from bayeskit.cli.outputs import Plot, check_plot
-from bayeskit.cli.outputs import plot as draw
+from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, choice, grouped, option
+from bayeskit.cli.outputs import Plot, check_plot, draw
 
 ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which imports NumPy
 
@@ -19,45 +18,29 @@ ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which
 class TopicOptions:
     """Options for finding and showing topics."""
 
-    n_topics: Annotated[
-        int, typer.Option("--topics", "-k", metavar="K", min=1, max=65535, help="How many topics to find.")
-    ] = 20
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="COLUMN", help="The column that holds the text, of a table.")
-    ] = None
+    n_topics: Annotated[int, option("--topics -k", "K", "Number of topics.", min=1, max=65535)] = 20
+    text: Annotated[str | None, option("--text", "COLUMN", "Column with the text, for a table.")] = None
     whole_file: WholeFile = False
-    sweeps: Annotated[
-        int, typer.Option("--sweeps", metavar="N", min=1, max=1_000_000, help="How often all words are drawn anew.")
-    ] = 300
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Another seed, other topics.")] = 0
-    min_df: Annotated[int, typer.Option("--min-df", metavar="N", min=1, help="Leave out words in fewer documents.")] = 2
+    sweeps: Annotated[int, option("--sweeps", "N", "Number of Gibbs sampling sweeps.", min=1, max=1_000_000)] = 300
+    seed: Annotated[int, option("--seed", "N", "Random seed.", min=0)] = 0
+    min_df: Annotated[int, option("--min-df", "N", "Ignore words in fewer documents.", min=1)] = 2
     max_df: Annotated[
-        float, typer.Option("--max-df", metavar="SHARE", min=0.0, max=1.0, help="Leave out words in more documents.")
+        float, option("--max-df", "SHARE", "Ignore words in a larger share of the documents.", min=0.0, max=1.0)
     ] = 0.5
-    keep_stop_words: Annotated[
-        bool, typer.Option("--keep-stop-words", help="Do not leave out the commonest words of English.")
-    ] = False
-    words: Annotated[int, typer.Option("--words", metavar="N", min=1, help="Words to show of each topic.")] = 10
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by", metavar="|".join(ORDERS), autocompletion=among(*ORDERS), help="Which words stand for a topic."
-        ),
-    ] = "relevance"
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model to a .bayes file.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        if self.by not in ORDERS:
-            raise typer.BadParameter(f"{self.by!r} is not one of {', '.join(ORDERS)}", param_hint="--by")
+    keep_stop_words: Annotated[bool, option("--keep-stop-words", None, "Keep English stop words.")] = False
+    words: Annotated[int, option("--words", "N", "Number of words to show per topic.", min=1)] = 10
+    by: Annotated[str, choice("--by", "Order of the words of a topic.", *ORDERS)] = "relevance"
+    output: Annotated[str | None, option("--output -o", "FILE", "Save the model to a .bayes file.")] = None
 
 
 @grouped
 def command(
     data: Annotated[
         list[str],
-        typer.Argument(metavar="DATA", help="Text, a document a line; folders of files; a table with --text; -."),
+        typer.Argument(
+            metavar="DATA",
+            help="Text with one document per line, folders of files, or a table with --text; - for stdin.",
+        ),
     ],
     options: TopicOptions,
     reading: Reading = AS_IT_IS,
@@ -67,17 +50,16 @@ def command(
     """Find topics in documents, and show the words of each.
 
     Documents are the lines of text files, the files of folders, or a column of
-    a table. Prints a line for each topic, the largest first: its share of all
-    words, how far its words stand in the same documents (npmi, from -1 to 1),
-    and the words that stand for it. With -o the model is kept, and bayes
-    inspect shows it again.
+    a table. Prints one line per topic, the largest first: its share of all words,
+    its coherence (npmi, from -1 to 1) and its most relevant words. With -o the
+    model is saved; bayes inspect shows it again.
 
     \b
     Examples:
       bayes topics news.csv --text body -k 30 -o news.bayes
       bayes topics letters/ -k 10 --words 6 --plot topics.svg
     """
-    from bayeskit.cli.console import Page, plural, size_of
+    from bayeskit.cli.console import Page, plural
     from bayeskit.cli.inputs import check_writable, save_model
     from bayeskit.data.text.tokenizer import Tokenizer
     from bayeskit.topics.topic_model import TopicModel
@@ -86,7 +68,7 @@ def command(
     check_plot(plot, data)
     if output is not None:
         check_writable(output, is_model=True)
-    page = Page(json, sys.stderr if output == "-" else None)
+    page = Page(json, output=output)
     name, documents = _documents(data, options, reading)
     model = TopicModel(
         options.n_topics,
@@ -98,7 +80,7 @@ def command(
         progress=sys.stderr.isatty(),
     )
     model.fit(documents)
-    written = None if output is None else save_model(model, output)
+    written = 0 if output is None else save_model(model, output)
     coherence = model.coherence(documents)
     page.line(
         f"{name}: {plural(model.n_documents_, 'document')}, {plural(model.n_tokens_, 'word')}, "
@@ -106,11 +88,11 @@ def command(
     )
     page.line()
     show_topics(page, model, options.words, options.by, coherence)
-    if written is not None:
+    if output is not None:
         page.line()
-        page.line(f"model written to {'stdout' if output == '-' else output} ({size_of(written)})", style="bold")
+        page.saved(output, written)
     draw(page, plot, lambda: model.table(options.words, options.by).chart())
-    fit_record = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written}
+    fit_record = {"data": name, "documents": model.n_documents_, "model": output, "bytes": written or None}
     page.json(fit_record | topic_record(model, options.words, options.by, coherence))
 
 
@@ -121,7 +103,7 @@ def _documents(data: list[str], options: TopicOptions, reading: Reading) -> tupl
     from bayeskit.data.reader import read_batch
     from bayeskit.data.text.documents import Documents
 
-    source = texts.open_unlabelled(data, options.text, options.text is not None, reading, options.whole_file)
+    source = texts.open_unlabeled(data, options.text, options.text is not None, reading, options.whole_file)
     with watched(source, "reading") as read:
         column = read_batch(read, ["text"]).columns["text"]
     return source.name, Documents.of(column).as_they_are()
@@ -159,3 +141,18 @@ def topic_record(model: Any, n: int, by: str, coherence: Any = None) -> dict[str
             for k in range(len(shares))
         ],
     }
+
+
+def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
+    """Show a topic model: its topics and their words."""
+    from bayeskit.cli.console import plural
+    from bayeskit.errors import BayesError
+
+    if column is not None:
+        raise BayesError(f"{path} holds a TopicModel, which knows words and no columns")
+    documents, words = plural(fitted.n_documents_, "document"), plural(fitted.n_tokens_, "word")
+    page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
+    page.line()
+    show_topics(page, fitted, 10, "relevance")
+    draw(page, plot, fitted.table().chart)
+    page.json({"model": "TopicModel", "documents": fitted.n_documents_} | topic_record(fitted, 10, "relevance"))

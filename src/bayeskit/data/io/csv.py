@@ -8,7 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import Any
+
+import numpy as np
 
 from bayeskit.data.io.streams import (
     PEEK,
@@ -22,10 +25,7 @@ from bayeskit.data.io.streams import (
     unpacked,
 )
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from bayeskit.lazy import pa, pc
 
 # Bytes of a row; a longer one is passed on as it is and refused where it is read.
 LONGEST = 1 << 26
@@ -120,11 +120,70 @@ class CommentsRemoved(io.RawIOBase):
         return count
 
 
+class QuotesChecked(io.RawIOBase):
+    """A CSV stream in UTF-8 that raises an error at its end if a quoted cell is never closed.
+
+    Arrow takes an unclosed cell for the rest of the file. As for Arrow, a quote opens a cell only at its start.
+    """
+
+    def __init__(self, read: Callable[[int], Any], delimiter: str, error: Callable[[int], BadFile]) -> None:
+        self._read, self._error = read, error
+        self._precedes_cell = np.isin(np.arange(256), list(delimiter.encode() + b"\r\n"))
+        self._before = b"\n"  # the last byte of the previous chunk
+        self._line = 1
+        self._is_open = False  # inside a quoted cell
+        self._opened = 1  # the line on which the last quoted cell begins
+        self._closed_last = False  # the last byte closed a cell, so that a quote after it opens the cell again
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        chunk = bytes(self._read(len(room)))
+        if not chunk and self._is_open:
+            raise self._error(self._opened)
+        self._scan(chunk.removeprefix(codecs.BOM_UTF8) if self._line == 1 else chunk)
+        room[: len(chunk)] = chunk
+        return len(chunk)
+
+    def _scan(self, chunk: bytes) -> None:
+        """Update the state by the quotes of a chunk."""
+        if not chunk:
+            return
+        text = np.frombuffer(self._before + chunk, np.uint8)
+        quotes = np.flatnonzero(text[1:] == ord('"')) if b'"' in chunk else np.empty(0, np.int64)
+        begins_cell = self._precedes_cell[text[quotes]]
+        before = -1 if self._closed_last else -2
+        openings = slice(int(self._is_open), None, 2)
+        starts: Any
+        closings: Any
+        if (begins_cell | (np.diff(quotes, prepend=before) == 1))[openings].all():
+            # Quotes open and close cells by turns; two in a row stand for one in a cell.
+            starts = quotes[openings][begins_cell[openings]]
+            closings = quotes[int(not self._is_open) :: 2]
+            self._is_open ^= bool(len(quotes) & 1)
+        else:
+            starts, closings = [], [before]
+            for at, begins in zip(quotes.tolist(), begins_cell.tolist(), strict=True):
+                if self._is_open:
+                    self._is_open = False
+                    closings.append(at)
+                elif begins or closings[-1] == at - 1:
+                    self._is_open = True
+                    starts += [at] * begins
+        if len(starts):
+            self._opened = self._line + chunk.count(b"\n", 0, int(starts[-1]))
+        self._closed_last = not self._is_open and len(closings) > 0 and int(closings[-1]) == len(chunk) - 1
+        self._before = chunk[-1:]
+        self._line += chunk.count(b"\n")
+
+
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
 TEXT_BLOCK = 1 << 20  # the same where whole documents are read, of which Arrow keeps many blocks
 DELIMITERS = ",\t;|"
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+CODE = r"^\s*[-+]?0[0-9xX]|[0-9]{17}"
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "n/a", "-NaN", "-nan", "#NA", "<NA>")
 
 
@@ -171,14 +230,17 @@ class CsvFile:
         with unpacked(self.place) as (_, stream):
             return self._open(stream, {}, size, None).schema
 
-    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
-        import pyarrow as pa
+    def batches(
+        self, types: Mapping[str, pa.DataType | None], kept: Sequence[str] = ()
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells.
 
+        The columns in ``kept`` follow as the texts of their cells.
+        """
         done, problems = 0, _problems()
         block = self._block(TEXT_BLOCK if pa.string() in types.values() else BLOCK)
         try:
-            for batch, read in self._rows(types, block, 0):
+            for batch, read in self._rows(types, kept, block, 0):
                 yield batch, read
                 done += batch.num_rows
         except problems as problem:
@@ -187,24 +249,34 @@ class CsvFile:
         else:
             return
         try:  # a row is longer than what was read at a time: once more from the start, in larger parts
-            for batch, read in self._rows(types, LONGEST, done):
+            for batch, read in self._rows(types, kept, LONGEST, done):
                 yield batch, read
                 done += batch.num_rows
         except problems as problem:
             raise self._error(problem, done + 1) from None
+
+    def has_codes(self, name: str) -> bool:
+        """Return True if a number among the first megabytes of a column has a leading zero or more digits than a
+        float."""
+        texts = next(self._texts([name], SAMPLE))[0]
+        return bool(pc.any(pc.match_substring_regex(texts, CODE)).as_py())
 
     def lines_of(self, rows: Sequence[int]) -> list[int]:
         """Return the line numbers on which rows begin (row 0 is the first)."""
         return [self._line_of(row + 1 + self._has_header) for row in rows]
 
     def _rows(
-        self, types: Mapping[str, pa.DataType | None], block: int, skipped: int
+        self, types: Mapping[str, pa.DataType | None], kept: Sequence[str], block: int, skipped: int
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield the rows after the first ``skipped`` ones, and the bytes read so far."""
         parsed, packed = 0, compression_of(self.place) is not None
         with unpacked(self.place) as (raw, stream):
-            for rows in self._open(stream, self._as_text(types), block, list(types)):
+            texts = self._texts(kept, block) if kept else repeat([])
+            typed = self._open(stream, self._as_text(types), block, list(types))
+            for rows, cells in zip(typed, texts, strict=bool(kept)):  # blocks of equal size have the same rows
                 batch = self._readable(rows, types)
+                if kept:
+                    batch = pa.RecordBatch.from_arrays([*batch.columns, *cells], names=[*types, *kept])
                 parsed += block
                 skip = min(skipped, batch.num_rows)
                 skipped -= skip
@@ -212,23 +284,33 @@ class CsvFile:
                     read = raw.tell() if packed else min(raw.tell(), parsed)  # Arrow reads many blocks ahead
                     yield (batch.slice(skip) if skip else batch), read
 
+    def _texts(self, names: Sequence[str], block: int) -> Iterator[list[pa.Array]]:
+        """Yield the cells of columns as they stand in the file."""
+        with unpacked(self.place) as (_, stream):
+            types = dict.fromkeys(names, pa.string())
+            for batch in self._open(stream, types, block, list(types), can_be_null=False):
+                yield [batch.column(name) for name in names]
+
     def _open(
         self, stream: Any, types: Mapping[str, pa.DataType | None], block: int, columns: list[str] | None,
-        names: dict[str, Any] | None = None,
+        names: dict[str, Any] | None = None, *, can_be_null: bool = True,
     ) -> Any:  # fmt: skip
         from pyarrow import csv
 
         naming = {"column_names": self._given_names} if names is None else names
-        text, encoding = self._uncommented(stream)
+        read = self._in_utf8(stream)
+        if self.comment is not None:
+            read = io.BufferedReader(CommentsRemoved(read, self._shape), TEXT_BLOCK).read
+        rows: Any = QuotesChecked(read, self.separator, self._unclosed)
         return csv.open_csv(
-            text,
-            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, encoding=encoding, **naming),
+            pa.PythonFile(io.BufferedReader(rows, TEXT_BLOCK), mode="r"),
+            read_options=csv.ReadOptions(block_size=self._block(block), use_threads=False, **naming),
             parse_options=csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types={name: type_ for name, type_ in types.items() if type_ is not None},
                 include_columns=columns,
                 null_values=list(self.missing),
-                strings_can_be_null=True,
+                strings_can_be_null=can_be_null,
                 decimal_point=self.decimal,
             ),
         )
@@ -237,8 +319,6 @@ class CsvFile:
         """Return the types for Arrow: text if unreadable cells must not stop the reading."""
         if self.unreadable is None:
             return types
-        import pyarrow as pa
-
         return {name: pa.string() if _is_parsed(type_) else type_ for name, type_ in types.items()}
 
     def _readable(self, batch: pa.RecordBatch, types: Mapping[str, pa.DataType | None]) -> pa.RecordBatch:
@@ -250,14 +330,12 @@ class CsvFile:
                 batch = batch.set_column(i, name, column)
         return batch
 
-    def _uncommented(self, stream: Any) -> tuple[Any, str]:
-        """Return (the text without comment lines, its encoding)."""
-        if self.comment is None:
-            return stream, self._encoding
-        import pyarrow as pa
-
-        rows: Any = CommentsRemoved(self._in_utf8(stream), self._shape)
-        return pa.PythonFile(io.BufferedReader(rows, TEXT_BLOCK), mode="r"), "utf-8"
+    def _unclosed(self, line: int) -> BadFile:
+        return BadFile(
+            f"{self.place.name}, line {self.first_line - 1 + line}: "
+            "a double quote opens a cell there and is never closed",
+            hint="close or remove it",
+        )
 
     def _in_utf8(self, stream: Any) -> Callable[[int], bytes]:
         encoding = marked(self._first) or self._encoding
@@ -407,8 +485,6 @@ def _header_only(name: str) -> str:
 
 
 def _problems() -> tuple[type[Exception], ...]:
-    import pyarrow as pa
-
     return (pa.ArrowException, OSError, UnicodeError, LookupError)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.io import parquet as parquet_files
@@ -18,14 +18,10 @@ from bayeskit.data.io.parquet import ParquetFile, Piece
 from bayeskit.data.io.sql import Address, is_address
 from bayeskit.data.io.streams import OnDisk, Place, checked, marked, not_in, wide
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, check_weight_column, weight_column
+from bayeskit.data.source import Batch, HasHead
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, format_setting
-from bayeskit.nearest import did_you_mean
+from bayeskit.lazy import pa
 from bayeskit.storage.files import expand_user, hide_secrets, path_kind
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv",
@@ -43,7 +39,7 @@ class DataFile(Protocol):
     @property
     def place(self) -> Place: ...
     def head(self) -> pa.Schema: ...
-    def batches(self, types: Mapping[str, Any]) -> Iterator[tuple[pa.RecordBatch, int]]: ...
+    def batches(self, types: Mapping[str, Any], kept: Sequence[str] = ()) -> Iterator[tuple[pa.RecordBatch, int]]: ...
     def lines_of(self, rows: Sequence[int]) -> list[int] | None: ...
 
 
@@ -57,7 +53,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(HasHead):
     """Rows of one or more files with the same columns.
 
     >>> from bayeskit.datasets import path
@@ -76,6 +72,7 @@ class FileSource:
     is_part: bool = False  # such may have no rows
     n_rows: int | None = None  # of a part, where its files say how many it has
     n_bytes: int = 0  # of a part, as it lies there
+    kept: tuple[str, ...] = ()  # columns that batches also hold as they are in the file
     _now: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -124,7 +121,8 @@ class FileSource:
                 "columns": tuple(columns) or ("",),
                 "header": False,
             }  # no name at all is refused like an empty one
-        return cls(tuple(_file(place, settings) for place in places), types=types, watch=watch)
+        texts = tuple(name for name, kind in (types or {}).items() if kind == "string")
+        return cls(tuple(_file(place, settings, texts) for place in places), types=types, watch=watch)
 
     @property
     def name(self) -> str:
@@ -140,8 +138,6 @@ class FileSource:
     @cached_property
     def head(self) -> Mapping[str, pa.DataType]:
         """Return the types of all columns, from the first file in which a column is not empty."""
-        import pyarrow as pa
-
         schema = self.files[0].head()
         names = schema.names
         if twice := [name for name in names if names.count(name) > 1]:
@@ -171,17 +167,9 @@ class FileSource:
         """Return the kinds of all columns except the target and the weight."""
         return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
-    def with_target(self, name: str) -> FileSource:
-        """Return a source that takes its labels from this column."""
-        if name not in self.head:
-            columns = f"(columns: {', '.join(self.head)}){did_you_mean(name, self.head)}"
-            raise SchemaMismatch(f"{self.name} has no target column {name!r} {columns}")
-        return self._copy(target=name)
-
-    def with_weight(self, name: str) -> FileSource:
-        """Return a source that takes its row weights from this column."""
-        check_weight_column(name, self.head, self.target)
-        return self._copy(weight=name)
+    @property
+    def _subject(self) -> str:
+        return self.name
 
     def parts(self, n: int) -> list[FileSource]:
         """Split into at most ``n`` parts of similar size: groups of files, or of row groups for Parquet."""
@@ -211,10 +199,6 @@ class FileSource:
         part.__dict__["_now"] = []
         return part
 
-    def reading(self, asked: Mapping[str, Kind | None]) -> Self:
-        """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
-        return self._copy(asked=dict(asked))
-
     @property
     def has_lines_of_keys(self) -> bool:
         """Return True if each row names its own columns, as in JSON lines."""
@@ -237,15 +221,13 @@ class FileSource:
                         "columns together, and the others by themselves",
                     )
 
+    def keeping(self, names: Sequence[str]) -> Self:
+        """Return a source whose batches also hold these columns as they are in the files."""
+        return self._copy(kept=tuple(dict.fromkeys(names)))
+
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """Return a source that reports its progress to ``watch``."""
         return self._copy(watch=watch)
-
-    def _copy(self, **changes: Any) -> Self:
-        """Return a copy with some settings changed, keeping the inferred types."""
-        copy = replace(self, **changes)
-        copy.__dict__.update(_now=self._now, **({"head": self.head} if "head" in self.__dict__ else {}))
-        return copy
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows, file by file; rows are numbered within their file."""
@@ -255,14 +237,11 @@ class FileSource:
         total = None if None in sizes else sum(size or 0 for size in sizes)
         for file, size in zip(self.files, sizes, strict=True):
             start = file.first_row if isinstance(file, ParquetFile) else 0
-            for batch, read in file.batches(types):
-                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                labels = columns.pop(self.target) if self.target is not None else None
+            for batch, read in file.batches(types, self.kept):
+                columns = dict(zip(types, batch.columns, strict=not self.kept))
+                kept = dict(zip(self.kept, batch.columns[len(types) :], strict=True))
                 self._now[:] = [file.place.name]
-                weights = None
-                if self.weight is not None:
-                    weights = weight_column(columns.pop(self.weight), self.weight, start)
-                yield Batch(columns, batch.num_rows, start, labels, weights)
+                yield replace(self.to_batch(columns, batch.num_rows, start), kept=kept)
                 start += batch.num_rows
                 rows += batch.num_rows
                 if self.watch is not None:
@@ -277,22 +256,24 @@ class FileSource:
 
     def _types(self) -> dict[str, pa.DataType]:
         """Return the Arrow types of the columns in use."""
-        import pyarrow as pa
-
-        beside = [name for name in (self.target, self.weight) if name is not None]
-        names = [*(self.asked if self.asked is not None else self.kinds), *beside]
         types = {}
-        for name in dict.fromkeys(names):
+        for name in self.columns_read:
             type_, kind = self.head[name], (self.asked or {}).get(name)
             declared = name in (self.types or {})
             if kind == "text":
                 type_ = pa.string()  # no dictionary: documents do not come twice
+            elif kind == "code" and not declared and self._are_codes(name):
+                type_ = arrow_type("string")
             elif kind == "float" and not declared and _may_be_number(type_):
                 type_ = pa.float64()
             elif (kind == "string" and not declared) or pa.types.is_null(type_) or pa.types.is_string(type_):
                 type_ = arrow_type("string")
             types[name] = type_
         return types
+
+    def _are_codes(self, name: str) -> bool:
+        """Return True if a number of a CSV column would lose characters that a category needs, such as 01234."""
+        return any(isinstance(file, CsvFile) and file.has_codes(name) for file in self.files[:HEADS])
 
 
 def _pieces(file: DataFile) -> list[Piece]:
@@ -304,8 +285,6 @@ def _pieces(file: DataFile) -> list[Piece]:
 
 def arrow_type(kind: str) -> pa.DataType:
     """Return the Arrow type for a kind."""
-    import pyarrow as pa
-
     if kind == "text":
         return pa.string()
     if kind == "string":
@@ -353,7 +332,7 @@ def _format(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
+def _file(place: Place, csv: Mapping[str, Any], texts: tuple[str, ...]) -> DataFile:
     """Open a file in its format: by suffix, else by its first bytes."""
     try:
         start = streams.peek(place)
@@ -368,5 +347,5 @@ def _file(place: Place, csv: Mapping[str, Any]) -> DataFile:
     if checked(csv.get("encoding"), place.name) is None and wide(start) and not marked(start):
         raise not_in("utf-8", f"{place.name}, line 1", start, 0)
     if kind == "jsonl":
-        return JsonLines(place, csv.get("encoding"), unreadable=csv.get("unreadable"))
+        return JsonLines(place, csv.get("encoding"), csv["missing"], unreadable=csv.get("unreadable"), texts=texts)
     return CsvFile(place, **csv)

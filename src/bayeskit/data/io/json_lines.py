@@ -1,18 +1,18 @@
-"""Read JSON lines: one object per line."""
+"""Read JSON lines: one object per line.
+
+A cell is missing if it is null, lacking, or one of the texts that are missing in CSV, such as "".
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayeskit.data.io.streams import Place, Unreadable, marked, not_in, peek, transcoding, unpacked
-from bayeskit.errors import BadFile, SchemaMismatch, with_article
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from bayeskit.errors import BadFile, SchemaMismatch, format_setting, with_article
+from bayeskit.lazy import pa, pc
 
 SAMPLE = 1 << 22  # bytes that decide the types
 BLOCK = 1 << 21  # bytes read at a time
@@ -25,8 +25,10 @@ class JsonLines:
 
     place: Place
     encoding: str | None = None
+    missing: tuple[str, ...] = ("",)  # texts that are missing cells
     first_line: int = 1  # its number in messages
     unreadable: Unreadable | None = None  # where cells of another type are counted, which are then missing
+    texts: tuple[str, ...] = ()  # columns whose cells are all read as text
 
     def head(self) -> pa.Schema:
         """Return keys and types, inferred from the first megabytes."""
@@ -34,10 +36,13 @@ class JsonLines:
             return self._read(lines, line, None).schema
         raise BadFile(f"{self.place.name} is empty: one JSON object a line is needed")
 
-    def batches(self, types: Mapping[str, pa.DataType | None]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells."""
-        import pyarrow as pa
+    def batches(
+        self, types: Mapping[str, pa.DataType | None], kept: Sequence[str] = ()
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches of these columns with the bytes read so far; a type of None is inferred from the cells.
 
+        The columns in ``kept`` follow with the values of the lines.
+        """
         plain = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in types.items() if t is not None}
         schema = pa.schema(plain)
         for lines, line, read in self._blocks(BLOCK):
@@ -50,6 +55,9 @@ class JsonLines:
             for name in types.keys() - set(table.column_names):
                 table = table.append_column(name, pa.nulls(len(table)))
             table = table.select(list(types))
+            if kept:
+                cells = [*table.columns, *_cells(lines, kept)]
+                table = pa.Table.from_arrays(cells, names=[*types, *kept])
             for batch in table.combine_chunks().to_batches():
                 yield batch, read
 
@@ -99,7 +107,6 @@ class JsonLines:
         return transcoding(stream.read, encoding, self.place.name)
 
     def _read(self, lines: bytes, line: int, schema: Any, *, as_they_look: bool = True) -> Any:
-        import pyarrow as pa
         from pyarrow import json
 
         try:
@@ -107,22 +114,53 @@ class JsonLines:
         except UnicodeDecodeError as problem:
             at = line + lines.count(b"\n", 0, problem.start)
             raise not_in("UTF-8", f"{self.place.name}, line {at}", lines, problem.start) from None
-        try:
-            return json.read_json(
+
+        def read(lines: bytes) -> Any:
+            table = json.read_json(
                 pa.BufferReader(lines),
                 read_options=json.ReadOptions(block_size=len(lines) + 1, use_threads=False),
                 parse_options=json.ParseOptions(
                     explicit_schema=schema, unexpected_field_behavior="infer" if as_they_look else "ignore"
                 ),
             )
+            return self._without_missing(table)
+
+        try:
+            return read(lines)
         except (pa.ArrowException, UnicodeError) as problem:
-            raise self._error(str(problem), lines, line) from None
+            first = problem
+        try:  # texts among numbers may be missing cells, and numbers among texts may be asked for as text
+            return read(self._normalize(lines))
+        except (pa.ArrowException, ValueError):
+            raise self._error(str(first), lines, line) from None
+
+    def _without_missing(self, table: Any) -> Any:
+        """Replace the texts that mean a missing cell by null."""
+        for i, column in enumerate(table.columns):
+            if pa.types.is_string(column.type):
+                is_missing = pc.is_in(column, value_set=pa.array(self.missing, pa.string()))
+                if pc.any(is_missing).as_py():
+                    column = pc.if_else(is_missing, pa.scalar(None, pa.string()), column)
+                    table = table.set_column(i, table.column_names[i], column)
+        return table
+
+    def _normalize(self, lines: bytes) -> bytes:
+        """Write lines anew with missing texts as null and the cells of ``texts`` as text."""
+        import json
+
+        normalized = []
+        for line in lines.split(b"\n"):
+            row = json.loads(line) if line.strip() else None
+            if isinstance(row, dict):
+                row = {name: None if _is_text(cell, self.missing) else cell for name, cell in row.items()}
+                row |= {name: as_text(row[name]) for name in self.texts if name in row}
+                line = json.dumps(row).encode()
+            normalized.append(line)
+        return b"\n".join(normalized)
 
     def _read_by_cell(self, lines: bytes, types: Mapping[str, pa.DataType | None]) -> Any:
         """Read lines cell by cell; a cell of the wrong type becomes missing."""
         import json
-
-        import pyarrow as pa
 
         assert self.unreadable is not None
         rows = [json.loads(line) for line in lines.splitlines() if line.strip()]
@@ -140,8 +178,9 @@ class JsonLines:
         if changed := re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", text):
             column, before, now = changed.groups()
             return SchemaMismatch(
-                f"{where}: column {column!r} holds {with_article(now)}, but before it held {with_article(before)}. "
-                "Mend the cell, make it null, or leave the column out of all lines."
+                f"{where}: column {column!r} holds {with_article(now)}, but before it held {with_article(before)}.",
+                hint="Mend the cell, make it null, or read the column as text: "
+                f"{format_setting('types', {column: 'string'})}.",
             )
         if other_type := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", text):
             return SchemaMismatch(
@@ -150,3 +189,33 @@ class JsonLines:
             )
         reason = re.sub(r"^JSON parse error: |\.? in row \d+", "", text)
         return BadFile(f"{where}: this is no JSON object ({reason}). Mend or remove the line.")
+
+
+def _is_text(cell: Any, texts: Sequence[str]) -> bool:
+    return isinstance(cell, str) and cell in texts
+
+
+def as_text(cell: Any) -> str | None:
+    """Return a JSON cell as text, None if it is null.
+
+    >>> as_text("a"), as_text(1.5), as_text(True), as_text(None)
+    ('a', '1.5', 'true', None)
+    """
+    import json
+
+    return cell if cell is None or isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+
+
+def _cells(lines: bytes, names: Sequence[str]) -> list[Any]:
+    """Return the values of some keys; values of several types become text."""
+    import json
+
+    rows = [json.loads(line) for line in lines.split(b"\n") if line.strip()]
+    columns = []
+    for name in names:
+        cells = [row.get(name) for row in rows]
+        try:
+            columns.append(pa.array(cells))
+        except (pa.ArrowException, TypeError, OverflowError):
+            columns.append(pa.array(map(as_text, cells), pa.string()))
+    return columns

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bayeskit.arrow_arrays import as_doubles
 from bayeskit.data.io.streams import Place, Spool, fitting
 from bayeskit.errors import BadFile, SchemaMismatch
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from bayeskit.lazy import pa
 
 ROWS = 1 << 17  # rows of a batch
 MAGIC = b"PAR1"
@@ -65,11 +62,11 @@ class ParquetFile:
         follows = other.row_groups and other.row_groups[0] == self.row_groups[-1] + 1
         return replace(self, row_groups=(*self.row_groups, *other.row_groups)) if follows and other.row_groups else None
 
-    def batches(self, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches of these columns, cast to these types, with the bytes read so far."""
-        import pyarrow as pa
-
-        names, row = list(types), 0
+    def batches(
+        self, types: Mapping[str, pa.DataType], kept: Sequence[str] = ()
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches of these columns, cast to these types, then ``kept`` ones as they are; and the bytes read."""
+        names, row = list(dict.fromkeys([*types, *kept])), 0
         schema = self.head()
         if absent := [name for name in names if name not in schema.names]:
             raise SchemaMismatch(f"{self.place.name} has no column {absent[0]!r} (it has: {', '.join(schema.names)})")
@@ -82,7 +79,11 @@ class ParquetFile:
             for batch in file.iter_batches(ROWS, groups, columns=names, use_threads=False):
                 batch.validate(full=True)  # codes within their dictionary, texts in UTF-8: nothing else looks at it
                 row += batch.num_rows
-                yield _as_asked(batch, types, schema), size * row // total
+                cells = [batch.column(name) for name in kept]
+                batch = _as_asked(batch.select(list(types)), types, schema)
+                if kept:
+                    batch = pa.RecordBatch.from_arrays([*batch.columns, *cells], names=[*types, *kept])
+                yield batch, size * row // total
         except (pa.ArrowException, OSError, UnicodeError) as problem:
             raise BadFile(
                 f"{self.place.name}, after row {self.first_row + row}: {problem}. The file is damaged; copy it again."
@@ -94,7 +95,6 @@ class ParquetFile:
         """Return None: Parquet has no lines."""
 
     def _open(self, texts: list[str] | None = None) -> Any:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         raw = self.place.raw()
@@ -120,8 +120,6 @@ class ParquetFile:
 def _as_asked(batch: pa.RecordBatch, types: Mapping[str, pa.DataType], schema: pa.Schema) -> pa.RecordBatch:
     for i, (name, wanted) in enumerate(types.items()):
         if wanted != schema.field(name).type:
-            import pyarrow as pa
-
             column = batch.column(name)
             if pa.types.is_dictionary(wanted):
                 column = column if pa.types.is_dictionary(column.type) else column.cast(wanted.value_type)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from bayeskit.data.io import streams
 from bayeskit.data.io.csv import BLOCK, LONGEST, MISSING, CsvFile, Shape, end_of_first_row, end_of_rows, shape_of
@@ -33,11 +33,8 @@ from bayeskit.data.io.streams import (
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, format_setting
+from bayeskit.lazy import pa
 from bayeskit.storage.files import open_bytes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 FEW = 4  # bytes that tell what is packed, and Parquet, from text
 
@@ -50,7 +47,7 @@ class ArrivingRows:
     cells have there. ``head`` has the columns of CSV; the keys of JSON lines are those of the first line.
     """
 
-    lines: _Text
+    lines: _IncomingText
     head: Mapping[str, None]
     csv: Mapping[str, Any] | None  # how CSV is read; None for JSON lines
     types: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +57,8 @@ class ArrivingRows:
     watch: Callable[[Progress], None] | None = None
     target: str | None = None
     named: bool = True
+    kept: tuple[str, ...] = ()  # columns that batches also hold as they arrive
+    missing: tuple[str, ...] = MISSING  # texts of JSON lines that are missing cells; those of CSV are in ``csv``
 
     @property
     def name(self) -> str:
@@ -89,6 +88,10 @@ class ArrivingRows:
         """Return a source restricted to these columns, read as these kinds (None: as inferred)."""
         return replace(self, asked=dict(asked))
 
+    def keeping(self, names: Iterable[str]) -> Self:
+        """Return a source whose batches also hold these columns as they arrive."""
+        return replace(self, kept=tuple(dict.fromkeys(names)))
+
     def watched(self, watch: Callable[[Progress], None] | None) -> Self:
         """Return a source that reports its progress to ``watch``."""
         return replace(self, watch=watch)
@@ -103,10 +106,12 @@ class ArrivingRows:
                 file: Any = CsvFile(place, **self.csv, columns=tuple(self.head), first_line=line)
             else:
                 self._tell_other_keys(text, line)
-                file = JsonLines(place, "utf-8", first_line=line, unreadable=self.unreadable)
-            for rows, _ in file.batches(types) if text.strip() else ():
-                columns = dict(zip(rows.schema.names, map(_typed, rows.columns), strict=True))
-                yield Batch(columns, rows.num_rows, start)
+                texts = tuple(name for name, kind in self.types.items() if kind == "string")
+                file = JsonLines(place, "utf-8", self.missing, line, self.unreadable, texts)
+            for rows, _ in file.batches(types, self.kept) if text.strip() else ():
+                columns = dict(zip(types, map(_typed, rows.columns), strict=not self.kept))
+                kept = dict(zip(self.kept, rows.columns[len(types) :], strict=True))
+                yield Batch(columns, rows.num_rows, start, kept=kept)
                 start += rows.num_rows
                 if self.watch is not None:
                     self.watch(Progress(start, read, None))
@@ -114,8 +119,6 @@ class ArrivingRows:
             raise BadFile(f"{self.name} has no rows: there is nothing to read after the header")
 
     def _types(self) -> dict[str, pa.DataType | None]:
-        import pyarrow as pa
-
         for name, declared in self.types.items():
             if declared not in READ_AS:
                 raise BayesError(
@@ -136,7 +139,7 @@ class ArrivingRows:
             warnings.warn(BayesWarning(sentence), stacklevel=2)
 
 
-class _Text:
+class _IncomingText:
     """Incoming UTF-8 text, split at row ends."""
 
     def __init__(self, name: str, read: Callable[[int], bytes], started: bytes) -> None:
@@ -224,15 +227,18 @@ def open_arriving(
     encoding = encoding or marked(started) or "utf-8"
     if encoding != "utf-8":
         read, started = transcoding(_after(started, read), encoding, name), b""
-    lines = _Text(name, read, started)
+    lines = _IncomingText(name, read, started)
     if not started:
         lines.more()
     if lines.text.lstrip().startswith(b"{"):
-        return ArrivingRows(lines, _keys(lines.first_row(None)), None, types or {}, form.get("unreadable"))
+        missing = tuple(form.get("missing", MISSING))
+        return ArrivingRows(
+            lines, _keys(lines.first_row(None)), None, types or {}, form.get("unreadable"), missing=missing
+        )
     return ArrivingRows(lines, *_csv_head(lines, {"missing": MISSING, **form}), types or {})
 
 
-def _csv_head(lines: _Text, form: dict[str, Any]) -> tuple[dict[str, None], dict[str, Any]]:
+def _csv_head(lines: _IncomingText, form: dict[str, Any]) -> tuple[dict[str, None], dict[str, Any]]:
     """Return (the column names, the settings for reading each part)."""
     comment, columns, header = form.get("comment"), form.pop("columns", None), form.pop("header", True)
     form = {**form, "missing": tuple(form["missing"]), "encoding": "utf-8", "header": columns is None}
@@ -268,8 +274,6 @@ def _keys(line: bytes) -> dict[str, None]:
 
 def _typed(column: Any) -> Any:
     """Convert a column without any cell to empty texts, which every role can read."""
-    import pyarrow as pa
-
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 

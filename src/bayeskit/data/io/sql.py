@@ -9,22 +9,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, unquote_plus
 
 from bayeskit.data.frames import arrow_kind
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql_syntax import Dialect, Node, exp
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, check_weight_column, close_rows, weight_column
-from bayeskit.dialects import syntax
-from bayeskit.dialects.dialect import Dialect
-from bayeskit.dialects.syntax import Node
+from bayeskit.data.source import Batch, HasHead, close_rows
 from bayeskit.errors import BayesError, LostParts, SchemaMismatch, with_article
-from bayeskit.nearest import did_you_mean
+from bayeskit.lazy import pa
 from bayeskit.storage.files import HIDDEN, SECRETS, hide_secrets, invalid_ports
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 POSTGRES = ("postgresql", "postgres")
 SQLITE_FILES, DUCKDB_FILES = (".sqlite", ".sqlite3", ".db", ".db3"), (".duckdb", ".ddb")
@@ -223,7 +218,6 @@ def closing(owner: object, connection: Any) -> None:
 
 def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node:
     """Select some columns of a query in portable form."""
-    exp = syntax.sqlglot().exp
     columns = [syntax.named(field.select(syntax.column("q", field.name)), field.name) for field in fields]
     inner = exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=syntax.name("q")))
     select = exp.Select(expressions=columns or [exp.Literal.number("1")]).from_(inner)
@@ -231,7 +225,7 @@ def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node
 
 
 @dataclass(frozen=True, eq=False)
-class SqlSource:
+class SqlSource(HasHead):
     """The rows of a SELECT. Each pass runs the query again and must find the same number of rows.
 
     The passes of a fit share one snapshot if the database supports it.
@@ -262,7 +256,6 @@ class SqlSource:
                 "Name it at the end of the address: ?table=… or give a query" if is_address(text) else "Give a query"
             )
             raise BayesError(f"which table of {address.shown}?", hint=f'{where}: sql="SELECT * FROM …"')
-        exp = syntax.sqlglot().exp
         query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
         return cls(query, open_database(text))
 
@@ -297,34 +290,14 @@ class SqlSource:
         beside = (self.target, self.weight)
         return {name: arrow_kind(column.type) for name, column in self.fields.items() if name not in beside}
 
-    def with_target(self, name: str) -> SqlSource:
-        """Return a source that takes its labels from this column."""
-        if name not in self.fields:
-            known = f"(columns: {', '.join(self.fields)}){did_you_mean(name, self.fields)}"
-            raise SchemaMismatch(f"{self.name}: the query has no target column {name!r} {known}")
-        return self._copy(target=name)
-
-    def with_weight(self, name: str) -> SqlSource:
-        """Return a source that takes its row weights from this column."""
-        check_weight_column(name, self.fields, self.target)
-        return self._copy(weight=name)
-
-    def reading(self, asked: Mapping[str, Kind | None]) -> SqlSource:
-        """Return a source restricted to these columns."""
-        return self._copy(asked=dict(asked))
-
-    def _copy(self, **changes: Any) -> SqlSource:
-        copied = replace(self, **changes)
-        if "fields" in self.__dict__:
-            copied.__dict__["fields"] = self.fields
-        return copied
+    @property
+    def _subject(self) -> str:
+        return f"{self.name}: the query"
 
     @property
     def read(self) -> list[Field]:
         """Return the columns that are read."""
-        beside = [name for name in (self.target, self.weight) if name is not None]
-        names = dict.fromkeys([*(self.asked if self.asked is not None else self.kinds), *beside])
-        return [self.fields[name] for name in names]
+        return [self.fields[name] for name in self.columns_read]
 
     def in_one_state(self) -> AbstractContextManager[None]:
         """Return a context in which every pass finds the same rows, or a second pass raises an error."""
@@ -356,7 +329,7 @@ class SqlSource:
         if self.passes and self.passes[-1] != n_rows:
             raise LostParts(
                 f"{self.name}: the rows changed between two readings, {self.passes[-1]:,} and then {n_rows:,}. Nothing "
-                "was learnt; learn from a table that stays as it is, such as a copy."
+                "was learned; learn from a table that stays as it is, such as a copy."
             )
         self.passes.append(n_rows)
 
@@ -364,28 +337,22 @@ class SqlSource:
         query = self.database.dialect.sql(selected(self.query, self.read, limit), pretty=False)
         stream = self.database.stream(query)
         try:
-            yield from self._labelled_batches(stream)
+            yield from self._labeled_batches(stream)
         finally:
             close_rows(stream)
 
-    def _labelled_batches(self, stream: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+    def _labeled_batches(self, stream: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
         start = 0
         for rows in stream:
             if not rows.num_rows:
                 continue
             columns = {name: _in_utc(column) for name, column in zip(rows.schema.names, rows.columns, strict=True)}
-            labels = None if self.target is None else columns.pop(self.target)
-            weights = None
-            if self.weight is not None:
-                weights = weight_column(columns.pop(self.weight), self.weight, start)
-            yield Batch(columns, rows.num_rows, start, labels, weights)
+            yield self.to_batch(columns, rows.num_rows, start)
             start += rows.num_rows
 
 
 def _in_utc(column: pa.Array) -> pa.Array:
     """Convert timestamps with a zone to UTC."""
-    import pyarrow as pa
-
     type_ = column.type
     if not pa.types.is_timestamp(type_) or type_.tz in (None, "UTC"):
         return column

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bayeskit.data.io.sql import BATCH, Address, Field, attempt, closing
-from bayeskit.dialects import syntax
-from bayeskit.dialects.dialect import DIALECTS
-from bayeskit.dialects.syntax import Node
+from bayeskit.data.io import sql_syntax as syntax
+from bayeskit.data.io.sql import BATCH, Address, Field, T, attempt, closing
+from bayeskit.data.io.sql_syntax import DIALECTS, Node, exp
 from bayeskit.errors import BayesError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from bayeskit.lazy import pa
 
 DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -67,8 +63,6 @@ class AdbcDatabase:
 
     @cached_property
     def _problems(self) -> tuple[type[BaseException], ...]:
-        import pyarrow as pa
-
         return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
 
     @contextmanager
@@ -141,12 +135,15 @@ class AdbcDatabase:
             f"{between}: {SNAPSHOT} first, or give the address in place of a connection"
         )
 
+    def _attempt(self, work: Callable[[], T]) -> T:
+        return attempt(work, self._problems, self.shown, self._address)
+
     def _execute(self, statement: str) -> None:
         def work() -> None:
             with self.connection.cursor() as cursor:
                 cursor.execute(statement)
 
-        attempt(work, self._problems, self.shown, self._address)
+        self._attempt(work)
 
     def fields(self, query: str) -> list[Field]:
         """Return the columns of a query: PostgreSQL reports types, SQLite infers them from the first rows."""
@@ -161,13 +158,12 @@ class AdbcDatabase:
                 reader.close()
                 return schema
 
-        return [_adbc_field(field) for field in attempt(look, self._problems, self.shown, self._address)]
+        return [_adbc_field(field) for field in self._attempt(look)]
 
     def _refuse_changed_values(self, query: str, schema: pa.Schema) -> None:
         """Raise an error where SQLite's driver would change values: it rounds numbers among texts to seven digits and
         converts integers among other values to doubles.
         """
-        exp = syntax.sqlglot().exp
         odd = {field.name: _changed(syntax.column("q", field.name), field.type) for field in schema}
         columns = [syntax.named(exp.Max(this=condition), f"o{i}") for i, condition in enumerate(odd.values())]
         alias = exp.TableAlias(this=syntax.name("q"))
@@ -192,10 +188,10 @@ class AdbcDatabase:
                 cursor.execute(query)
                 return cursor.fetch_record_batch()
 
-            reader = attempt(begin, self._problems, self.shown, self._address)
+            reader = self._attempt(begin)
             if self.dialect.name == "sqlite":
                 self._refuse_changed_values(query, reader.schema)
-            while (batch := attempt(lambda: next(reader, None), self._problems, self.shown, self._address)) is not None:
+            while (batch := self._attempt(lambda: next(reader, None))) is not None:
                 yield batch
         finally:
             cursor.close()
@@ -208,14 +204,11 @@ class AdbcDatabase:
                 cursor.execute(query)
                 return cursor.fetch_arrow_table()
 
-        return attempt(work, self._problems, self.shown, self._address)
+        return self._attempt(work)
 
 
 def _changed(cell: Node, type_: pa.DataType) -> Node:
     """Return a condition that is true for SQLite cells of another type than their column is read as."""
-    import pyarrow as pa
-
-    exp = syntax.sqlglot().exp
     kind = "text" if pa.types.is_string(type_) else "blob" if pa.types.is_binary(type_) else "number"
     if kind != "number":
         kinds = [exp.Literal.string(stored) for stored in (kind, "null")]
@@ -232,27 +225,18 @@ TEXTS = ("text", "varchar", "bpchar", "name", "citext")
 
 def _adbc_field(field: Any) -> Field:
     """Describe how to read a column: decimals as doubles, padded and user-defined texts as texts."""
-    import pyarrow as pa
-
     kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
     if kind in ("numeric", "money"):
-        return Field(field.name, pa.float64(), _double if kind == "numeric" else _double_of_money)
+        return Field(field.name, pa.float64(), _cast_to("decimal", "double") if kind == "money" else _cast_to("double"))
     foreign = isinstance(field.type, pa.BaseExtensionType)
     if kind in ("bpchar", "citext", "name") or foreign:
-        return Field(field.name, pa.string(), _text, True)
+        return Field(field.name, pa.string(), _cast_to("text"), True)
     return Field(field.name, field.type, None, kind in TEXTS or pa.types.is_string(field.type))
 
 
-def _double(node: Node) -> Node:
-    return syntax.cast(node, "double")
-
-
-def _double_of_money(node: Node) -> Node:
-    return syntax.cast(syntax.cast(node, "decimal"), "double")
-
-
-def _text(node: Node) -> Node:
-    return syntax.cast(node, "text")
+def _cast_to(*types: str) -> Callable[[Node], Node]:
+    """Return a function that casts an expression to these types, one after the other."""
+    return lambda node: reduce(syntax.cast, types, node)
 
 
 EXACT_DIGITS = 15  # decimals of as many digits become doubles by one division
@@ -287,6 +271,9 @@ class DuckDatabase:
         database = cls(connection, address.shown)
         closing(database, connection)
         return database
+
+    def _attempt(self, work: Callable[[], T]) -> T:
+        return attempt(work, self._problems, self.shown, None)
 
     def begin_reading(self) -> None:
         """Allow any number of passes: they share one snapshot."""
@@ -324,12 +311,12 @@ class DuckDatabase:
             schema = _schema_of(relation)
             return [_duck_field(name, t, f.type) for name, t, f in zip(relation.columns, types, schema, strict=True)]
 
-        return attempt(look, self._problems, self.shown, None)
+        return self._attempt(look)
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
         """Yield batches lazily as DuckDB returns them."""
         self._free()
-        reader = attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH), self._problems, self.shown, None)
+        reader = self._attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH))
         self._open = rest = _Rest(reader, (*self._problems, OSError), self.shown)
         try:
             while (batch := rest.next()) is not None:
@@ -347,7 +334,7 @@ class DuckDatabase:
     def table(self, query: str) -> pa.Table:
         """Return all rows as one table."""
         self._free()
-        return attempt(lambda: self.connection.sql(query).to_arrow_table(), self._problems, self.shown, None)
+        return self._attempt(lambda: self.connection.sql(query).to_arrow_table())
 
 
 class _Rest:
@@ -357,17 +344,20 @@ class _Rest:
         self._reader, self._problems, self._database = reader, problems, database
         self._drained: list[pa.RecordBatch] | None = None
 
+    def _attempt(self, work: Callable[[], T]) -> T:
+        return attempt(work, self._problems, self._database, None)
+
     def next(self) -> pa.RecordBatch | None:
         """Return the next batch, None at the end."""
         if self._drained is not None:
             return self._drained.pop(0) if self._drained else None
         # What happens while Arrow asks for more rows is an error of its own.
-        return attempt(lambda: next(self._reader, None), self._problems, self._database, None)
+        return self._attempt(lambda: next(self._reader, None))
 
     def drain(self) -> None:
         """Buffer the remaining rows, which frees the connection."""
         if self._drained is None:
-            rest = attempt(lambda: list(self._reader), self._problems, self._database, None)
+            rest = self._attempt(lambda: list(self._reader))
             self._reader.close()
             self._drained = rest
 
@@ -386,20 +376,10 @@ def _schema_of(relation: Any) -> Any:
 
 
 def _duck_field(name: str, kind: str, type_: Any) -> Field:
-    import pyarrow as pa
-
     if kind.startswith("DECIMAL"):
         digits = int(kind[8:].partition(",")[0])
-        return Field(name, pa.float64(), _double if digits <= EXACT_DIGITS else _double_by_text)
+        return Field(name, pa.float64(), _cast_to("double") if digits <= EXACT_DIGITS else _cast_to("text", "double"))
     if kind in ("HUGEINT", "UHUGEINT"):
-        return Field(name, pa.int64(), _whole)
+        return Field(name, pa.int64(), _cast_to("bigint"))
     is_text = kind.startswith(("VARCHAR", "ENUM"))
     return Field(name, type_, None, is_text)
-
-
-def _double_by_text(node: Node) -> Node:
-    return syntax.cast(syntax.cast(node, "text"), "double")
-
-
-def _whole(node: Node) -> Node:
-    return syntax.cast(node, "bigint")

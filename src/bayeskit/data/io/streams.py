@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayeskit.errors import BadFile, format_setting
+from bayeskit.lazy import pa, pc
 from bayeskit.storage.files import check_readable, expand_user, open_bytes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 STDIN = "-"
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -59,8 +56,6 @@ class OnDisk:
 
     def raw(self) -> Any:
         """Open as an Arrow file that reports its position."""
-        import pyarrow as pa
-
         return pa.OSFile(str(self.path))
 
 
@@ -78,8 +73,6 @@ class InMemory:
 
     def raw(self) -> Any:
         """Open as an Arrow file that reports its position."""
-        import pyarrow as pa
-
         return pa.BufferReader(self.data)
 
 
@@ -179,8 +172,6 @@ def compression_of(place: Place) -> str | None:
 @contextmanager
 def unpacked(place: Place) -> Iterator[tuple[Any, Any]]:
     """Yield (the raw file, which reports its position; the decompressed stream)."""
-    import pyarrow as pa
-
     compression = compression_of(place)
     raw = place.raw()
     file = raw if isinstance(raw, pa.NativeFile) else pa.PythonFile(raw, mode="r")
@@ -324,8 +315,6 @@ class Unreadable:
 
     def texts(self, name: str, column: Any, type_: pa.DataType, decimal: str = ".") -> Any:
         """Convert a text column to a type; texts that do not fit are counted and become missing."""
-        import pyarrow.compute as pc
-
         coded = column.dictionary_encode()  # each text is looked at once
         texts = pc.utf8_trim_whitespace(coded.dictionary)
         if decimal != ".":
@@ -340,8 +329,6 @@ class Unreadable:
 
     def cells(self, name: str, cells: Sequence[Any], type_: pa.DataType | None) -> Any:
         """Convert JSON cells to an array of a type; cells that do not fit are counted and become missing."""
-        import pyarrow as pa
-
         try:
             return pa.array(cells, type_)
         except (pa.ArrowException, TypeError, OverflowError):
@@ -354,8 +341,6 @@ class Unreadable:
 
 def _cast(texts: Any, type_: pa.DataType) -> Any:
     """Cast texts, null where one fails; bisect to find the failing ones."""
-    import pyarrow as pa
-
     try:
         return texts.cast(type_)
     except pa.ArrowInvalid:
@@ -366,8 +351,6 @@ def _cast(texts: Any, type_: pa.DataType) -> Any:
 
 
 def _is_readable(cell: Any, type_: pa.DataType | None) -> bool:
-    import pyarrow as pa
-
     try:
         pa.scalar(cell, type_ or pa.string())
     except (pa.ArrowException, TypeError, OverflowError):

@@ -13,12 +13,15 @@ from bayeskit.arrow_arrays import as_one_array
 from bayeskit.errors import BayesError, NotScalar, with_article
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
-CELLS = 1 << 31  # bytes that 32-bit offsets reach
+# Bytes that 32-bit offsets reach.
+CELLS = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
     """Document i is ``data[offsets[i]:offsets[i + 1]]``; a missing one is empty and marked.
+
+    ``replaced`` counts lone surrogates that are read as U+FFFD; ill-formed bytes are found when documents are cut.
 
     >>> texts = Documents.of(["A game", None])
     >>> len(texts), texts.offsets.tolist(), texts.missing.tolist(), texts.tolist()
@@ -28,7 +31,7 @@ class Documents:
     data: Bytes
     offsets: Ints
     missing: Bools
-    replaced: int = 0  # lone surrogates read as U+FFFD; ill-formed bytes are found where they are cut
+    replaced: int = 0
 
     @classmethod
     def of(cls, column: Any, name: str = "text", start: int = 0) -> Documents:
@@ -87,7 +90,8 @@ class Documents:
         for row, cell in enumerate(cells):
             if isinstance(cell, str):
                 part = cell.encode("utf-8", "surrogatepass")
-                if b"\xed" in part:  # where a half of a surrogate pair may be
+                # The first byte of half a surrogate pair.
+                if b"\xed" in part:
                     mended = cell.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
                     replaced += mended.count("�") - cell.count("�")
                     part = mended.encode()
@@ -120,7 +124,7 @@ class Documents:
         return Documents(self.data[at[0] : at[-1]], at - at[0], self.missing[rows])
 
     def parts(self, n_bytes: int) -> Iterator[slice]:
-        """Runs of documents with so much text at most, or of one document.
+        """Yield slices of documents with at most so many bytes of text, or of one document.
 
         >>> list(Documents.of(["sun", "sea", "a storm", "fog"]).parts(7))
         [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]

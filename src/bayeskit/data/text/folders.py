@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 from bayeskit.data.io import streams
 from bayeskit.data.io.files import FileSource, Progress
 from bayeskit.data.io.streams import checked, transcoding
 from bayeskit.data.schema import Kind
-from bayeskit.data.source import Batch, Source
+from bayeskit.data.source import Batch
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.files import (
@@ -28,25 +29,20 @@ from bayeskit.storage.files import (
     read_bytes,
 )
 
-COLUMN = "text"  # the name of the column of documents in every batch
-TOGETHER = 1 << 24  # bytes of documents in a batch, about
-LINES = 1 << 20  # bytes of lines read at a time; from a pipe, what has come
+# The name of the column of documents in every batch.
+COLUMN = "text"
+# About so many bytes of documents are in a batch.
+TOGETHER = 1 << 24
+# Bytes of lines read at a time; from a pipe, those available.
+LINES = 1 << 20
 Watch = Callable[[Progress], None]
-
-
-class TextSource(Source, Protocol):
-    """A source with one column of documents, ``text``, and optional labels."""
-
-    @property
-    def name(self) -> str: ...
-    def watched(self, watch: Watch | None) -> Self: ...
 
 
 @dataclass(frozen=True)
 class FolderSource:
-    """Files as documents, read as bytes; ``labels`` holds their classes if known."""
+    """Files as documents, read as bytes; names of files are relative to ``folder``."""
 
-    folder: Path  # the names of files are told from here on
+    folder: Path
     files: tuple[Path, ...]
     labels: tuple[str, ...] | None = None
     target: str | None = None
@@ -219,7 +215,7 @@ class LinesSource:
             raise BadFile(f"{path} cannot be read: {problem}") from None
 
     def _lines(self, read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
-        return _whole_lines(read if self.encoding is None else transcoding(read, self.encoding, name))
+        return _line_blocks(read if self.encoding is None else transcoding(read, self.encoding, name))
 
 
 @dataclass(frozen=True)
@@ -246,20 +242,14 @@ class TextColumn:
             raise BayesError(f"{source.name}: column {column!r} is {what} (columns: {', '.join(names)}){meant}")
         return cls(source.reading({column: "text"}), column)
 
-    @property
-    def name(self) -> str:
-        """Return the display name."""
-        return self.source.name
-
-    @property
-    def here(self) -> str:
-        """Return the file being read, for error messages."""
-        return self.source.here
-
-    @property
-    def target(self) -> str | None:
-        """Return the name of the target column."""
-        return self.source.target
+    # Those of the table.
+    name = property(attrgetter("source.name"))
+    here = property(attrgetter("source.here"))
+    target = property(attrgetter("source.target"))
+    n_rows = property(attrgetter("source.n_rows"))
+    n_bytes = property(attrgetter("source.n_bytes"))
+    files = property(attrgetter("source.files"))
+    watch = property(attrgetter("source.watch"))
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -276,6 +266,8 @@ class TextColumn:
 
     def keeping(self, names: list[str]) -> TextColumn:
         """Return the documents together with these other columns."""
+        if isinstance(self.source, FileSource):
+            return replace(self, source=self.source.keeping(names))
         return replace(self, source=self.source.reading({**dict.fromkeys(names), self.column: "text"}))
 
     def watched(self, watch: Watch | None) -> Self:
@@ -290,26 +282,6 @@ class TextColumn:
         """Split into groups of files, or of row groups for Parquet."""
         return [replace(self, source=part) for part in self.source.parts(n)]
 
-    @property
-    def n_rows(self) -> int | None:
-        """Return the number of rows of a part if its files state it."""
-        return self.source.n_rows
-
-    @property
-    def n_bytes(self) -> int:
-        """Return the size of a part in bytes."""
-        return self.source.n_bytes
-
-    @property
-    def files(self) -> tuple[Any, ...]:
-        """Return the files that hold the rows."""
-        return self.source.files
-
-    @property
-    def watch(self) -> Watch | None:
-        """Return the progress callback."""
-        return self.source.watch
-
     def batches(self) -> Iterator[Batch]:
         """Yield documents in row order."""
         for batch in self.source.batches():
@@ -318,14 +290,14 @@ class TextColumn:
 
 def _files_at(path: str | Path) -> list[Path]:
     """Return the file at a path, the files below a folder, or those that match a pattern."""
-    lying = "pipe" if str(path) == streams.STDIN else path_kind(path)
-    if lying is None:
+    kind = "pipe" if str(path) == streams.STDIN else path_kind(path)
+    if kind is None:
         names = sorted(glob.glob(str(expand_user(path)), recursive=True))  # noqa: PTH207
         files = [Path(name) for name in names if Path(name).is_file()]
         if not files:
             raise BadFile(f"there is no file {hide_secrets(path)!r} (looked in {Path.cwd()})")
         return files
-    files = _files_below(expand_user(path)) if lying == "folder" else [expand_user(path)]
+    files = _files_below(expand_user(path)) if kind == "folder" else [expand_user(path)]
     if not files:
         raise BadFile(f"the folder {path} holds no file")
     return files
@@ -344,7 +316,7 @@ def _bytes_of(file: Path, encoding: str | None) -> bytes:
     return raw if encoding is None else transcoding(io.BytesIO(raw).read, encoding, str(file))(-1)
 
 
-def _whole_lines(read: Callable[[int], Any]) -> Iterator[bytes]:
+def _line_blocks(read: Callable[[int], Any]) -> Iterator[bytes]:
     """Yield blocks that end at a line end; the last line may lack one."""
     parts: list[bytes] = []
     while chunk := bytes(read(LINES)):

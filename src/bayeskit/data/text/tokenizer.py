@@ -6,15 +6,15 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bayeskit.errors import BadFile, BayesError, with_article
 
-PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")  # in the kernels' order
+# In the order of the kernels; the first three are regular expressions of words.
+PATTERNS = ("words", "words1", "words_and_punctuation", "char", "char_wb")
+EXPRESSIONS = dict(zip(PATTERNS, (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\w+|[^\w\s]"), strict=False))
 MOST_BITS = 28
-# The regular expressions of the first three patterns, and the numbers of the last two.
-EXPRESSIONS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"(?u)\w+|[^\w\s]")
-CHAR, CHAR_WB = 3, 4
 # Shortest and longest character n-gram inside words.
 INSIDE = (2, 16)
 _WIDE_SPACE = re.compile(r"\s\s+")
@@ -81,14 +81,47 @@ class Tokenizer:
             object.__setattr__(self, "characters", _characters(self.characters, self.pattern))
 
     def tokens(self, document: str) -> list[str]:
-        """Return the tokens of one document, in order."""
-        return list(self.analyser()(document))
+        """Return the tokens of one document, in order.
 
-    def analyser(self) -> Callable[[str], Sequence[str]]:
-        """Return a Python function from a document to its tokens."""
-        pattern = PATTERNS.index(self.pattern) if self.pattern in PATTERNS else _checked(self.pattern)
-        stop, inside = frozenset(self.stop_words or ()), self.characters or (0, 0)
-        return analyser(pattern, *self.ngrams, self.lowercase, stop, self.hash_bits or 0, inside)
+        Parameters
+        ----------
+        document : str
+
+        Returns
+        -------
+        list of str
+        """
+        return list(self.analyzer()(document))
+
+    def analyzer(self) -> Callable[[str], Sequence[str]]:
+        """Return a Python function from a document to its tokens, including n-grams and hash buckets.
+
+        Returns
+        -------
+        callable
+        """
+        bits, lowercase, cut = self.hash_bits, self.lowercase, self._cut()
+
+        def analyze(text: str) -> Sequence[str]:
+            tokens = cut(text.lower() if lowercase else text)
+            return tokens if bits is None else [bucket(token.encode("utf-8", "replace"), bits) for token in tokens]
+
+        return analyze
+
+    def _cut(self) -> Analyse:
+        """Return a function from a document, in lower case if so set, to its n-grams."""
+        if self.pattern in CHARACTER_PATTERNS:
+            return partial(CHARACTER_PATTERNS[self.pattern], shortest=self.ngrams[0], longest=self.ngrams[1])
+        expression = EXPRESSIONS.get(self.pattern, self.pattern) if isinstance(self.pattern, str) else ""
+        find = _checked(self.pattern) if callable(self.pattern) else re.compile(expression).findall
+        stop, ngrams, inside = frozenset(self.stop_words or ()), self.ngrams, self.characters
+
+        def cut(text: str) -> Sequence[str]:
+            words = [token for token in find(text) if token not in stop]
+            runs = _word_runs(words, *ngrams)
+            return runs if inside is None else [*runs, *(run for word in words for run in _runs_inside(word, *inside))]
+
+        return cut
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain data for :meth:`from_json`."""
@@ -117,10 +150,8 @@ class Tokenizer:
             raise BadFile(f"this is no tokenizer: {problem!r}") from None
 
 
-def _checked(pattern: Any) -> Any:
-    """Return the pattern; a function is wrapped to refuse tokens that are not strings."""
-    if not callable(pattern):
-        return pattern
+def _checked(pattern: Callable[[str], Any]) -> Analyse:
+    """Wrap a function to refuse tokens that are not strings."""
 
     def cut(document: str) -> list[str]:
         tokens = pattern(document)
@@ -199,38 +230,6 @@ def _check_expression(pattern: Any) -> None:
         )
 
 
-def analyser(
-    pattern: int | str | Analyse,
-    shortest: int,
-    longest: int,
-    lowercase: bool,
-    stop: frozenset[str],
-    hash_bits: int,
-    inside: tuple[int, int] = (0, 0),
-) -> Analyse:
-    """Build a function from a document to its tokens, including n-grams and hash buckets."""
-    if pattern == CHAR:
-        cut: Analyse = lambda text: _char_runs(text, shortest, longest)  # noqa: E731
-    elif pattern == CHAR_WB:
-        cut = lambda text: _padded_runs(text, shortest, longest)  # noqa: E731
-    else:
-        find = pattern if callable(pattern) else re.compile(
-            EXPRESSIONS[pattern] if isinstance(pattern, int) else pattern
-        ).findall  # fmt: skip
-
-        def cut(text: str) -> Sequence[str]:
-            tokens = find(text)
-            words = [token for token in tokens if token not in stop] if stop else list(tokens)
-            runs = _word_runs(words, shortest, longest)
-            return [*runs, *(run for word in words for run in _runs_inside(word, *inside))] if inside[1] else runs
-
-    def analyse(text: str) -> Sequence[str]:
-        tokens = cut(text.lower() if lowercase else text)
-        return [bucket(token.encode("utf-8", "replace"), hash_bits) for token in tokens] if hash_bits else tokens
-
-    return analyse
-
-
 def _word_runs(tokens: list[str], shortest: int, longest: int) -> list[str]:
     if longest == 1:
         return tokens
@@ -267,13 +266,14 @@ def _padded_runs(text: str, shortest: int, longest: int) -> list[str]:
         for n in range(shortest, longest + 1):
             runs += [padded[i : i + n] for i in range(max(1, len(padded) - n + 1))]
             if len(padded) <= n:
-                break  # a short word counts once
+                # A short word counts once.
+                break
     return runs
 
 
+CHARACTER_PATTERNS: dict[Any, Callable[..., list[str]]] = {"char": _char_runs, "char_wb": _padded_runs}
+
 _MASK = 2**64 - 1
-
-
 _SECRETS = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3)
 
 

@@ -29,11 +29,15 @@ _ALL = np.arange(N_CODE_POINTS, dtype="<u4")
 
 
 class UnicodeTables(NamedTuple):
-    """Unicode properties of each code point in the running interpreter, for non-ASCII text."""
+    """Unicode properties of each code point in the running interpreter, for non-ASCII text.
 
-    kinds: Bytes  # bits: 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable
-    lower: npt.NDArray[np.uint32]  # lower case, or 0x110000 + row of expansions
-    expansions: npt.NDArray[np.uint32]  # (rows, 3): code points, then zeros
+    The bits of ``kinds`` are 1 word, 2 space, 4 cased and not ignorable, 8 case-ignorable. ``lower`` is the lower case,
+    or 0x110000 + the row of ``expansions`` (n_rows, 3), which holds code points, then zeros.
+    """
+
+    kinds: Bytes
+    lower: npt.NDArray[np.uint32]
+    expansions: npt.NDArray[np.uint32]
 
 
 def unicode_tables(data: Bytes) -> UnicodeTables | None:
@@ -61,7 +65,8 @@ def _lower(text: str) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     lowered = text.replace("İ", "i").replace("Σ", "σ").lower()
     if len(lowered) == len(text):
         lower, longer = _numbers(lowered).astype(np.uint32), ["İ"]
-    else:  # a Unicode version with more such letters: one by one
+    else:
+        # A Unicode version with more such letters: convert one by one.
         single = [character.lower() for character in text]
         longer = [character for character, low in zip(text, single, strict=True) if len(low) > 1]
         lower = np.array([ord(low[0]) for low in single], dtype=np.uint32)
@@ -102,23 +107,29 @@ __all__ = ["Documents", "TokenRows", "Tokenizer", "TokensWhenAsked", "Words", "c
 
 
 class Cut(NamedTuple):
-    """Tokenizer settings in the form that the kernels take."""
+    """Tokenizer settings in the form that the kernels take.
+
+    ``hash_bits`` is 0 for words by name, ``tables`` None for ASCII text, and ``longest_inside`` 0 without character
+    n-grams inside words.
+    """
 
     pattern: int
     shortest: int
     longest: int
     lowercase: bool
-    hash_bits: int  # 0: words by name
+    hash_bits: int
     stop_data: Bytes
     stop_offsets: Ints
-    tables: UnicodeTables | None = None  # none: every byte is ASCII
-    shortest_inside: int = 0  # runs of characters inside each word, beside the words; 0: none
+    tables: UnicodeTables | None = None
+    shortest_inside: int = 0
     longest_inside: int = 0
 
 
 class TokenCounts(NamedTuple):
-    """Counts by document in CSR form: word ``ids[k]`` occurs ``counts[k]`` times, k from ``indptr[d]`` to ``indptr[d +
-    1]``.
+    """Counts by document in CSR form: word ``ids[k]`` occurs ``counts[k]`` times, k in indptr[d]:indptr[d + 1].
+
+    ``lengths`` (n_documents,) counts all tokens, also unknown ones; ``replaced`` counts ill-formed stretches of UTF-8
+    that are read as U+FFFD.
     """
 
     word_data: Bytes
@@ -126,17 +137,17 @@ class TokenCounts(NamedTuple):
     indptr: Ints
     ids: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
-    lengths: Ints  # tokens of each document, unknown ones included
-    replaced: int  # ill-formed stretches of UTF-8 read as U+FFFD
+    lengths: Ints
+    replaced: int
 
 
 class ByClass(NamedTuple):
-    """Counts by class, k from ``indptr[w]`` to ``indptr[w + 1]``: class, occurrences, documents with the word."""
+    """Counts by class: class, occurrences and documents of word w, k in indptr[w]:indptr[w + 1]; classes rise."""
 
     word_data: Bytes
     word_offsets: Ints
     indptr: Ints
-    classes: npt.NDArray[np.int32]  # rising within a word
+    classes: npt.NDArray[np.int32]
     counts: Ints
     documents: Ints
     lengths: Ints
@@ -145,9 +156,10 @@ class ByClass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenRows:
-    """Counts of words by document: word ``ids[k]`` stands ``counts[k]`` times, k in indptr[d]:indptr[d + 1].
+    """Counts of words by document: word ``ids[k]`` occurs ``counts[k]`` times, k in indptr[d]:indptr[d + 1].
 
-    ``lengths`` are the tokens of each document, unknown ones included; ``replaced`` counts what was no UTF-8.
+    ``lengths`` (n_documents,) counts all tokens, also unknown ones; ``replaced`` counts ill-formed stretches of UTF-8.
+    With ``in_order``, ids rise within a document.
     """
 
     words: Words
@@ -156,7 +168,7 @@ class TokenRows:
     counts: npt.NDArray[np.int32]
     lengths: Ints
     replaced: int = 0
-    in_order: bool = True  # ids rise within a document
+    in_order: bool = True
 
     def matrix(self, dtype: Any = np.int64) -> csr_matrix:
         """Return a SciPy CSR matrix of shape (n_documents, n_words)."""
@@ -171,7 +183,7 @@ class TokenRows:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
-    def among(self, words: Words) -> TokenRows:
+    def restrict_to(self, words: Words) -> TokenRows:
         """Return the counts indexed by another word list; words not in it are dropped."""
         numbers = words.index.find(self.words.data, self.words.offsets)[self.ids]
         known = numbers >= 0
@@ -224,7 +236,7 @@ def count_documents(
         counted = kernels.token_rows(texts.data, texts.offsets, cut, index, in_order, n_threads)
     else:
         known = None if words is None else unpack_words(words.data, words.offsets)
-        counted = count_tokens(texts.data, texts.offsets, tokenizer.analyser(), known, in_order)
+        counted = count_tokens(texts.data, texts.offsets, tokenizer.analyzer(), known, in_order)
     vocabulary = Words(counted[0], counted[1]) if words is None else words
     return TokenRows(vocabulary, *counted[2:6], counted[6] + texts.replaced, in_order)
 
@@ -236,7 +248,7 @@ def count_classes(
     cut = cut_of(tokenizer, documents)
     if cut is not None:
         return ByClass(*kernels.token_classes(documents.data, documents.offsets, labels, n_classes, cut, n_threads))
-    rows = count_tokens(documents.data, documents.offsets, tokenizer.analyser(), None)
+    rows = count_tokens(documents.data, documents.offsets, tokenizer.analyzer(), None)
     return sum_by_class(rows, labels, n_classes)
 
 
@@ -266,7 +278,7 @@ def sum_by_class(rows: TokenCounts, labels: Array, n_classes: int) -> ByClass:
 
 
 def count_tokens(
-    data: Bytes, offsets: Ints, analyse: Analyse, known: list[bytes] | None, in_order: bool = True
+    data: Bytes, offsets: Ints, analyze: Analyse, known: list[bytes] | None, in_order: bool = True
 ) -> TokenCounts:
     """Count the tokens that a function finds in each document; words not in ``known`` are dropped."""
     replaced = 0
@@ -277,7 +289,7 @@ def count_tokens(
     for raw in unpack_words(data, offsets):
         text = raw.decode("utf-8", "replace")
         replaced += text.count("�") - raw.count(b"\xef\xbf\xbd")
-        tokens = [token.encode("utf-8", "replace") for token in analyse(text)]
+        tokens = [token.encode("utf-8", "replace") for token in analyze(text)]
         count_of: Counter[int] = Counter()
         for token in tokens:
             if token in words:

@@ -1,19 +1,21 @@
-"""Store a sorted list of distinct words in one byte buffer, without a Python object per word."""
+"""Sorted lists of distinct words in one byte buffer, without a Python object per word, and limits on their number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bayeskit import kernels
-from bayeskit.errors import BadFile
-from bayeskit.typing import Array, Bytes, Ints
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.typing import Array, Bools, Bytes, Ints
 
-CHUNK = 1 << 16  # words checked at a time
+# Words checked at a time.
+CHUNK = 1 << 16
 
 
 class Words:
@@ -44,12 +46,14 @@ class Words:
             and len(offsets) > 0
             and offsets[0] == 0
             and offsets[-1] == len(data)
-            and bool((offsets[1:] > offsets[:-1]).all())  # a difference could wrap around
+            # A difference could wrap around.
+            and bool((offsets[1:] > offsets[:-1]).all())
         )
         if not fits:
             raise BadFile("a list of words has offsets that do not fit its bytes")
         for start in range(0, len(offsets) - 1, CHUNK):
-            _check_text(data, offsets[start : start + CHUNK + 2])  # two words more: parts overlap by one
+            # Two more words: parts overlap by one.
+            _check_text(data, offsets[start : start + CHUNK + 2])
         return cls(data, offsets)
 
     def __len__(self) -> int:
@@ -76,7 +80,8 @@ class Words:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.data, "offsets": self.offsets}  # the index is made anew: it is of this process alone
+        # The index belongs to this process and is made again.
+        return {"data": self.data, "offsets": self.offsets}
 
     def tolist(self) -> list[str]:
         """Return all words as strings."""
@@ -92,6 +97,10 @@ class Words:
         """Return the position of each of ``words``, -1 if absent."""
         known = {word: i for i, word in enumerate(self.tolist())}
         return np.array([known.get(word, -1) for word in words], dtype=np.int64)
+
+    def are_in(self, others: Words) -> Bools:
+        """Mark the words that are among others (n_words,)."""
+        return np.asarray(others.index.find(self.data, self.offsets)) >= 0
 
     def take(self, index: Array) -> Words:
         """Return some of the words, by rising position or by mask."""
@@ -139,3 +148,48 @@ def union(a: Words, b: Words) -> tuple[Words, Ints, Ints]:
     """
     data, offsets, first, second = kernels.union_words(a.data, a.offsets, b.data, b.offsets)
     return Words(data, offsets), first, second
+
+
+class WordLimits(NamedTuple):
+    """Limits on document frequencies (counts, or shares if float) and on the number of words.
+
+    >>> WordLimits(min_df=2, max_features=1).choose(np.array([3, 1, 2]), np.array([4, 9, 5]), 3).tolist()
+    [False, False, True]
+    """
+
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+
+    def check(self, least: int = 1) -> None:
+        """Refuse limits that are not numbers of documents, from ``least`` on, or of words."""
+        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
+            is_share = isinstance(limit, float) and 0 <= limit <= 1
+            if not is_share and not (_is_integer(limit) and limit >= least):
+                raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
+        if self.max_features is not None and not (_is_integer(self.max_features) and self.max_features >= 1):
+            raise BayesError(f"max_features={self.max_features!r}: give a whole number from 1 on, or None")
+
+    def choose(
+        self, documents: Array, counts: Array, n_documents: float, ties: Literal["stable", "quicksort"] = "stable"
+    ) -> Bools:
+        """Mark the words to keep (n_words,), by document frequency and then by total count.
+
+        Parameters
+        ----------
+        documents, counts : ndarray of shape (n_words,)
+            Documents that have the word, and occurrences.
+        n_documents : float
+        ties : {"stable", "quicksort"}, default="stable"
+            With "stable", words of equal count are kept in their order; "quicksort" is the order of scikit-learn.
+        """
+        low, high = (df * n_documents if isinstance(df, float) else df for df in self[:2])
+        keep = (documents >= low) & (documents <= high)
+        if self.max_features is not None and int(keep.sum()) > self.max_features:
+            order = np.argsort(-counts[keep], kind=ties)[: self.max_features]
+            keep[np.flatnonzero(keep)] = np.isin(np.arange(int(keep.sum())), order)
+        return np.asarray(keep)
+
+
+def _is_integer(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)

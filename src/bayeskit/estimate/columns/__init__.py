@@ -1,1 +1,1 @@
-"""What a column is believed to be in each class: one file a kind, one protocol (`column.py`)."""
+"""Distributions of a column in each class: one file for each kind, one interface (`column.py`)."""

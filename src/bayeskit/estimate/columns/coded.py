@@ -21,7 +21,7 @@ from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import cells_of, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
-from bayeskit.tables.table import ProbabilityTable
+from bayeskit.tables import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
@@ -34,20 +34,20 @@ class Histogram(ValueTable):
 
     @classmethod
     def of(cls, table: ValueTable, cuts: Sequence[float]) -> Histogram:
-        """The table of a column of numbers with these cuts."""
+        """Build the histogram of a numeric column with these cuts."""
         return cls(table.values, table.probabilities, table.log_table, table.pseudo, table.used, tuple(cuts))
 
     @property
     def labels(self) -> list[Value]:
-        """The intervals."""
+        """Return the intervals in readable form."""
         return list(cut_points.labels(self.cuts))
 
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """Scores one number."""
+        """Return a scorer of one number."""
         return BinnedCell(self.cuts, self.log_table, self.used)
 
     def cells(self, slots: Array, rng: np.random.Generator) -> Any:
-        """Numbers drawn evenly inside the intervals."""
+        """Draw numbers uniformly inside the intervals."""
         return cells_of(self.values if self.used else (), Numeric(self.cuts), slots, rng)
 
 
@@ -75,7 +75,7 @@ class CodedColumns(Columns):
 
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
-        """P(value | class) under the smoothing of each column."""
+        """Estimate P(value | class) under the smoothing of each column."""
         tables = {}
         for name in names:
             family, role = tally.families[name], tally.schema.columns[name]
@@ -87,43 +87,43 @@ class CodedColumns(Columns):
 
     @cached_property
     def used(self) -> list[str]:
-        """Columns with a distribution in every class."""
+        """Return the columns with a distribution in every class."""
         return [name for name, table in self.tables.items() if table.used]
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """All columns in one call of the kernel."""
+        """Call the kernel once for all columns."""
         if self.used:
             tables = [self.tables[name].log_table for name in self.used]
             kernels.score_codes([block.codes[name] for name in self.used], tables, scores, n_threads)
 
     def scores(self, name: str, cells: Array) -> Floats:
-        """Rows of the table."""
+        """Return rows of the log table."""
         table = self.tables[name]
         return np.asarray(table.log_table[cells]) if table.used else np.zeros((len(cells), table.log_table.shape[1]))
 
     @property
     def values(self) -> Mapping[str, tuple[Value, ...]]:
-        """Codes of the values as the tables have them."""
+        """Return the values of each table, in the order of their codes."""
         return {name: table.values for name, table in self.tables.items()}
 
     def labels(self, name: str) -> list[Value]:
-        """Values, or intervals."""
+        """Return values or intervals."""
         return self.tables[name].labels
 
     def cells(self, name: str, block: Block) -> Array:
-        """The codes."""
+        """Return the codes of the cells."""
         return block.codes[name]
 
-    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
-        """Counts of the value in each class, with what smoothing adds."""
+    def write_factors(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """Return the counts and pseudo-counts of the value in each class."""
         table, code = self.tables[name], int(block.codes[name][0])
-        shares = table.written(code, tally.families[name])
+        shares = table.write_factors(code, tally.families[name])
         labels = {0: "missing", len(table.values) + 1: "(never seen)"}
         value = labels.get(code) or str(table.labels[code - 1])
         return [WrittenFactor(name, value, shares)] if shares else []
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
-        """P(value | class) with counts."""
+        """Return P(value | class) with counts."""
         family, table = tally.families[name], self.tables[name]
         labels: list[Any] = table.labels
         slots = [*range(1, len(labels) + 1)]
@@ -144,23 +144,23 @@ class CodedColumns(Columns):
         )
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """A value by its probability; inside an interval, evenly."""
+        """Draw values by their probability, uniformly inside intervals."""
         return self.tables[name].sample(labels, rng)
 
     def n_parameters(self) -> int:
-        """All probabilities of a class but one."""
+        """Return the number of values less one, for each column and class."""
         return sum(table.log_table.shape[1] * table.n_free for table in self.tables.values())
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """A row of the table."""
+        """Return a scorer of one value."""
         return self.tables[name].one_cell(refuse_unseen)
 
     def powered(self, powers: Mapping[str, float]) -> Self:
-        """What is impossible stays so."""
+        """Multiply log probabilities by the exponents; impossible values stay impossible."""
         return replace(self, tables={n: _power(t, powers[n]) if n in powers else t for n, t in self.tables.items()})
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Tables for each label, one slot less."""
+        """Return the columns without one cell."""
         columns = {}
         for name in self.used:
             role = tally.schema.columns[name]
@@ -177,26 +177,26 @@ class LeftOutCodes(LeftOutColumns):
     columns: Mapping[str, LeftOutValue]
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """Rows that leave as a whole share a table of all slots; those that leave by a part have each their own."""
+        """Score rows of weight one by tables of all slots, and rows of smaller weight one by one."""
         if not self.columns:
             return
         block, labels = leaving.block, leaving.labels
         if leaving.whole:
-            self._whole(block, labels, scores, n_threads)
+            self._add_whole_rows(block, labels, scores, n_threads)
         else:
             whole = (leaving.unit == 1) & leaving.stays
             if whole.any():
                 part = scores[whole]
-                self._whole(block.take(whole), labels[whole], part, n_threads)
+                self._add_whole_rows(block.take(whole), labels[whole], part, n_threads)
                 scores[whole] = part
             for label in np.unique(labels[leaving.stays & ~whole]):
                 rows = np.flatnonzero(leaving.stays & ~whole & (labels == label))
                 for name, start in zip(self.columns, self._values.starts, strict=False):
                     scores[rows] += self._parts(start + block.codes[name][rows], int(label), leaving.unit[rows])
-        self._refuse_unlearnt(leaving, scores)
+        self._refuse_unlearned(leaving, scores)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """The terms of each column, a class of rows at a time."""
+        """Return the terms of each column."""
         if not self.columns:
             return {}
         block, labels, unit = leaving.block, leaving.labels, leaving.unit
@@ -212,12 +212,12 @@ class LeftOutCodes(LeftOutColumns):
                     terms[name][rows], terms[name][rows, label] = scores
         return terms
 
-    def _whole(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
+    def _add_whole_rows(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
         codes = [block.codes[name] for name in self.columns]
         kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
 
     def _parts(self, slots: Array, label: int, unit: Floats) -> Floats:
-        """Scores of rows of one class; NaN for what cannot have been learnt."""
+        """Return the scores of rows of one class; NaN for cells that cannot have been learned."""
         labels = np.full(len(slots), label)
         others, in_class = self._values.scores(slots, labels, unit)
         others[:, label] = np.where(self._values.lacks(slots, labels, unit), np.nan, in_class)
@@ -229,10 +229,10 @@ class LeftOutCodes(LeftOutColumns):
 
     @cached_property
     def _tables(self) -> list[Floats]:
-        """ln P'(value | class) of each column, a table for each label: (labels, slots, classes)."""
+        """Return ln P'(value | class) of each column, (n_labels, n_slots, n_classes)."""
         return self._values.tables()
 
-    def _refuse_unlearnt(self, leaving: Leaving, scores: Floats) -> None:
+    def _refuse_unlearned(self, leaving: Leaving, scores: Floats) -> None:
         if not np.isnan(scores.sum()):  # −∞ for an impossible class is no NaN
             return
         in_class = scores[np.arange(len(scores)), leaving.labels]

@@ -15,13 +15,22 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.errors import UnknownValue
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Odd, Row, Settings, by_class, number
-from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.columns.column import (
+    Columns,
+    Leaving,
+    LeftOutColumns,
+    NotFastPath,
+    Row,
+    Settings,
+    by_class,
+    number,
+)
+from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.leave_one_out import ClosedGaussian, LeftOutGaussians, Without, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters, shared_variance
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
@@ -41,7 +50,7 @@ class GaussianColumns(Columns):
 
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
-        """Each variance rule over the columns that follow it."""
+        """Estimate the columns of each variance rule together."""
         rules = tuple(settings._setting_for("variance", name, tally.schema) for name in names)
         shape = (len(tally.classes), len(rules))
         normal = Gaussian(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(len(rules), dtype=bool))
@@ -55,12 +64,12 @@ class GaussianColumns(Columns):
 
     @cached_property
     def used(self) -> list[str]:
-        """Columns that vary, with a number in every class."""
+        """Return the columns that vary, with a number in every class."""
         return [name for name, used in zip(self.names, self.gaussian.used, strict=True) if used]
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
-        """(mean, precision, constant) of the used columns (classes, columns), the latter two times the exponent."""
+        """Return (mean, precision, constant) of the used columns; the latter two are multiplied by the exponents."""
         mean, variance = (
             np.ascontiguousarray(part[:, self.gaussian.used]) for part in (self.gaussian.mean, self.gaussian.variance)
         )
@@ -71,12 +80,12 @@ class GaussianColumns(Columns):
         return mean, precision * powers, constant * powers
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """All columns in one call of the kernel."""
+        """Call the kernel once for all columns."""
         if self.used:
             kernels.score_gaussian([block.floats[name] for name in self.used], *self.normal_form, scores, n_threads)
 
     def scores(self, name: str, cells: Array) -> Floats:
-        """ln of the normal density; a missing number has 0."""
+        """Return the log of the normal density; 0 for a missing number."""
         scores = np.zeros((len(cells), len(self.gaussian.mean)))
         if name in self.used:
             index = [self.used.index(name)]
@@ -84,8 +93,8 @@ class GaussianColumns(Columns):
             kernels.score_gaussian([np.asarray(cells, dtype=np.float64)], mean, precision, constant, scores, 1)
         return scores
 
-    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
-        """The density with mean and variance filled in."""
+    def write_factors(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """Return the density with mean and variance filled in."""
         x, i = float(block.floats[name][0]), self.names.index(name)
         if name not in self.used or np.isnan(x):
             return []
@@ -94,7 +103,7 @@ class GaussianColumns(Columns):
         return [WrittenFactor(name, f"{x:.6g}", densities)]
 
     def points(self, name: str, n: int) -> Floats:
-        """Quantiles in even steps."""
+        """Return quantiles in even steps."""
         from scipy.special import ndtri
 
         i = [self.names.index(name)]
@@ -102,26 +111,26 @@ class GaussianColumns(Columns):
         return mean + spread * ndtri((np.arange(n) + 0.5) / n)
 
     def table(self, name: str, tally: Tally) -> Table:
-        """Mean and variance of each class."""
+        """Return mean and variance of each class."""
         i = self.names.index(name)
         mean, variance = (part[:, i].tolist() for part in (self.gaussian.mean, self.gaussian.variance))
         count = tally.moments_of([name]).n[:, 0].tolist()
         return by_class(tally, {"count": count, "mean": mean, "variance": variance})
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """Normal numbers."""
+        """Draw normal numbers."""
         i = self.names.index(name)
         spread = np.sqrt(self.gaussian.variance[labels, i])
         return nulls_for_nan(self.gaussian.mean[labels, i] + spread * rng.standard_normal(len(labels)))
 
     def n_parameters(self) -> int:
-        """Means, and as many variances as the rules leave free."""
+        """Return the number of means and of free variances."""
         rules = [rule for rule, used in zip(self.rules, self.gaussian.used, strict=True) if used]
         n_classes = len(self.gaussian.mean)
         return sum(n_parameters(rule, n_classes, rules.count(rule)) for rule in dict.fromkeys(rules))
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """As the kernel computes it."""
+        """Return a scorer that computes as the kernel does."""
         if name not in self.used:
             return GaussianCell((), (), ())
         j = self.used.index(name)
@@ -129,11 +138,11 @@ class GaussianColumns(Columns):
         return GaussianCell(mean.tolist(), (0.5 * precision).tolist(), constant.tolist())
 
     def powered(self, powers: Mapping[str, float]) -> Self:
-        """Precisions and constants times the exponents."""
+        """Multiply precisions and constants by the exponents."""
         return replace(self, powers=powers)
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Columns by their variance rule, those with a closed form apart."""
+        """Group columns by variance rule and by whether they have a closed form."""
         by_rule: dict[Any, list[str]] = {}
         for name, rule in zip(self.names, self.rules, strict=True):
             by_rule.setdefault(rule, []).append(name)
@@ -168,7 +177,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
     used: Sequence[str]
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """In closed form where nothing is lost by it, else in double-double."""
+        """Use the closed form where it is accurate, else double-double."""
         for part in self.parts:
             rows = leaving.stays
             if part.form is not None and leaving.whole:
@@ -182,7 +191,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
                     scores[some] += exact(x, leaving.labels[some], leaving.unit[some])
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """In double-double."""
+        """Return the terms, computed in double-double."""
         shape = (leaving.block.n_rows, len(leaving.classes))
         terms = {name: np.zeros(shape) for name in self.used}
         for part in self.parts:
@@ -223,34 +232,34 @@ class LogNormalColumns(MomentColumns):
     statistic = "logarithms"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
-        """As for a Gaussian, of logarithms."""
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+        """Estimate means and variances of the logarithms."""
         floor = as_variance_floor(settings.variance_floor)
         variance, used = shared_variance(
             moments.n, moments.squares, moments.total_squares, occurs, "class_feature", settings.ddof, floor
         )
         mean = np.where(moments.n > 0, moments.mean, moments.total_mean[..., None, :])
-        return Belief({"mean": mean, "variance": variance}, used)
+        return MomentEstimate({"mean": mean, "variance": variance}, used)
 
     @staticmethod
     def counted(x: Floats) -> Floats:
-        """ln x."""
+        """Return ln x."""
         return logarithm(x)
 
     @staticmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:
-        """The formula above."""
+        """Return the log density of the log-normal distribution."""
         log_x, variance = logarithm(x), parameters["variance"]
         away = log_x - parameters["mean"]
         return -0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x
 
     @staticmethod
     def possible(x: Floats) -> Bools:
-        """Numbers above zero."""
+        """Return a mask of the numbers above zero."""
         return x > 0
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """A table of one cell; what ``unseen="error"`` refuses is for a table to say."""
+        """Return a scorer of one cell; numbers refused by ``unseen="error"`` leave the fast path."""
         score = super().one_cell(name, refuse_unseen)
         if not refuse_unseen or name not in self.used:
             return score
@@ -258,13 +267,13 @@ class LogNormalColumns(MomentColumns):
         def score_possible(cell: Any) -> Row:
             x = number(cell)
             if x is not None and not x > 0:
-                raise Odd
+                raise NotFastPath
             return score(cell)
 
         return score_possible
 
     def refuse_unseen(self, block: Block) -> None:
-        """Numbers without a logarithm."""
+        """Raise an error for numbers without a logarithm."""
         for name in self.used:
             x = block.floats[name]
             rows = np.flatnonzero(~np.isnan(x) & ~self.possible(x))
@@ -275,24 +284,24 @@ class LogNormalColumns(MomentColumns):
                 )
 
     def points(self, name: str, n: int) -> Floats:
-        """Quantiles in even steps."""
+        """Return quantiles in even steps."""
         from scipy.special import ndtri
 
         mean, variance = (part[:, None] for part in self.parameters(name).values())
         return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
 
     def table(self, name: str, tally: Tally) -> Table:
-        """The number in the middle of each class, mean and variance of the logarithms."""
+        """Return the median of each class, and mean and variance of the logarithms."""
         count, parameters = tally.moments_of([name]).n[:, 0].tolist(), self.parameters(name)
         mean, variance = parameters["mean"], parameters["variance"]
         figures = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
         return by_class(tally, {"count": count, **figures})
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """Numbers whose logarithm is normal."""
+        """Draw numbers whose logarithm is normal."""
         mean, variance = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))
 
     def n_parameters(self) -> int:
-        """A mean and a variance a class."""
+        """Return two for each class and used column."""
         return 2 * len(self.belief.parameters["mean"]) * len(self.used)

@@ -10,13 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.block import Block
-from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.cells import raise_unusable
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, by_class
 from bayeskit.estimate.kernel_density import Bells, KernelDensity, kernel_density
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE
@@ -25,7 +24,7 @@ from bayeskit.typing import Array, Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class KernelColumns(Columns):
-    """The density of each column."""
+    """Kernel density estimates of each column."""
 
     kind = "kernel"
     statistic = "distinct"
@@ -35,12 +34,12 @@ class KernelColumns(Columns):
 
     @classmethod
     def request(cls, names: Sequence[str], settings: Settings) -> Request:
-        """The distinct numbers, as many as are kept."""
+        """Return the request for distinct numbers, with the limit on how many are kept."""
         return Request(cls.statistic, tuple(names), {"max_values": int(settings.max_values)})
 
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
-        """With Silverman's bandwidths, none below the floor."""
+        """Estimate densities with Silverman's bandwidths, none below the floor."""
         floor = as_variance_floor(settings.variance_floor)
         return cls(
             tuple(names), {n: kernel_density(tally.values[n], tally.class_counts, floor=floor) for n in names}
@@ -48,76 +47,56 @@ class KernelColumns(Columns):
 
     @cached_property
     def used(self) -> list[str]:
-        """Columns that vary, with a number in every class."""
+        """Return the columns that vary, with a number in every class."""
         return [name for name, density in self.densities.items() if density.used]
 
-    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """One column after the other."""
-        for name in self.used:
-            scores += self.scores(name, block.floats[name])
-
     def scores(self, name: str, cells: Array) -> Floats:
-        """ln of the density."""
+        """Return the log density."""
         log_p = self.densities[name].scores(np.asarray(cells, dtype=np.float64))
         return log_p if self.powers is None else logspace.power(log_p, self.powers.get(name, 1.0))
 
     def points(self, name: str, n: int) -> Floats:
-        """Numbers that stand for equal parts of the probability."""
+        """Return the numbers of equal parts of the probability."""
         return self.densities[name].equally_probable(n)
 
     def table(self, name: str, tally: Tally) -> Table:
-        """How many numbers a class has, how many of them differ, and its bandwidth."""
+        """Return the count, the distinct numbers and the bandwidth of each class."""
         density = self.densities[name]
         counts = density.values.counts
         sizes = {"count": counts.sum(axis=1).tolist(), "distinct": (counts > 0).sum(axis=1).tolist()}
         return by_class(tally, {**sizes, "bandwidth": density.bandwidths.tolist()})
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """A number that was seen, moved by the bandwidth."""
+        """Draw observed numbers with Gaussian noise of the bandwidth."""
         return nulls_for_nan(self.densities[name].draw(labels, rng))
 
     def n_parameters(self) -> int:
-        """A density is its values, each with a count."""
+        """Return the number of distinct values in all classes."""
         bells = (bells for density in self.densities.values() for bells in density.classes)
         return sum(0 if one is None else len(one.points) for one in bells)
 
     def powered(self, powers: Mapping[str, float]) -> Self:
-        """Log densities times the exponents."""
+        """Multiply log densities by the exponents."""
         return replace(self, powers=powers)
 
     def holding(self, all_rows: Self, classes: Array) -> Self:
-        """The bandwidths."""
+        """Keep the bandwidths of all rows."""
         return replace(self, densities={n: density.restrict(classes) for n, density in all_rows.densities.items()})
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Bandwidths are held."""
-        return LeftOutKernels(self, {name: LeftOutKernel(self.densities[name]) for name in self.used})
+        """Return the densities without each row; bandwidths stay fixed."""
+        return LeftOutKernels({name: LeftOutKernel(self.densities[name]) for name in self.used})
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutKernels(LeftOutColumns):
     """Kernel densities without one row."""
 
-    columns: KernelColumns
     kernels: Mapping[str, LeftOutKernel]
 
-    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """One column after the other."""
-        rows = leaving.rows
-        for _, term in self._of_rows(leaving, rows):
-            scores[rows] += term
-
-    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """Of the columns that the model uses."""
-        terms = {name: np.zeros((leaving.block.n_rows, len(leaving.classes))) for name in self.kernels}
-        rows = leaving.rows
-        for name, term in self._of_rows(leaving, rows):
-            terms[name][rows] = term
-        return terms
-
-    def _of_rows(self, leaving: Leaving, rows: Array) -> Iterator[tuple[str, Floats]]:
-        """(column, ln p'(x | class) of these rows), one column after the other."""
-        floats = {name: leaving.block.floats[name] for name in self.kernels}
+    def row_terms(self, leaving: Leaving) -> Iterator[tuple[str, Floats]]:
+        """Yield each used column with ln p'(x | class) of the rows that stay."""
+        rows, floats = leaving.rows, {name: leaving.block.floats[name] for name in self.kernels}
         raise_unusable(floats, leaving.block.start)
         labels, unit = leaving.labels[rows], leaving.unit[rows]
         for name, kernel in self.kernels.items():
@@ -130,7 +109,7 @@ class LeftOutKernels(LeftOutColumns):
 
 @dataclass(frozen=True)
 class LeftOutKernel:
-    """A kernel density without one of its values, the bandwidths held."""
+    """A kernel density without one of its values, with fixed bandwidths."""
 
     density: KernelDensity
 
@@ -139,7 +118,7 @@ class LeftOutKernel:
         return {}
 
     def lacks(self, x: Floats, labels: Array, unit: Floats) -> Bools:
-        """Which numbers (rows,) were not counted in their class, or not so often."""
+        """Return a mask (n_rows,) of numbers that were not counted so often in their class."""
         values = self.density.values
         at = values.read(x)
         slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
@@ -149,7 +128,7 @@ class LeftOutKernel:
         return ~np.isnan(x) & (counted < unit * (1 - GONE))
 
     def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """ln p'(x | class) (rows, classes); zero for all classes where the own one has no other value."""
+        """Return ln p'(x | class), (n_rows, n_classes); zero for all classes if the own one has no other value."""
         scores = self.density.scores(x)
         at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)
         present = ~np.isnan(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
 from bayeskit.estimate.columns.gaussian import GaussianColumns, LogNormalColumns
@@ -26,15 +26,3 @@ def register(kind: type[Columns]) -> type[Columns]:
     if NUMERIC.setdefault(kind.kind, kind) is not kind:
         raise BayesError(f"another kind of column is registered as {kind.kind!r}")
     return kind
-
-
-def kind_of(setting: str, statistic: str) -> type[Columns]:
-    """The kind that a setting names where its statistic was counted, else the first kind that reads what was.
-
-    >>> kind_of("gaussian", "moments").__name__, kind_of("gaussian", "distinct").__name__
-    ('GaussianColumns', 'KernelColumns')
-    """
-    named = NUMERIC.get(setting)
-    if named is None:
-        raise BadFile(f"a column is of the kind {setting!r}, which this bayeskit does not know")
-    return named if named.statistic == statistic else next(k for k in NUMERIC.values() if k.statistic == statistic)

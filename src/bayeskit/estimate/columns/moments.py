@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit.data.block import Block
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number
 from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, without
 from bayeskit.tally.moments import Moments
@@ -21,7 +21,7 @@ from bayeskit.typing import Array, Bools, Floats
 Parameters = Mapping[str, Floats]
 
 
-class Belief(NamedTuple):
+class MomentEstimate(NamedTuple):
     """Parameters by name (…, classes, columns), and which columns can be used (…, columns)."""
 
     parameters: Parameters
@@ -30,36 +30,36 @@ class Belief(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MomentColumns(Columns):
-    """What is believed of each column, and the exponents of the columns."""
+    """Parameters of each column by class, estimated from moments, and the exponents of the columns."""
 
     statistic = "moments"
     names: tuple[str, ...]
-    belief: Belief
+    belief: MomentEstimate
     powers: Mapping[str, float] | None = None
 
     @classmethod
     @abstractmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
-        """What moments (…, classes, columns) say, where ``occurs`` (…, classes) tells the classes that have rows."""
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+        """Estimate parameters from moments; ``occurs`` (…, n_classes) marks the classes that have rows."""
 
     @staticmethod
     @abstractmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:
-        """ln p(x) under parameters that it is broadcast with; NaN where a number is missing."""
+        """Return ln p(x), broadcast with the parameters; NaN for missing numbers."""
 
     @staticmethod
     def possible(x: Floats) -> Bools:
-        """Which numbers can occur at all; one that cannot says nothing of the class, as an unseen value does."""
+        """Return a mask of the numbers that can occur; the others are ignored like unseen values."""
         return np.ones(x.shape, dtype=bool)
 
     @staticmethod
     def counted(x: Floats) -> Floats:
-        """What of a number went into the moments."""
+        """Return the transformed numbers that enter the moments."""
         return x
 
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
-        """From the moments of each class."""
+        """Estimate the parameters from the moments of each class."""
         moments = tally.moments_of(names)
         together = moments.pooled()
         parts = Without(
@@ -73,21 +73,16 @@ class MomentColumns(Columns):
 
     @cached_property
     def used(self) -> list[str]:
-        """Columns that vary, with a number in every class that occurs."""
+        """Return the columns that vary, with a number in every class that occurs."""
         return [name for name, used in zip(self.names, self.belief.used, strict=True) if used]
 
     def parameters(self, name: str) -> dict[str, Floats]:
-        """Of one column, by class."""
+        """Return the parameters of one column by class."""
         j = self.names.index(name)
         return {key: np.ascontiguousarray(part[:, j]) for key, part in self.belief.parameters.items()}
 
-    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """One column after the other."""
-        for name in self.used:
-            scores += self.scores(name, block.floats[name])
-
     def scores(self, name: str, cells: Array) -> Floats:
-        """ln p(x | class): 0 for a missing number, NaN for one too large to be squared."""
+        """Return ln p(x | class): 0 for a missing number, NaN for one too large to be squared."""
         x = np.asarray(cells, dtype=np.float64)
         if name not in self.used:
             return np.zeros((len(x), len(next(iter(self.belief.parameters.values())))))
@@ -99,7 +94,7 @@ class MomentColumns(Columns):
         return log_p
 
     def unseen(self, name: str, block: Block) -> Bools:
-        """Numbers that cannot occur."""
+        """Return a mask of numbers that cannot occur."""
         x = block.floats[name]
         return ~np.isnan(x) & ~self.possible(x)
 
@@ -108,7 +103,7 @@ class MomentColumns(Columns):
         return {name: self.parameters(name) for name in self.names}
 
     def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """A table of one cell."""
+        """Return a scorer of one cell."""
         used = name in self.used
 
         def score(cell: Any) -> Row:
@@ -118,17 +113,17 @@ class MomentColumns(Columns):
         return score
 
     def powered(self, powers: Mapping[str, float]) -> Self:
-        """Log densities times the exponents."""
+        """Multiply log densities by the exponents."""
         return replace(self, powers=powers)
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Believed again from the moments without each row."""
+        """Return the columns, estimated from the moments without each row."""
         return LeftOutMoments(self, tally.moments_of(self.names), tally.class_counts > 0, settings)
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutMoments(LeftOutColumns):
-    """Such columns without one row, in double-double."""
+    """Moment columns without one row, in double-double."""
 
     columns: MomentColumns
     moments: Moments
@@ -136,7 +131,7 @@ class LeftOutMoments(LeftOutColumns):
     settings: Settings
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """Some rows at a time."""
+        """Add the scores of batches of rows."""
         moments, counted = self.moments, self.columns.counted
         for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names, moments, counted):
             impossible = np.argwhere(~np.isnan(x) & ~self.columns.possible(x))
@@ -145,7 +140,7 @@ class LeftOutMoments(LeftOutColumns):
             scores[rows] += self._terms(x, leaving.labels[rows], leaving.unit[rows]).sum(axis=-1)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """Of the columns that the model uses."""
+        """Return the terms of the used columns."""
         terms = {name: np.zeros((leaving.block.n_rows, len(leaving.classes))) for name in self.columns.used}
         for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names):
             of_rows = self._terms(x, leaving.labels[rows], leaving.unit[rows])
@@ -154,11 +149,11 @@ class LeftOutMoments(LeftOutColumns):
         return terms
 
     def _terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """ln p'(x | class) (rows, classes, columns); 0 where the cell is missing or the column silent without it."""
+        """Return ln p'(x | class), (n_rows, n_classes, n_columns); 0 for missing and unused cells."""
         occurs = np.repeat(self.occurs[None], len(x), axis=0)
         belief = self.columns.believe(
             without(self.moments, self.columns.counted(x), labels, unit), occurs, self.settings
         )
         log_p = self.columns.log_density(x[:, None, :], belief.parameters)
-        silent = np.isnan(x) | ~belief.used
-        return np.where(silent[:, None, :], 0.0, log_p)
+        unused = np.isnan(x) | ~belief.used
+        return np.where(unused[:, None, :], 0.0, log_p)

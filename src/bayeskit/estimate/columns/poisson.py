@@ -28,12 +28,12 @@ import numpy.typing as npt
 
 from bayeskit.data.block import Block
 from bayeskit.errors import UnknownValue
-from bayeskit.estimate.columns.column import Odd, Row, Settings, by_class, number
-from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.columns.column import NotFastPath, Row, Settings, by_class, number
+from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.moments import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
@@ -57,11 +57,11 @@ class PoissonColumns(MomentColumns):
     whole = True
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """The formulas above."""
         _, _, used = pooled_variance(moments.n, moments.squares, moments.total_squares, occurs, 0)
         sums = np.where(moments.n > 0, moments.n * moments.mean, 0.0)
-        return Belief({"size": moments.total_mean[..., None, :] + sums, "rows": moments.n + 1}, used)
+        return MomentEstimate({"size": moments.total_mean[..., None, :] + sums, "rows": moments.n + 1}, used)
 
     @staticmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:
@@ -111,7 +111,7 @@ class PoissonColumns(MomentColumns):
             if x is not None and 0 <= x < FEW and x.is_integer():
                 return small[int(x)]
             if refuse_unseen and x is not None and not are_counts(np.array(x)):
-                raise Odd
+                raise NotFastPath
             return score(cell)
 
         return score_count

@@ -26,11 +26,11 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.estimate.columns.column import Settings, by_class
-from bayeskit.estimate.columns.moments import Belief, MomentColumns, Parameters
+from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 
@@ -51,7 +51,7 @@ class StudentColumns(MomentColumns):
     kind = "student"
 
     @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> Belief:
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
         """The formulas above."""
         pooled, total, used = pooled_variance(
             moments.n, moments.squares, moments.total_squares, occurs, settings.ddof
@@ -62,7 +62,7 @@ class StudentColumns(MomentColumns):
         expected = (np.where(occurring, moments.squares, 0.0) + ROWS * within_or_total(pooled, total)) / (n + 1)
         variance = np.maximum(expected, as_variance_floor(settings.variance_floor).least(pooled, total))
         scale = np.sqrt(np.where(used[..., None, :], variance * (1 + 1 / n), np.nan))
-        return Belief({"location": location, "scale": scale, "freedom": n + 1}, used)
+        return MomentEstimate({"location": location, "scale": scale, "freedom": n + 1}, used)
 
     @staticmethod
     def log_density(x: Floats, parameters: Parameters) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,9 +16,16 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.words.weights import WordWeights, bag_factors, multinomial_of, pseudo_counts, sample_bags
-from bayeskit.tables.table import ProbabilityTable
+from bayeskit.estimate.word_weights import (
+    LeftOutDocuments,
+    LeftOutWords,
+    WordWeights,
+    bag_factors,
+    multinomial_of,
+    pseudo_counts,
+    sample_bags,
+)
+from bayeskit.tables import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints
@@ -53,7 +60,7 @@ def text_table(counted: WordCounts, smoothing: Any) -> TextTable:
 
 @dataclass(frozen=True, eq=False)
 class TextColumns(Columns):
-    """The words of each column of text, and what was counted of them."""
+    """Word probabilities and word counts of each text column."""
 
     kind = "text"
     statistic = "words"
@@ -71,36 +78,36 @@ class TextColumns(Columns):
 
     @property
     def used(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all columns."""
         return self.names
 
     @cached_property
     def words(self) -> Mapping[str, Words]:
-        """The known words."""
+        """Return the known words."""
         return {name: table.vocabulary for name, table in self.tables.items()}
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        """One column after the other."""
+        """Add the scores of one column after the other."""
         for name, table in self.tables.items():
             table.add_scores(block.tokens[name], scores, n_threads)
 
     def scores(self, name: str, cells: Array) -> Floats:
-        """Documents are no codes."""
+        """Raise an error: documents have no codes."""
         raise BayesError(f"column {name!r} is text, whose words are no values to list here")
 
     def term(self, name: str, block: Block, n_threads: int) -> Floats:
-        """The sum over the words of each document."""
+        """Return the sum over the words of each document."""
         table = self.tables[name]
         scores = np.zeros((block.n_rows, table.weights.table.shape[1]))
         table.add_scores(block.tokens[name], scores, n_threads)
         return scores
 
-    def written(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
-        """A factor for each word of the document."""
+    def write_factors(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
+        """Return a factor for each word of the document."""
         return bag_factors(block.tokens[name], tally.words[name], self.tables[name].pseudo, name)
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
-        """Counts and probabilities of the words by class."""
+        """Return counts and probabilities of the words by class."""
         counts, shares = tally.words[name].table(), logspace.exp(self.tables[name].weights.table)
         columns: dict[str, Any] = {name: self.tables[name].vocabulary.tolist()}
         columns |= {f"count | {c}": counts[:, i].tolist() for i, c in enumerate(tally.classes)}
@@ -115,17 +122,17 @@ class TextColumns(Columns):
         )
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """Words in random order."""
+        """Draw documents of words in random order."""
         table = self.tables[name]
         return sample_bags(table.vocabulary, table.weights.table, self.counted[name], labels, rng)
 
     def n_parameters(self) -> int:
-        """All words of a class but one."""
+        """Return the number of words less one, for each class."""
         tables = self.tables.values()
         return sum(table.weights.table.shape[1] * max(len(table.vocabulary) - 1, 0) for table in tables)
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Without the document itself."""
+        """Return the columns without the document itself."""
         return LeftOutTexts(self)
 
 
@@ -135,21 +142,10 @@ class LeftOutTexts(LeftOutColumns):
 
     columns: TextColumns
 
-    def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
-        """One column after the other."""
-        for name in self.columns.tables:
-            scores[leaving.rows] += self._of_column(name, leaving)
-
-    def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
-        """What each text says; nothing of rows that take their class along."""
-        n_classes = len(leaving.classes)
-        terms = {name: np.zeros((leaving.block.n_rows, n_classes)) for name in self.columns.tables}
-        for name, term in terms.items():
-            term[leaving.rows] = self._of_column(name, leaving)
-        return terms
-
-    def _of_column(self, name: str, leaving: Leaving) -> Floats:
+    def row_terms(self, leaving: Leaving) -> Iterator[tuple[str, Floats]]:
+        """Yield each column with the scores of its documents."""
         rows = leaving.rows
         labels, unit = leaving.labels[rows].astype(np.int64), leaving.unit[rows]
-        tokens = leaving.block.tokens[name].take(rows)
-        return self.columns.tables[name].left_out(tokens, self.columns.counted[name], labels, unit)
+        for name, table in self.columns.tables.items():
+            tokens = leaving.block.tokens[name].take(rows)
+            yield name, table.left_out(tokens, self.columns.counted[name], labels, unit)

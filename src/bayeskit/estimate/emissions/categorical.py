@@ -21,7 +21,7 @@ from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import UnknownValue, format_setting
 from bayeskit.estimate.emissions.emission import Emission, Statistics
-from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
@@ -37,7 +37,7 @@ class CategoricalEmission(Emission):
     values: tuple[Value, ...]
     smoothing: float
     unseen: str = "ignore"
-    probabilities: Floats | None = None
+    probabilities: Floats = None  # type: ignore[assignment]  # set by estimate()
 
     @property
     def name(self) -> str:
@@ -69,19 +69,16 @@ class CategoricalEmission(Emission):
     def log_prior(self) -> float:
         if not self.smoothing:
             return 0.0
-        assert self.probabilities is not None
         rest = np.maximum(1 - self.probabilities.sum(axis=1, keepdims=True), 0.0)
         parts = np.hstack([self.probabilities, rest]) if self.unseen == "smooth" else self.probabilities
-        return float(weighed_log_ratio(np.full(parts.shape, self.smoothing), parts, 1.0).sum())
+        return float(weighted_log_ratio(np.full(parts.shape, self.smoothing), parts, 1.0).sum())
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
-        assert self.probabilities is not None
-        return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
+        return float(weighted_log_ratio(sums[0], self.probabilities, 1.0).sum())
 
     @cached_property
     def log_table(self) -> Floats:
         """ln P, shape (n_symbols + 2, n_states): missing first, unseen last."""
-        assert self.probabilities is not None
         table = np.zeros((len(self.values) + 2, len(self.probabilities)))
         table[1:-1] = logspace.log(self.probabilities).T
         if self.unseen == "smooth":
@@ -105,19 +102,15 @@ class CategoricalEmission(Emission):
         return Vocabulary(self.values)
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        assert self.probabilities is not None
         return {str(value): self.probabilities[:, j].tolist() for j, value in enumerate(self.values)}
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        assert self.probabilities is not None
         expected = shares @ self.probabilities
         return {str(value): expected[:, j] for j, value in enumerate(self.values)}
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        assert self.probabilities is not None
         drawn = draw_slots(self.probabilities[states], rng) if self.values else np.zeros(len(states), np.int64) - 1
         return {self.name: cells_of(self.values, Categorical(), drawn + 1, rng)}
 
     def n_parameters(self) -> int:
-        assert self.probabilities is not None
         return len(self.probabilities) * max(len(self.values) - 1, 0)

@@ -22,9 +22,9 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics, numeric_matrix, record_number
+from bayeskit.estimate.emissions.emission import ColumnScale, MatrixEmission, Statistics, numeric_matrix
 from bayeskit.estimate.emissions.gaussian import mixture_moments
-from bayeskit.estimate.information import weighed_log_ratio
+from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.moments import are_counts
 from bayeskit.tally.plan import Request
@@ -46,13 +46,13 @@ def check_counts(block: Block, names: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonEmission(Emission):
+class PoissonEmission(MatrixEmission):
     """Poisson columns; ``rate`` has shape (n_states, n_columns)."""
 
     kind = "rates"
     names: tuple[str, ...]
     scales: Mapping[str, ColumnScale]
-    rate: Floats | None = None
+    rate: Floats = None  # type: ignore[assignment]  # set by estimate()
 
     @cached_property
     def overall_rate(self) -> Floats:
@@ -80,59 +80,47 @@ class PoissonEmission(Emission):
         return replace(self, rate=(total + self.overall_rate) / (n + 1))
 
     def log_prior(self) -> float:
-        assert self.rate is not None
         return float((self.overall_rate * logspace.log(self.rate) - self.rate).sum())
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
-        assert self.rate is not None
         n, total = sums
         return float((total * logspace.log(self.rate) - n * self.rate).sum())
 
-    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        self._add(numeric_matrix(block, self.names), scores)
-
-    def _add(self, x: Floats, scores: Floats) -> None:
+    def add_matrix_scores(self, x: Floats, scores: Floats) -> None:
         from scipy.special import gammaln
 
-        assert self.rate is not None
         there = ~np.isnan(x)
         n = np.where(there, x, 0.0)
         scores += n @ logspace.log(self.rate).T - there @ self.rate.T - gammaln(n + 1).sum(axis=1)[:, None]
 
-    def score_record(self, record: Mapping[str, Any]) -> Floats:
-        assert self.rate is not None
-        scores = np.zeros((1, len(self.rate)))
-        self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+    @property
+    def n_states(self) -> int:
+        return len(self.rate)
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        assert self.rate is not None
         return {"rate": self.rate[:, self.names.index(name)].tolist()}
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        assert self.rate is not None
         rate = self.rate[:, self.names.index(name)]
         return mixture_moments(rate, rate, shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        assert self.rate is not None
         drawn = rng.poisson(self.rate[states]).astype(np.float64)
         return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
 
     def n_parameters(self) -> int:
-        assert self.rate is not None
         return int(self.rate.size)
 
 
 @dataclass(frozen=True, eq=False)
-class MultinomialEmission(Emission):
+class MultinomialEmission(MatrixEmission):
     """Multinomial columns given the row total; ``probabilities`` has shape (n_states, n_columns)."""
 
     kind = "count shares"
     names: tuple[str, ...]
     smoothing: float
     mean_total: float = 0.0  # mean row total, for sampling
-    probabilities: Floats | None = None
+    probabilities: Floats = None  # type: ignore[assignment]  # set by estimate()
 
     def requests(self) -> Sequence[Request]:
         return [Request("counts", self.names)]
@@ -167,21 +155,15 @@ class MultinomialEmission(Emission):
             return replace(self, probabilities=np.where(totals > 0, grown / totals, even))
 
     def log_prior(self) -> float:
-        assert self.probabilities is not None
         weight = np.full(self.probabilities.shape, self.smoothing)
-        return float(weighed_log_ratio(weight, self.probabilities, 1.0).sum())
+        return float(weighted_log_ratio(weight, self.probabilities, 1.0).sum())
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
-        assert self.probabilities is not None
-        return float(weighed_log_ratio(sums[0], self.probabilities, 1.0).sum())
+        return float(weighted_log_ratio(sums[0], self.probabilities, 1.0).sum())
 
-    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        self._add(numeric_matrix(block, self.names), scores)
-
-    def _add(self, x: Floats, scores: Floats) -> None:
+    def add_matrix_scores(self, x: Floats, scores: Floats) -> None:
         from scipy.special import gammaln
 
-        assert self.probabilities is not None
         there = ~np.isnan(x)
         n = np.where(there, x, 0.0)
         ways = gammaln(n.sum(axis=1) + 1) - gammaln(n + 1).sum(axis=1)
@@ -194,28 +176,22 @@ class MultinomialEmission(Emission):
         gaps = ~there.all(axis=1)
         if gaps.any():
             totals = np.repeat(n[gaps].sum(axis=1)[:, None], len(self.probabilities), axis=1)
-            scores[gaps] -= weighed_log_ratio(totals, there[gaps] @ self.probabilities.T, 1.0)
+            scores[gaps] -= weighted_log_ratio(totals, there[gaps] @ self.probabilities.T, 1.0)
 
-    def score_record(self, record: Mapping[str, Any]) -> Floats:
-        assert self.probabilities is not None
-        scores = np.zeros((1, len(self.probabilities)))
-        self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+    @property
+    def n_states(self) -> int:
+        return len(self.probabilities)
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        assert self.probabilities is not None
         return {"share": self.probabilities[:, self.names.index(name)].tolist()}
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        assert self.probabilities is not None
         return {"share": shares @ self.probabilities[:, self.names.index(name)]}
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        assert self.probabilities is not None
         totals = rng.poisson(self.mean_total, len(states))
         drawn = rng.multinomial(totals, self.probabilities[states]).astype(np.float64)
         return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
 
     def n_parameters(self) -> int:
-        assert self.probabilities is not None
         return len(self.probabilities) * (len(self.names) - 1)

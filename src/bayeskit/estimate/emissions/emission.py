@@ -6,6 +6,7 @@ statistics: sums over rows weighted by state probabilities, which can be added a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
@@ -85,6 +86,27 @@ class Emission(Protocol):
     def n_parameters(self) -> int:
         """Return the number of free parameters."""
         ...
+
+
+class MatrixEmission(Emission):
+    """Numeric columns that are scored together, as a matrix."""
+
+    @property
+    @abstractmethod
+    def n_states(self) -> int:
+        """Return the number of states."""
+
+    @abstractmethod
+    def add_matrix_scores(self, x: Floats, scores: Floats) -> None:
+        """Add ln P(row | state) of rows x, (n_rows, n_columns), to scores of shape (n_rows, n_states)."""
+
+    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
+        self.add_matrix_scores(numeric_matrix(block, self.names), scores)
+
+    def score_record(self, record: Mapping[str, Any]) -> Floats:
+        scores = np.zeros((1, self.n_states))
+        self.add_matrix_scores(np.array([[record_number(record, name) for name in self.names]]), scores)
+        return np.asarray(scores[0])
 
 
 def add_statistics(a: Statistics, b: Statistics) -> Statistics:

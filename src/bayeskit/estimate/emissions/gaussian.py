@@ -79,7 +79,7 @@ class NumericEmission(Emission):
     prior: GaussianPrior
 
     @cached_property
-    def centre(self) -> Floats:
+    def center(self) -> Floats:
         """Column means over all rows; statistics are centered on them to keep precision."""
         return np.array([self.scales[name].mean for name in self.names])
 
@@ -100,8 +100,8 @@ class GaussianEmission(NumericEmission):
 
     kind = "normals"
     spherical: bool = False
-    mean: Floats | None = None
-    variance: Floats | None = None
+    mean: Floats = None  # type: ignore[assignment]  # set by estimate()
+    variance: Floats = None  # type: ignore[assignment]  # set by estimate()
 
     def requests(self) -> Sequence[Request]:
         return [Request("moments", self.names)]
@@ -112,11 +112,11 @@ class GaussianEmission(NumericEmission):
     def statistics_of_tally(self, tally: Tally) -> Statistics:
         moments = tally.moments_of(self.names)
         n = moments.n.astype(np.float64)
-        away = np.where(n > 0, moments.mean() - self.centre, 0.0)
+        away = np.where(n > 0, moments.mean() - self.center, 0.0)
         return n, n * away, moments.squared_deviations() + n * away**2
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
-        return kernels.weigh_numbers([block.floats[name] for name in self.names], self.centre, shares, n_threads)
+        return kernels.weigh_numbers([block.floats[name] for name in self.names], self.center, shares, n_threads)
 
     def estimate(self, sums: Statistics) -> Self:
         n, first, second = sums
@@ -134,30 +134,24 @@ class GaussianEmission(NumericEmission):
             variance = (squares + pseudo) / np.maximum(n + w, UNDERFLOW)
         floor = np.maximum(GONE * self.total, UNDERFLOW)
         variance = np.where(reached, np.maximum(variance, floor), np.maximum(self.total, UNDERFLOW))
-        return replace(self, mean=self.centre + away, variance=variance)
+        return replace(self, mean=self.center + away, variance=variance)
 
     def log_prior(self) -> float:
-        assert self.mean is not None
-        assert self.variance is not None
         of, prior = self.used, self.prior
         mean, variance = self.mean[:, of], self.variance[:, of]
-        away = (mean - self.centre[of]) ** 2
+        away = (mean - self.center[of]) ** 2
         held = prior.variance_weight * prior.floor * self.total[of] + prior.mean_weight * away
         return float(-0.5 * (prior.freedom * logspace.log(variance) + held / variance).sum())
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
-        assert self.mean is not None
-        assert self.variance is not None
         n, first, second = (part[:, self.used] for part in sums)
-        variance, away = self.variance[:, self.used], (self.mean - self.centre)[:, self.used]
+        variance, away = self.variance[:, self.used], (self.mean - self.center)[:, self.used]
         squares = second - 2 * away * first + n * away**2
         return float((n * log_peak(variance) - 0.5 * squares / variance).sum())
 
     @cached_property
     def normal_form(self) -> tuple[Floats, Floats, Floats]:
         """(mean, precision, constant) of the columns that vary, each of shape (n_states, n_columns)."""
-        assert self.mean is not None
-        assert self.variance is not None
         mean, variance = (np.ascontiguousarray(part[:, self.used]) for part in (self.mean, self.variance))
         return mean, 1 / variance, log_peak(variance)
 
@@ -172,25 +166,18 @@ class GaussianEmission(NumericEmission):
         return np.asarray(np.where(np.isnan(away), 0.0, constant - 0.5 * precision * away**2).sum(axis=1))
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        assert self.mean is not None
-        assert self.variance is not None
         j = self.names.index(name)
         return {"mean": self.mean[:, j].tolist(), "variance": self.variance[:, j].tolist()}
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        assert self.mean is not None
-        assert self.variance is not None
         return mixture_moments(self.mean[:, self.names.index(name)], self.variance[:, self.names.index(name)], shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        assert self.mean is not None
-        assert self.variance is not None
         noise = rng.standard_normal((len(states), len(self.names)))
         drawn = self.mean[states] + np.sqrt(self.variance[states]) * noise
         return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
 
     def n_parameters(self) -> int:
-        assert self.mean is not None
         states, columns = len(self.mean), len(self.used)
         return states * columns + (states if self.spherical and columns else states * columns)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import Statistics, numeric_matrix, record_number
+from bayeskit.estimate.emissions.emission import MatrixEmission, Statistics, numeric_matrix
 from bayeskit.estimate.emissions.gaussian import NumericEmission, mixture_moments
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.plan import Request
@@ -32,13 +32,13 @@ LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
-class MultivariateGaussianEmission(NumericEmission):
+class MultivariateGaussianEmission(MatrixEmission, NumericEmission):
     """Means (n_states, n_columns) and covariances (n_states, n_columns, n_columns)."""
 
     kind = "joint normals"
     tied: bool = False
-    mean: Floats | None = None
-    covariance: Floats | None = None
+    mean: Floats = None  # type: ignore[assignment]  # set by estimate()
+    covariance: Floats = None  # type: ignore[assignment]  # set by estimate()
 
     def requests(self) -> Sequence[Request]:
         return [Request("moments", self.names), Request("products", self.names)]
@@ -52,13 +52,13 @@ class MultivariateGaussianEmission(NumericEmission):
         moments, products = tally.moments_of(self.names), tally.products
         assert products is not None
         rows = tally.class_counts.astype(np.float64)[:, None]
-        away = np.where(moments.n > 0, moments.mean() - self.centre, 0.0)
+        away = np.where(moments.n > 0, moments.mean() - self.center, 0.0)
         n, spread = pairs(products)
         covariance = np.divide(spread, n, out=np.zeros_like(spread), where=n > 0)
         return rows, rows * away, rows[:, :, None] * (covariance + away[:, :, None] * away[:, None, :])
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
-        x = numeric_matrix(block, self.names) - self.centre
+        x = numeric_matrix(block, self.names) - self.center
         n_states = shares.shape[1]
         rows, first, second = (np.zeros(shape) for shape in self.shapes(n_states))
         for at, there in _patterns(x):
@@ -82,7 +82,7 @@ class MultivariateGaussianEmission(NumericEmission):
         if self.mean is None or self.covariance is None:
             doubt[gone, gone] = self.total[gone]
             return expected, doubt
-        mean, covariance = self.mean[state] - self.centre, self.covariance[state]
+        mean, covariance = self.mean[state] - self.center, self.covariance[state]
         weights = np.linalg.solve(covariance[np.ix_(there, there)], covariance[np.ix_(there, gone)])
         expected[:, gone] = mean[gone] + (x[:, there] - mean[there]) @ weights
         doubt[np.ix_(gone, gone)] = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, there)] @ weights
@@ -103,7 +103,7 @@ class MultivariateGaussianEmission(NumericEmission):
         else:
             covariance = (spread + pseudo) / np.maximum(n + w, UNDERFLOW)[:, None, None]
             covariance[~reached] = np.diag(self.total)
-        return replace(self, mean=self.centre + away, covariance=self._definite(covariance))
+        return replace(self, mean=self.center + away, covariance=self._definite(covariance))
 
     def _definite(self, covariance: Floats) -> Floats:
         """Shrink singular correlation matrices to the identity."""
@@ -118,15 +118,13 @@ class MultivariateGaussianEmission(NumericEmission):
         return correlation * size[:, :, None] * size[:, None, :]
 
     def log_prior(self) -> float:
-        assert self.mean is not None
-        assert self.covariance is not None
         of, prior = self.used, self.prior
         if not len(of):
             return 0.0
         total = 0.0
         for s, (mean, covariance) in enumerate(zip(self.mean[:, of], self.covariance[:, of][:, :, of], strict=True)):
             precision = np.linalg.inv(covariance)
-            away = mean - self.centre[of]
+            away = mean - self.center[of]
             once = not self.tied or s == 0
             held = once * prior.variance_weight * prior.floor * float(np.diagonal(precision) @ self.total[of])
             weight = once * prior.variance_weight + (prior.mean_weight > 0)
@@ -135,11 +133,9 @@ class MultivariateGaussianEmission(NumericEmission):
         return total
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
-        assert self.mean is not None
-        assert self.covariance is not None
         rows, first, second = sums
         of, total = self.used, 0.0
-        away = (self.mean - self.centre)[:, of]
+        away = (self.mean - self.center)[:, of]
         for s in range(len(rows) if len(of) else 0):
             covariance, linear = self.covariance[s][np.ix_(of, of)], np.outer(away[s], first[s, of])
             spread = second[s][np.ix_(of, of)] - linear - linear.T + rows[s, 0] * np.outer(away[s], away[s])
@@ -147,13 +143,7 @@ class MultivariateGaussianEmission(NumericEmission):
             total -= 0.5 * (rows[s, 0] * size + float(np.trace(np.linalg.solve(covariance, spread))))
         return total
 
-    def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        if len(self.used):
-            self._add(numeric_matrix(block, self.names), scores)
-
-    def _add(self, x: Floats, scores: Floats) -> None:
-        assert self.mean is not None
-        assert self.covariance is not None
+    def add_matrix_scores(self, x: Floats, scores: Floats) -> None:
         varies = np.zeros(len(self.names), dtype=bool)
         varies[self.used] = True
         for at, there in _patterns(x):
@@ -167,16 +157,11 @@ class MultivariateGaussianEmission(NumericEmission):
                 constant = -0.5 * len(some) * LOG_TWO_PI - float(logspace.log(np.diagonal(root)).sum())
                 scores[at, s] += constant - 0.5 * (away * away).sum(axis=0)
 
-    def score_record(self, record: Mapping[str, Any]) -> Floats:
-        assert self.mean is not None
-        scores = np.zeros((1, len(self.mean)))
-        if len(self.used):
-            self._add(np.array([[record_number(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+    @property
+    def n_states(self) -> int:
+        return len(self.mean)
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
-        assert self.mean is not None
-        assert self.covariance is not None
         j = self.names.index(name)
         own = {"mean": self.mean[:, j].tolist(), "variance": self.covariance[:, j, j].tolist()}
         others = {
@@ -187,21 +172,16 @@ class MultivariateGaussianEmission(NumericEmission):
         return own | others
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
-        assert self.mean is not None
-        assert self.covariance is not None
         j = self.names.index(name)
         return mixture_moments(self.mean[:, j], self.covariance[:, j, j], shares)
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        assert self.mean is not None
-        assert self.covariance is not None
         roots = np.linalg.cholesky(self.covariance)
         noise = rng.standard_normal((len(states), len(self.names), 1))
         drawn = self.mean[states] + (roots[states] @ noise)[:, :, 0]
         return {name: nulls_for_nan(drawn[:, j]) for j, name in enumerate(self.names)}
 
     def n_parameters(self) -> int:
-        assert self.mean is not None
         states, d = len(self.mean), len(self.used)
         return states * d + (1 if self.tied else states) * d * (d + 1) // 2
 

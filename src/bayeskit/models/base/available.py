@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import update_wrapper, wraps
+from inspect import cleandoc
 from typing import Any, TypeVar, cast
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -101,3 +102,22 @@ def unavailable(reason: str) -> Any:
     AttributeError: Wall has no open: it has no door
     """
     return _Unavailable(reason)
+
+
+def with_remark(method: Method, remark: str) -> Method:
+    """Return the same method with a remark at the end of its docstring.
+
+    >>> def merge(self, other):
+    ...     \"\"\"Return a new model.\"\"\"
+    >>> print(with_remark(merge, "Both need one structure.").__doc__)
+    Return a new model.
+    <BLANKLINE>
+    Both need one structure.
+    """
+
+    @wraps(method)
+    def same(*args: Any, **settings: Any) -> Any:
+        return method(*args, **settings)
+
+    same.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{remark}"
+    return cast(Method, same)

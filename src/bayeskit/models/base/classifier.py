@@ -1,28 +1,27 @@
-"""Classifiers: rows in any form to P(class | x)."""
+"""The base of classifiers: settings, learning through a tally, prediction and explanation."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.absent_columns import completed
-from bayeskit.data.advice import advice, by_role, numbers_as_text, of_memory, together
+from bayeskit.data.advice import advice, advise
 from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder, encode_labels
-from bayeskit.data.frames import MemorySource, is_cluster_frame, open_source
-from bayeskit.data.missing_labels import LabelledRows
-from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.frames import is_cluster_frame, open_source
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.reader import in_order
-from bayeskit.data.schema import Schema, Target, as_classes, declared_roles, infer
+from bayeskit.data.schema import Numeric, Schema, Target, as_classes, declared_roles, infer
 from bayeskit.data.source import (
-    Batch,
-    Narrowing,
     Responsibilities,
     Source,
     columns_held,
@@ -36,74 +35,38 @@ from bayeskit.data.source import (
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
 from bayeskit.engines.engine import open_on
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, format_setting, with_article
 from bayeskit.estimate.cuts import learn_cuts
-from bayeskit.estimate.prior import written_prior
+from bayeskit.estimate.prior import write_prior
 from bayeskit.estimate.smoothing import is_number
+from bayeskit.evaluate.cross_validation import evaluate_rows
+from bayeskit.evaluate.evaluation import Evaluation
+from bayeskit.evaluate.leave_one_out import leave_one_out
+from bayeskit.explain.densities import ClassDensities, class_densities
 from bayeskit.explain.evidence import explain_rows
+from bayeskit.explain.informative import ColumnImportance, column_importance
+from bayeskit.explain.nomogram import Nomogram, nomogram
 from bayeskit.explain.overview import overview
 from bayeskit.explain.regions import DecisionRegions, decision_regions
 from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import check_is_fitted, check_temperature, one_of, seed_of
-from bayeskit.models.base.persistence import Exported, Stored
+from bayeskit.models.base.estimator import Estimator, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
-from bayeskit.tables.sheet import escaped, left_out
-from bayeskit.tables.table import ProbabilityTable, Table
+from bayeskit.storage.model_file import State
+from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left_out
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
+from bayeskit.tolerance import NOISE
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
 
-if TYPE_CHECKING:
-    pass
-
-
-def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], has_told: Callable[[str], bool]) -> None:
-    """Warn of columns that may be meant otherwise, with the ``roles=`` that would say so; not of ``decided`` ones."""
-    if roles is not None and not isinstance(roles, Mapping):
-        return
-    declared = {*decided, *declared_roles(roles, source.kinds, schema)}
-    undeclared = [name for name in schema.used if schema.input_of(name) not in declared]
-    sentences = []
-    if source.named and source.target in schema.used:
-        reason = f"column {source.target!r} has the name of the target and is learnt from"
-        sentences.append(
-            by_role(source.target, reason, "if it is the target, pass its name as y, or, to leave it out", "ignore")
-        )
-    batch = first_rows(source) if undeclared else None
-    if batch is not None:
-        if source.named:
-            texts = [name for name in undeclared if _is_text(name, source, batch)]
-            noticed = advice(batch, schema.restrict(undeclared), texts)
-        else:
-            noticed = numbers_as_text(batch, schema, undeclared)
-        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
-    for sentence in together(sentences):
-        if not has_told(str(sentence)):
-            warnings.warn(sentence, stacklevel=5)
-
-
-def _is_text(name: str, source: Source, batch: Batch) -> bool:
-    """Whether someone has said that a column is no number: categories of a frame, types of a file."""
-    if not isinstance(source, MemorySource):
-        return name in (getattr(source, "types", None) or {})
-    return str(getattr(batch.columns[name], "type", "")).startswith("dictionary")
-
-
-NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
-COLUMNS = 20  # whose tables a notebook shows
-
-
-class Parameters(Protocol):
-    """What an estimate holds at least: the class prior and how to read values."""
-
-    @property
-    def log_prior(self) -> Floats: ...
-    @property
-    def vocabularies(self) -> Mapping[str, Vocabulary]: ...
+MOST_TABLES = 20  # columns whose tables a notebook shows
+BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
+TOGETHER = "its columns speak together. explain says what each adds in a row"
+LEAST_ROWS = 20  # fewer rows give no advice about constant columns
+LEAST_EQUAL = 5  # values of a class that are hardly equal by chance
 
 
 class LogLikelihood(NamedTuple):
@@ -113,15 +76,48 @@ class LogLikelihood(NamedTuple):
     conditional: float
 
 
-class Classifier(Stored):
-    """A classifier of tables in any form that learns, forgets and merges rows through a tally.
+def _are_cuts(way: Any) -> bool:
+    """Return True for cut points that were given as numbers."""
+    return isinstance(way, (Sequence, np.ndarray)) and not any(isinstance(part, str) for part in way)
 
-    A model defines ``plan(schema)`` (the statistics to count), ``_begin(tally)`` (fit to the first rows),
-    ``_move(tally)`` (fit to more or fewer rows), ``_merged(other)`` (a new model of the rows of both) and
-    ``log_joint(params, block)`` (the log score of each class, shape (n_rows, n_classes)). Fitting ends in ``_become``.
 
-    unlabelled: rows without a label are refused ("error"), or left out and counted ("drop"), alike in learning,
-        forgetting and scoring.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Classifier(Estimator):
+    """The base of classifiers of tables, which learn, forget and merge rows through a tally.
+
+    A model defines ``plan(schema)`` (the statistics to count), ``estimate(tally)`` (the parameters, a pure function of
+    the tally) and ``_log_joint(params, block)`` (the log score of each class, shape (n_rows, n_classes)). A model that
+    is no function of its counts defines ``_begin(tally)``, ``_move(tally)`` and ``_merged(other)`` in place of
+    ``estimate``. Fitting ends in ``_become``.
+
+    Parameters
+    ----------
+    roles : str or mapping, default=None
+        One role for all columns, or a mapping from name, position or type (int, float, str, bool): "categorical",
+        "numeric", "text" (or ``Text(Tokenizer(…))``), "ignore", and for dates ``Date("month", "weekday")`` or
+        "month,weekday". None infers roles from the types of the columns.
+    domains : mapping, default=None
+        From column to all its possible values, which count in smoothing; the target's name declares classes.
+    schema : Schema, default=None
+        The ``schema_`` of another model, used instead of one inferred from the data.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        A value never seen in training is left out, smoothed (``NaiveBayes`` and ``SubclassBayes`` only) or refused.
+        Unseen words of a text are always left out.
+    undecidable : {"prior", "nan", "error"}, default="prior"
+        Result for rows that are impossible under every class: the class priors, NaN, or an error.
+    ties : {"first", "random"}, default="first"
+        Among equally probable classes take the first in sorted order, or one drawn by ``random_state`` and the content
+        of the row. Without a seed, one is drawn for each fitted model.
+    random_state : int, numpy.random.Generator or RandomState, default=None
+        Seed of all random draws.
+    n_threads : int, default=None
+        None for all cores. The result is the same for any number.
+    temperature : float, default=1.0
+        Log scores are divided by it before they become probabilities; ``tune`` fits it.
+    memory_limit : float, default=None
+        Bytes that counts and tables may take; None for 2 GB.
+    unlabeled : {"error", "drop"}, default="error"
+        Rows without a label are refused, or left out and counted, in learning, forgetting and scoring.
     """
 
     roles: Any = None
@@ -132,51 +128,77 @@ class Classifier(Stored):
     ties: str = "first"
     random_state: Any = None
     n_threads: int | None = None
-    temperature: float = 1.0  # log scores are divided by it before they become probabilities
-    memory_limit: Any = None
-    unlabelled: str = "error"
+    temperature: float = 1.0
+    memory_limit: float | None = None
+    unlabeled: str = "error"
 
-    params_: Any
-    classes_: Array
+    params_: Any = field(init=False)
+    classes_: Array = field(init=False)
 
-    _rows_are: ClassVar[str] = "rows"
-    """What a row is to a person."""
-
-    to_sql = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_sql)
-    to_onnx = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_onnx)
-    to_json = available_if("_scoring_form", NO_COLUMN_SUM)(Exported.to_json)
+    _fitted_attribute: ClassVar[str] = "tally_"
+    _fit_takes: ClassVar[str] = "rows and classes"
+    _reads_tables: ClassVar[bool] = True
+    _rows_are: ClassVar[str] = "rows"  # as messages name them
+    _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them
 
     if TYPE_CHECKING:
+        prior: Any = None
 
-        def _begin(self, tally: Tally) -> Self: ...
-        def _move(self, tally: Tally) -> Self: ...
-        def _merged(self, other: Any) -> Self: ...
         def _column_table(self, column: str) -> Table: ...
+        def _left_out(self) -> Any: ...
 
-    def log_joint(self, params: Any, block: Block) -> Floats:
+    # -- the model -----------------------------------------------------------------------------------
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the statistics to count.
+
+        Parameters
+        ----------
+        schema : Schema
+            Names and roles of the columns.
+
+        Returns
+        -------
+        Plan
+        """
+        raise NotImplementedError
+
+    def estimate(self, tally: Tally) -> Any:
+        """Compute the parameters from the counts; the model is unchanged.
+
+        Parameters
+        ----------
+        tally : Tally
+
+        Returns
+        -------
+        object
+            Parameters, which become ``params_``. The same tally gives the same parameters.
+        """
+        raise NotImplementedError
+
+    def _log_joint(self, params: Any, block: Block) -> Floats:
         """Return ln P(x, class) of the rows of a block, shape (n_rows, n_classes)."""
         raise NotImplementedError
 
-    # -- what a model may add ------------------------------------------------------------------------
-
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
-        """The schema with what must be learnt before counting, such as cut points."""
+        """Return the schema with what must be learned before counting, such as cut points."""
         return schema
 
+    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
+        """Return the plan; a model whose plan depends on the rows reads them first."""
+        return self.plan(schema)
+
     def _decided(self, schema: Schema) -> Iterable[str]:
-        """Columns that a setting says enough of: no other role is advised."""
+        """Return the columns whose settings leave nothing to advise."""
         return ()
 
-    def _is_its_counts(self) -> bool:
-        """Whether more rows make it the model that a fit on all of them gives."""
-        return False
-
     def _check_settings(self) -> None:
-        """Refuse settings that mean nothing; called before any work."""
+        """Raise an error for invalid settings; called once, before any work."""
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
         one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
         one_of("ties", self.ties, ("first", "random"))
-        self._check_unlabelled()
+        one_of("unlabeled", self.unlabeled, ("error", "drop"))
         thread_count(self.n_threads)
         check_temperature(self.temperature)
         limit = self.memory_limit
@@ -186,64 +208,78 @@ class Classifier(Stored):
     # -- learning ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+            A mapping from name to cells, a frame of pandas, polars, Arrow, Spark or Dask, a NumPy array, a sparse
+            matrix, or a source.
+        y : array-like of shape (n_rows,) or str
+            Classes, or the name of their column in ``X``.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows; a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        BayesError
+            For invalid settings or rows; the model is unchanged.
+        """
         self._check_settings()
-        return self.fit_source(self._labelled(X, y, sample_weight))
-
-    @property
-    def _drops_unlabelled(self) -> bool:
-        """Whether rows without a label are left out."""
-        return self.unlabelled == "drop"
-
-    def _check_unlabelled(self) -> None:
-        """Refuse a setting that means nothing."""
-        one_of("unlabelled", self.unlabelled, ("error", "drop"))
-
-    def _with_labels(self, source: Source) -> Source:
-        """The rows of a source that are learnt from, or scored."""
-        return LabelledRows(source) if self._drops_unlabelled and not isinstance(source, LabelledRows) else source
-
-    def plan(self, schema: Schema) -> Plan:
-        """Return the statistics to count of columns with these roles."""
-        raise NotImplementedError
-
-    def _learn_plan(self, schema: Schema, source: Source) -> Plan:
-        """What to count where that must be learnt from the rows first, such as which columns go together."""
-        return self.plan(schema)
+        return self._fit_checked(self._labeled(X, y, sample_weight))
 
     def fit_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn from files or any other source; an ``engine`` counts, such as ``Processes(2)``, else this machine."""
+        """Learn from files or another source that need not fit in memory.
+
+        Parameters
+        ----------
+        source : str, Path or source
+            A file, a folder, a glob pattern, a database table or query, or an opened source.
+        target : str, optional
+            Name of the column with the classes; required for files.
+        engine : engine, optional
+            Counts the rows elsewhere, such as ``Processes(2)``; by default this process counts.
+
+        Returns
+        -------
+        self
+        """
         self._check_settings()
-        source = self._labelled_source(source, target, engine)
+        return self._fit_checked(self._labeled_source(source, target, engine))
+
+    def _fit_checked(self, source: Source) -> Self:
+        """Fit on an opened source; the settings are valid."""
         with in_one_state(source):
             with naming_the_file(source):
                 schema = self._schema_for(source)
             counted = self._count_new(source, schema)
         self._begin(counted)
-        self._advise(source)
+        if hasattr(self, "estimate"):  # others do not lean on moments
+            advise_constant_columns(self, source)
         return self
-
-    def _advise(self, source: Source) -> None:
-        """Warn of what the rows of a fit suggest."""
-
-    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Learn more rows from files or any other source: ``partial_fit`` for what does not fit in memory."""
-        if not self._is_fitted():
-            return self.fit_source(source, target, engine)
-        return self._with_more(self._count_more(self._labelled_source(source, target, engine)))
-
-    def forget_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
-        """Unlearn rows of files or any other source: ``forget`` for what does not fit in memory."""
-        self._check_is_fitted()
-        return self._without(self._count_more(self._labelled_source(source, target, engine)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; new values and classes may appear at any time.
 
-        ``classes`` declares classes ahead, as scikit-learn's callers do; it is not needed.
+        The counts become those of one fit on all rows; ``fixed_`` lists what stays as the first fit learned it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes : sequence, optional
+            Declare classes ahead, as callers of scikit-learn do; not needed.
+
+        Returns
+        -------
+        self
         """
         self._check_settings()
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         if self._is_fitted():
             return self._with_more(self._count_more(source))
         with in_one_state(source):
@@ -253,32 +289,104 @@ class Classifier(Stored):
             counted = self._count_new(source, schema)
         return self._begin(counted)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt: the counts are then those of a fit without them.
+    def learn_source(self, source: Any, target: str | None = None, engine: Any = None) -> Self:
+        """Learn more rows from files or another source: ``partial_fit`` for data that does not fit in memory.
 
-        Rows that would make a count negative are refused and change nothing. (Counts cannot know rows: that
-        test is necessary, not sufficient.)
+        Parameters
+        ----------
+        source, target, engine
+            As for :meth:`fit_source`; the target defaults to the learned one.
+
+        Returns
+        -------
+        self
         """
+        if not self._is_fitted():
+            return self.fit_source(source, target, engine)
+        return self._with_more(self._count_more(self._labeled_source(source, target, engine)))
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, refit: bool = False) -> Self:
+        """Remove learned rows: the counts become those of a fit without them.
+
+        Values, words and classes that no remaining row has leave the model, unless they were declared. ``fixed_`` lists
+        what the removed rows may have influenced and what stays as it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        refit : bool, default=False
+            Fit again what stays fixed otherwise, on the remaining rows. A model needs its rows for that
+            (``BayesClassifier`` with ``keep_rows=True``), unless nothing is fixed.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotLearned
+            If a count would become negative; the model is unchanged. The check is necessary, not sufficient: counts do
+            not identify rows, so forgetting the same rows twice is not always detected.
+        BayesError
+            With ``refit=True``, if something is fixed and the model does not keep its rows.
+        """
+        self._check_refit(refit)
+        return self._without(self._count_more(self._labeled(X, y, sample_weight)), refit)
+
+    def forget_source(self, source: Any, target: str | None = None, engine: Any = None, refit: bool = False) -> Self:
+        """Remove rows of files or another source: ``forget`` for data that does not fit in memory.
+
+        Parameters
+        ----------
+        source, target, engine
+            As for :meth:`learn_source`.
+        refit : bool, default=False
+            As for :meth:`forget`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_refit(refit)
+        return self._without(self._count_more(self._labeled_source(source, target, engine)), refit)
+
+    def _check_refit(self, refit: bool) -> None:
+        """Refuse to refit a model that has not kept its rows."""
         self._check_is_fitted()
-        return self._without(self._count_more(self._labelled(X, y, sample_weight)))
-
-    def _with_more(self, more: Tally) -> Self:
-        return self._move(self.tally_ + more)
-
-    def _without(self, gone: Tally) -> Self:
-        left = self.tally_ - gone
-        if not left.n_rows:
-            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
-        return self._move(left)
+        if refit and self.fixed_:
+            raise BayesError(
+                f"{type(self).__name__} does not keep its {self._rows_are}, so {', '.join(self.fixed_)} cannot be "
+                "fitted again; nothing was changed.",
+                hint=f"Fit a new model without these {self._rows_are}",
+            )
 
     def merge(self, other: Any) -> Self:
-        """A new model of the rows of both; settings are those of this one. Both sides stay as they are."""
+        """Return a new model of the rows of both; settings are those of this one.
+
+        Parameters
+        ----------
+        other : classifier
+            A fitted model of the same class. Both models are unchanged.
+
+        Returns
+        -------
+        classifier
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> a = NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"])
+        >>> b = NaiveBayes().fit({"sky": ["rain", "hail"]}, ["yes", "no"])
+        >>> a.merge(b).tally_.n_rows
+        4
+        """
         self._check_is_fitted()
         if type(other) is not type(self):
             raise BayesError(
                 f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
             )
-        check_is_fitted(other, "rows and classes")
+        other._check_is_fitted()
         return self._merged(other)
 
     def __radd__(self, other: object) -> Self:
@@ -289,19 +397,135 @@ class Classifier(Stored):
         can_merge = isinstance(other, Classifier) and hasattr(type(self), "merge")
         return self.merge(other) if can_merge else NotImplemented
 
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn from counts alone, such as a table of counts, the tally of another model or a sum of tallies.
+
+        Parameters
+        ----------
+        tally : Tally
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes, Tally
+        >>> tally = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"rain": 2}}})
+        >>> NaiveBayes().fit_tally(tally).predict({"sky": "sun"}).tolist()
+        ['yes']
+        """
+        self._check_settings()
+        return self._fit_tally(tally)
+
+    def _fit_tally(self, tally: Tally) -> Self:
+        """Learn from counts; the settings are valid."""
+        refuse_no_counts(tally)
+        params = self.estimate(tally)  # if it raises, the model is unchanged
+        self._become(params, tally, self._classes_of(tally))
+        warn_one_class(self)
+        return self
+
+    def _classes_of(self, tally: Tally) -> tuple[Value, ...]:
+        """Return the classes of a tally, which may count parts of them."""
+        return tally.classes
+
+    @available_if(lambda model: model._column_wise, "what was learned may ask for the columns that would be gone")
+    def restrict(self, columns: Iterable[str]) -> Self:
+        """Return a new model over some of the columns, from the same tally: nothing is read again.
+
+        Parameters
+        ----------
+        columns : str or iterable of str
+
+        Returns
+        -------
+        classifier
+        """
+        self._check_is_fitted()
+        tally = self._restricted([columns] if isinstance(columns, str) else list(columns))
+        by_name = {}  # positions would mean other columns now
+        for setting, value in self.get_params(deep=False).items():
+            if setting in BY_COLUMN and isinstance(value, Mapping):
+                named = {key if key not in self.schema_ else self.schema_.find(key): v for key, v in value.items()}
+                by_name[setting] = {
+                    key: v for key, v in named.items() if key in tally.schema or key not in self.schema_
+                }
+        return self._with_tally(tally, **by_name)
+
+    def _restricted(self, columns: list[str]) -> Tally:
+        """Return the counts of these columns alone."""
+        return self.tally_.restrict(columns)
+
+    def with_prior(self, prior: Any) -> Self:
+        """Return a new model with another class prior, from the same tally.
+
+        Parameters
+        ----------
+        prior : str, mapping or smoothing rule
+            As the setting ``prior``.
+
+        Returns
+        -------
+        classifier
+        """
+        self._check_is_fitted()
+        return self._with_tally(self.tally_, prior=prior)
+
+    def _begin(self, tally: Tally) -> Self:
+        """Fit to the first rows; the settings are valid."""
+        return self._fit_tally(tally)
+
+    def _move(self, tally: Tally) -> Self:
+        """Fit to more or fewer rows."""
+        return self.fit_tally(tally)
+
+    def _merged(self, other: Any) -> Self:
+        """Return a new model of the rows of both."""
+        return self._with_tally(self._model_tally() + other._model_tally())
+
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        return clone(self).set_params(**settings).fit_tally(tally)
+
+    def _with_more(self, more: Tally) -> Self:
+        before = self.params_
+        self._move(self._model_tally() + more)
+        _warn_lost_columns(self, before)
+        return self
+
+    def _without(self, gone: Tally, refit: bool = False) -> Self:
+        left = self._model_tally() - gone
+        if not left.n_rows:
+            raise BayesError("forgetting these rows would leave nothing to believe; start a new model instead")
+        return self._drop_rows(left, refit)
+
+    def _drop_rows(self, left: Tally, refit: bool) -> Self:
+        """Fit to the rows that are left, without the names that only other rows had."""
+        return self._move(left)
+
+    def _restore(self, tally: Tally, state: State | None) -> Self:
+        """Become the fitted model of a file."""
+        if state is not None:
+            raise BadFile(f"{with_article(type(self).__name__)} holds nothing beside its counts")
+        return self.fit_tally(tally)
+
     def _count_new(self, source: Source, schema: Schema) -> Tally:
-        """The tally of the first labelled rows."""
+        """Count the first labeled rows."""
         return self._collect(source, schema, self._learn_plan(schema, source))
 
+    def _counts(self) -> Tally:
+        """Return the tally that rows are added to."""
+        return self.tally_
+
     def _count_more(self, source: Source) -> Tally:
-        """The tally of more labelled rows. What is learnt already says what the columns of a file hold."""
+        """Count more labeled rows; learned values determine how columns of a file are read."""
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
         with columns_held():
             return self._collect(known, self.schema_, self.tally_.plan)
 
     def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
-        """The fitted model of what is believed and of what was counted."""
+        """Set the fitted attributes."""
         self.params_, self.tally_, self.schema_ = params, tally, tally.schema
         self.classes_ = class_array(classes)
         self.n_features_in_ = len(tally.schema.inputs)
@@ -311,28 +535,39 @@ class Classifier(Stored):
             del self.feature_names_in_
         return self
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
+    @property
+    def _drops_unlabeled(self) -> bool:
+        return self.unlabeled == "drop"
+
+    def _with_labels(self, source: Source) -> Source:
+        """Return the rows that are learned or scored, without unlabeled ones if these are dropped."""
+        return LabeledRows(source) if self._drops_unlabeled and not isinstance(source, LabeledRows) else source
+
+    def _labeled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if y is None and not is_source(X):
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._with_labels(open_on(None, X, y, sample_weight))
+        source = open_on(None, X, y, sample_weight) if is_cluster_frame(X) else open_source(X, y, sample_weight)
+        return self._with_labels(source)
 
-    def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
-        """The source with labels: those of the named column, those it has, or those of the learnt target."""
+    def _labeled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
+        """Open a source with the labels of the named column, its own, or those of the learned target."""
         if target is None and isinstance(source, (str, Path)):
             if not self._is_fitted():
                 raise BayesError(f"which column of {source} holds the class?", hint="Name it: target=")
             target = self.schema_.target.name
-        return self._with_labels(open_on(engine, source, target))
+        if engine is not None or is_cluster_frame(source):
+            return self._with_labels(open_on(engine, source, target))
+        return self._with_labels(open_source(source, target))
 
     def _inferred_schema(self, source: Source) -> Schema:
-        """The schema that was given, or the one of the source's columns: what must be learnt from rows is not in it."""
+        """Return the given schema, or infer one from the source's columns without reading rows."""
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise BayesError(f"schema= takes the schema_ of a model, not {type(self.schema).__name__}")
             return self.schema
         target = Target(source.target or "class")
         schema = infer(source.kinds, roles=self.roles, domains=self.domains, target=target, named=source.named)
-        advise(source, schema, self.roles, self._decided(schema), self._has_told)
+        advise(source, schema, self.roles, self._decided(schema), self._has_advised)
         return schema
 
     def _schema_for(self, source: Source) -> Schema:
@@ -340,7 +575,7 @@ class Classifier(Stored):
         return self._complete_schema(schema, for_schema(source, schema, {}, ()))
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
-        """What a plan asks for, counted by the engine that owns the source, else on this machine."""
+        """Count a plan with the engine that owns the source, or on this machine."""
         n_threads, memory_limit = self._threads(), self.memory_limit
         if (engine := engine_of(source)) is not None:
             check_movable(plan)
@@ -348,54 +583,108 @@ class Classifier(Stored):
         with naming_the_file(source):
             return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
 
-    def _learnt_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
-        """The schema with cut points as the settings of columns say: from the rows, or from what an engine counts."""
+    def _learned_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
+        """Return the schema with cut points, from the rows or from the counts of an engine."""
         count = None if engine_of(source) is None else partial(self._collect, source)
         return learn_cuts(schema, source, wanted, self._threads(), seed_of(self.random_state), count)
 
     def _count_blocks(self, blocks: Iterable[Block], encoder: Encoder, plan: Plan) -> Tally:
-        """The tally of blocks that are read already, for models that count the same rows many times."""
+        """Count blocks that are read already, for models that count the same rows many times."""
         return local.count_blocks(blocks, encoder, plan, self.memory_limit)
 
-    # -- saying --------------------------------------------------------------------------------------
+    def _is_its_counts(self) -> bool:
+        """Return True if learning more rows gives the model of one fit on all: no cuts or structure are fixed."""
+        self._check_is_fitted()
+        numbers = [role for role in self.schema_.columns.values() if isinstance(role, Numeric)]
+        given = any((role.cuts, role.kind) != (None, None) for role in numbers)
+        return not given and not self.fixed_ and not self.tally_.values
+
+    @property
+    def fixed_(self) -> tuple[str, ...]:
+        """What the fit learned beside counts, such as "cut points", and what stays when rows are added or removed.
+
+        If it is empty, learning, forgetting and merging give the model of one fit on the same rows.
+        """
+        self._check_is_fitted()
+        cuts, numeric = getattr(self, "cuts", None), getattr(self, "numeric", None)
+        by_column = {self.schema_.find(k): v for k, v in cuts.items()} if isinstance(cuts, Mapping) else {}
+        learned = [
+            name
+            for name, role in self.schema_.columns.items()
+            if isinstance(role, Numeric) and role.cuts is not None and not _are_cuts(by_column.get(name, cuts))
+        ]
+        kinds = "auto" in (numeric.values() if isinstance(numeric, Mapping) else (numeric,))
+        from_rows = ("kinds of numbers",) * kinds + ("cut points",) * bool(learned)
+        return self._fixed_structure() + (from_rows if self.schema is None else ())
+
+    def _fixed_structure(self) -> tuple[str, ...]:
+        """List what the fit learned beside counts, cut points and kinds of numbers."""
+        return ()
+
+    # -- prediction ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (rows, classes).
+        """Return the posterior P(class | x) of each row.
 
-        Of a Spark or Dask frame: the frame with a column ``p_…`` for each class.
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+            As for :meth:`fit`; one dict is one row. Absent columns are missing cells.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            In the order of ``classes_``. For a Spark or Dask frame: the frame with a column ``p_<class>`` per class.
         """
         if is_cluster_frame(X):
             return cast(Floats, self._scored_there(X, "predict_proba"))
         if type(X) is dict and (scores := record_scores(self, X)) is not None:
-            proba, evidence = logspace.normalise(self._tempered(scores))
+            proba, evidence = logspace.normalize(self._tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
         self._check_is_fitted()
         parts, impossible, whole = [], Impossible(self.undecidable), _room_for(X, len(self.classes_))
         for block, scores in self._score(X):
             out = None if whole is None else whole[block.start : block.start + block.n_rows]
-            proba, evidence = logspace.normalise(self._tempered(scores), self._threads(), out)
+            proba, evidence = logspace.normalize(self._tempered(scores), self._threads(), out)
             impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
             parts.append(proba)
         impossible.tell()
         return stacked(parts, len(self.classes_)) if whole is None else whole
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(class | x) of each row (rows, classes)."""
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalise(self._tempered(scores))
-            impossible.settle(
-                log_proba, evidence, block.start, logspace.log_normalise(self.params_.log_prior[None])[0][0]
-            )
+            log_proba, evidence = logspace.log_normalize(self._tempered(scores))
+            log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
+            impossible.settle(log_proba, evidence, block.start, log_prior)
             parts.append(log_proba)
         impossible.tell()
         return stacked(parts, len(self.classes_))
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row; ties as the setting ``ties`` says.
+        """Predict the most probable class of each row; the setting ``ties`` decides between equals.
 
-        Of a Spark or Dask frame: the frame with the column ``predicted``.
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            For a Spark or Dask frame: the frame with the column ``predicted``.
         """
         if is_cluster_frame(X):
             return cast(Array, self._scored_there(X, "predict"))
@@ -409,77 +698,74 @@ class Classifier(Stored):
         impossible.tell()
         return self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0]
 
-    def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
-        """A frame of a cluster with what this model says of its rows."""
-        self._check_is_fitted()
-        self._check_settings()
-        return scored_there(self, frame, what, **settings)
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return ln P(x, class) of each row, −∞ where impossible.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return ln p(x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on rows ``X`` with classes ``y``."""
+        """Return the accuracy on rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        float
+        """
         X = in_order(X)
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         labels, weights = self._label_codes(source, None)
-        right = (
-            self.predict(source if self._drops_unlabelled else X) == np.append(self.classes_, self.classes_[:1])[labels]
-        )
+        rows = source if self._drops_unlabeled else X
+        right = self.predict(rows) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)
         if weights is not None and not weights.any():
             raise BayesError("every row has weight zero, so there is nothing to score")
         return float(np.average(right, weights=weights))
 
-    def _choose(self, scores: Floats, block: Block) -> Ints:
-        """The class of each row by its scores; ties as the setting ``ties`` says."""
-        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
-
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """ln P(x, class) of each row (rows, classes); −∞ where impossible."""
-        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
-
-    def score_samples(self, X: Any) -> Floats:
-        """ln p(x) of each row."""
-        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    @available_if("_written_factors", "it is no product of one factor for each column")
-    def work(self, row: Any) -> Work:
-        """The posterior of one row as it is worked by hand: every factor with its counts, the products, their shares.
-
-        The record prints as text, is a table in a notebook, and has ``latex()``.
-        """
-        blocks = list(self._score(row))
-        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
-            n = sum(block.n_rows for block, _ in blocks)
-            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
-        block, scores = blocks[0]
-        factors = self._written_factors(block)
-        prior = written_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
-        spoken = {factor.column for factor in factors}
-        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
-        return build_work(self, block, scores, prior, factors, silent)
-
-    def _prior_setting(self) -> Any:
-        """The class prior as it was asked for."""
-        return self.prior
-
-    @available_if("_written_factors", "it is no product of one factor for each column")
-    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
-        """ln P(x_j | class) of each column (rows, classes), in a structured model given its parents too.
-
-        With ln P(class) they sum to ``predict_joint_log_proba``; 0 where a cell is missing or says nothing.
-        """
-        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
-        for block, _ in self._score(X):
-            for name, term in self._log_terms(self.params_, block).items():
-                parts[name].append(term)
-        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
-
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> LogLikelihood:
-        """Σ ln P(x, y) and Σ ln P(y | x) over the rows; −∞ where a row has a class that is not known."""
+        """Return the log-likelihood of rows: Σ ln P(x, y) and Σ ln P(y | x).
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        LogLikelihood
+            A named tuple (joint, conditional); −∞ if a row has an unknown class.
+        """
         X = in_order(X)
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         labels, weights = self._label_codes(source, None)
-        rows = source if self._drops_unlabelled else X
+        rows = source if self._drops_unlabeled else X
         scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
         conditional = logspace.log_posterior_of(tempered, labels)
@@ -488,12 +774,114 @@ class Classifier(Stored):
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
 
+    @available_if("_left_out", "its scores without a row have no closed form: use bayeskit.cross_validate")
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+        """Evaluate the training rows, each predicted by the model fitted without it, in closed form.
+
+        Takes about as long as one ``predict_proba``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+
+        Returns
+        -------
+        Evaluation
+        """
+        self._check_is_fitted()
+        self._check_settings()
+        blocks = self._blocks_learned(X, y, sample_weight)
+        choose = self._choose if self.ties == "random" else None
+        settings = (choose, self.undecidable, self.temperature, self._threads(), self._fixed_during_loo())
+        return leave_one_out(self._left_out(), blocks, self.tally_, *settings)
+
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None, method: str = "auto") -> Evaluation:
+        """Evaluate the model on labeled rows: training rows by leave-one-out, others as they are.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        method : {"auto", "leave-one-out", "held-out"}, default="auto"
+            "auto" counts the rows and compares the counts with those of the model. Equal counts mean that these are the
+            training rows, in any order. If one set of rows may be a part of the other, the rows are scored as they are
+            and ``notes`` says so.
+
+        Returns
+        -------
+        Evaluation
+            ``method`` and ``remark`` state how the rows were scored, and why.
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes, datasets
+        >>> days = datasets.load_worked_example("tennis")
+        >>> NaiveBayes().fit(days, "play").evaluate(days, "play").method
+        'leave-one-out'
+        """
+        self._check_is_fitted()
+        X = in_order(X)
+        return evaluate_rows(self, self._labeled(X, y, sample_weight), method)
+
+    def _blocks_learned(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Block]:
+        """Return the rows of the fit in the codes of the model, to be left out one by one."""
+        return self._encoder().blocks(self._labeled(X, y, sample_weight))
+
+    def _fixed_during_loo(self) -> tuple[str, ...]:
+        """Return the choices that were made with all rows and stay fixed while each is left out."""
+        return ()
+
+    def _draw_classes(self, n: Any, random_state: Any) -> tuple[Ints, np.random.Generator]:
+        """Draw the classes of ``n`` rows by the prior; return (codes, generator)."""
+        self._check_is_fitted()
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BayesError(f"sample({n!r}): give a whole number of rows")
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
+        return rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior)), rng
+
+    # -- explanation ---------------------------------------------------------------------------------
+
+    def table(self, column: str | int | None = None) -> Table:
+        """Return the class prior, or the fitted parameters of one column, as a table.
+
+        Parameters
+        ----------
+        column : str or int, optional
+            Name or position of a column; None for the class prior.
+
+        Returns
+        -------
+        Table
+        """
+        self._check_is_fitted()
+        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
+            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
+            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
+            target, shares = self.schema_.target.name, np.array([prior])
+            columns = {class_header(target, ("count", name)): labels, "count": counts, name: prior}
+            return ProbabilityTable(columns, variable=target, values=labels, given="", contexts=[""], shares=shares)
+        name = self.schema_.find(column)
+        if name not in self.schema_.used:
+            raise BayesError(f"column {name!r} is ignored: there is nothing to show")
+        return self._column_table(name)
+
     @available_if("_log_terms", "it does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
-        """Why each row is put in its class: evidence column by column that sums to the log posterior odds.
+        """Explain why each row is put in its class: evidence by column that sums to the log posterior odds.
 
-        The predicted class is compared with the runner-up, or with the class ``against``. Of a Spark or Dask frame: the
-        frame with the columns ``predicted``, ``against``, ``evidence_prior`` and one for each column of the model.
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+        against : class label, optional
+            Class to compare the predicted one with; by default the runner-up.
+
+        Returns
+        -------
+        sequence of Explanation
+            For a Spark or Dask frame: the frame with the columns ``predicted``, ``against``, ``evidence_prior`` and
+            ``evidence_<column>``.
         """
         if is_cluster_frame(X):
             return self._scored_there(X, "explain", against=against)
@@ -501,41 +889,143 @@ class Classifier(Stored):
         self._check_settings()
         return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def work(self, row: Any) -> Work:
+        """Work the posterior of one row by hand: every factor with its counts, the products and their shares.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+
+        Returns
+        -------
+        Work
+            Prints as text, is a table in a notebook, and has ``latex()``.
+        """
+        blocks = list(self._score(row))
+        if len(blocks) != 1 or blocks[0][0].n_rows != 1:
+            n = sum(block.n_rows for block, _ in blocks)
+            raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
+        block, scores = blocks[0]
+        factors = self._written_factors(block)
+        prior = write_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
+        spoken = {factor.column for factor in factors}
+        silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
+        return build_work(self, block, scores, prior, factors, silent)
+
+    def _prior_setting(self) -> Any:
+        return self.prior
+
+    @available_if("_written_factors", "it is no product of one factor for each column")
+    def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
+        """Return ln P(x_j | class) of each column; in a structured model, given its parents too.
+
+        With ln P(class) they sum to ``predict_joint_log_proba``.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_rows, n_classes)
+            0 for a missing cell and for an unused column.
+        """
+        parts: dict[str, list[Floats]] = {name: [] for name in self.schema_.used} if self._is_fitted() else {}
+        for block, _ in self._score(X):
+            for name, term in self._log_terms(self.params_, block).items():
+                parts[name].append(term)
+        return {name: stacked(part, len(self.classes_)) for name, part in parts.items()}
+
     @available_if("_log_terms", "it reads no columns of numbers, which make a plane")
     def regions(self, a: str | int, b: str | int, X: Any, y: Any = None) -> DecisionRegions:
-        """Which class is decided where, in the plane of two numeric columns, all other cells missing.
+        """Compute which class is predicted where in the plane of two numeric columns, all other cells missing.
 
-        The plane is as large as rows ``X`` with classes ``y`` need it, and the record holds these rows too.
+        Parameters
+        ----------
+        a, b : str or int
+            The columns of the plane.
+        X, y
+            Rows that the plane must cover, kept in the result.
+
+        Returns
+        -------
+        DecisionRegions
         """
         self._check_is_fitted()
-        return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labelled(X, y, None))
+        return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 
-    def table(self, column: str | int | None = None) -> Table:
-        """The class prior, or what was learnt of one column."""
+    @available_if("_column_scores", TOGETHER)
+    def column_importance(self) -> ColumnImportance:
+        """Rank columns and values by how much they tell about the class, in bits.
+
+        Returns
+        -------
+        ColumnImportance
+        """
         self._check_is_fitted()
-        if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
-            name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
-            labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
-            columns = {self._class_header(): labels, "count": counts, name: prior}
-            target, shares = self.schema_.target.name, np.array([prior])
-            return ProbabilityTable(columns, variable=target, values=labels, given="", contexts=[""], shares=shares)
-        return self._column_table(self.schema_.find(column))
+        return column_importance(self)
 
-    def _class_header(self) -> str:
-        """The target's name above a column of classes, told apart from the names beside it."""
-        name = self.schema_.target.name
-        return f"{name} (class)" if name in ("count", "mean", "variance") else name
+    @available_if("_column_scores", TOGETHER)
+    def nomogram(self, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
+        """Draw the model as a nomogram: points for each value, and the probability of their total.
+
+        Parameters
+        ----------
+        predicted, against : class label, optional
+            The classes to compare; by default the second of two against the first, or the most frequent against the
+            next.
+        X : table, optional
+            Rows whose range the scales of numbers cover; it may have some of the columns alone, such as
+            ``{"age": [0, 90]}``.
+        row : dict, optional
+            A row to mark on the scales; its total is marked with the probability that the model gives it.
+
+        Returns
+        -------
+        Nomogram
+        """
+        self._check_is_fitted()
+        return nomogram(self, predicted, against, X, row)
+
+    @available_if("_column_scores", TOGETHER)
+    def densities(self, column: str | int, X: Any = None, y: Any = None) -> ClassDensities:
+        """Compute the density of a measured column in each class, the regions it decides alone, and P(mistake).
+
+        Parameters
+        ----------
+        column : str or int
+        X, y : optional
+            Rows whose histogram is added.
+
+        Returns
+        -------
+        ClassDensities
+        """
+        self._check_is_fitted()
+        return class_densities(self, self.schema_.find(column), None if X is None else self._labeled(X, y, None))
 
     # -- inside --------------------------------------------------------------------------------------
 
+    def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
+        """Return a cluster frame with the scores of its rows."""
+        self._check_is_fitted()
+        self._check_settings()
+        return scored_there(self, frame, what, **settings)
+
+    def _choose(self, scores: Floats, block: Block) -> Ints:
+        """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
+
     def _encoder(self) -> Encoder:
-        """Reads rows in the codes of this model's tables and classes."""
+        """Return the encoder of rows into the codes of this model."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
         words, refuse, n = getattr(self.params_, "words", {}), self.unseen == "error", self._threads()
         return Encoder(self.schema_, vocabularies, classes, refuse_unseen=refuse, n_threads=n, words=words)
 
     def _with_all_columns(self, source: Source) -> Source:
-        """The source to be scored: columns that it lacks are missing in every row."""
+        """Return the source to be scored; columns that it lacks are missing in every row."""
         with naming_the_file(source):
             return completed(source, self.schema_, self.params_.vocabularies)
 
@@ -547,7 +1037,7 @@ class Classifier(Stored):
         for block in self._encoder().blocks(source):
             empty = False
             with naming_the_file(source):
-                scores = self.log_joint(self.params_, block)
+                scores = self._log_joint(self.params_, block)
                 if scores.size and not (np.isfinite(scores.min()) and np.isfinite(scores.max())):
                     raise_unusable(block.floats, block.start)
                     refuse_no_numbers(scores, block.start, self.classes_)
@@ -556,13 +1046,13 @@ class Classifier(Stored):
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
     def _tempered(self, scores: Floats) -> Floats:
-        """Log scores as they become probabilities."""
+        """Divide log scores by the temperature."""
         return scores if self.temperature == 1 else scores / self.temperature
 
     def _label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
-        """(class codes, C for an unknown class; weights)"""
+        """Return (class codes, n_classes for an unknown class; weights)."""
         self._check_is_fitted()
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
         columns = self._with_all_columns(source)
@@ -581,27 +1071,23 @@ class Classifier(Stored):
     def _is_fitted(self) -> bool:
         return "tally_" in vars(self)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._is_fitted()
-
     def _check_is_fitted(self) -> None:
-        if "tally_" not in vars(self):  # asked for every row that comes alone
-            check_is_fitted(self, "rows and classes")
+        if "tally_" not in vars(self):  # a fast check, since rows may come one at a time
+            super()._check_is_fitted()
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
 
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
-        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     def _repr_html_(self) -> str:
-        return model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
+        return _model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"
 
 
 def class_array(classes: tuple[Value, ...]) -> Array:
-    """Class labels as an array of their own type; as objects where NumPy would round them.
+    """Return class labels as an array of their own type; as objects where NumPy would round them.
 
     >>> class_array((1, 2**80)).tolist() == [1, 2**80]
     True
@@ -610,25 +1096,93 @@ def class_array(classes: tuple[Value, ...]) -> Array:
     return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
-def _room_for(X: Any, n_classes: int) -> Floats | None:
-    """Where the scores of all rows will stand; None where their number is not known before they are read."""
-    shape = getattr(X, "shape", None)
-    return np.empty((shape[0], n_classes)) if shape and len(shape) == 2 and isinstance(shape[0], int) else None
-
-
 def stacked(parts: list[Floats], n_classes: int) -> Floats:
-    """The scores of all blocks (rows, classes)."""
+    """Concatenate the scores of all blocks, shape (n_rows, n_classes)."""
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros((0, n_classes))
 
 
-def model_html(model: Any) -> str:
-    """The model in short, and to be opened the tables of the prior and of the first columns."""
+def refuse_no_counts(tally: Any) -> None:
+    """Raise an error for anything but a tally with rows."""
+    if not isinstance(tally, Tally):
+        raise BayesError(f"fit_tally takes a Tally, not {type(tally).__name__}; rows go to fit")
+    if not tally.n_rows:
+        raise BayesError("the tally is empty: there is nothing to believe")
+
+
+def warn_one_class(model: Any) -> None:
+    """Warn if the model has only one class."""
+    if len(model.classes_) == 1:
+        label = model.classes_.tolist()[0]
+        sentence = f"there is one class only ({label!r}): every row will be put in it"
+        warnings.warn(sentence, BayesWarning, stacklevel=4)
+
+
+def _room_for(X: Any, n_classes: int) -> Floats | None:
+    """Allocate the scores of all rows; None where their number is not known before they are read."""
+    shape = getattr(X, "shape", None)
+    return np.empty((shape[0], n_classes)) if shape and len(shape) == 2 and isinstance(shape[0], int) else None
+
+
+def _model_html(model: Any) -> str:
+    """Return the overview of a model with folded tables of the prior and of the first columns."""
     names = model.schema_.used
     parts = [overview(model).html]
-    for name in (None, *names[:COLUMNS]):
+    for name in (None, *names[:MOST_TABLES]):
         head = f"P({model.schema_.target.name})" if name is None else name
         parts.append(f"<details><summary>{escaped(head)}</summary>{model.table(name)._repr_html_()}</details>")
-    more = left_out(len(names) - COLUMNS, "columns: table(name) has what was learnt of each")
+    more = left_out(len(names) - MOST_TABLES, "columns: table(name) has what was learned of each")
     return "".join([*parts, *(f"<p>{line}</p>" for line in more)])
+
+
+def advise_constant_columns(model: Any, source: Source) -> None:
+    """Warn of numeric columns that are constant within a class: a Gaussian model relies heavily on them."""
+    tally, roles = model.tally_, model.roles
+    open_roles = model.schema is None and (roles is None or isinstance(roles, Mapping))
+    if not source.named or not open_roles or not tally.moment_columns or tally.n_rows < LEAST_ROWS:
+        return
+    declared = declared_roles(roles, source.kinds, tally.schema)
+    total = tally.moments.pooled().squared_deviations()
+    constant = (tally.moments.squared_deviations() <= NOISE * total) & (tally.moments.n >= LEAST_EQUAL) & (total > 0)
+    spikes = [
+        (name, int(np.argmax(constant[:, j])))
+        for j, name in enumerate(tally.moment_columns)
+        if name not in declared and constant[:, j].any()
+    ]
+    batch = first_rows(source) if spikes else None
+    if batch is not None:  # one sentence a column is enough
+        spikes = [spike for spike in spikes if next(advice(batch, tally.schema.restrict([spike[0]])), None) is None]
+    if not spikes:
+        return
+    (name, c), others = spikes[0], [repr(other) for other, _ in spikes[1:]]
+    more = f", and so {'is' if len(others) == 1 else 'are'} {', '.join(others)} within some class" if others else ""
+    value = tally.moments.mean()[c, tally.moment_columns.index(name)]
+    role = "categorical" if hasattr(model, "numeric") else "ignore"
+    numbers, them = ("their numbers", "them") if others else ("its numbers", "it")
+    purpose = f"if {numbers} are codes, pass" if role == "categorical" else f"to leave {them} out, pass"
+    warning = AdviceWarning(
+        f"column {name!r} is constant within class {tally.classes[c]!r} ({value:.6g}){more}: the model leans heavily "
+        f"on {them};",
+        hint=f"{purpose} {format_setting('roles', {spike: role for spike, _ in spikes})}",
+    )
+    if not model._has_advised(str(warning)):
+        warnings.warn(warning, stacklevel=4)
+
+
+def _warn_lost_columns(model: Any, before: Any) -> None:
+    """Warn of columns that are no longer used because a class has no number in them."""
+    tally, known, now = model.tally_, getattr(before, "silent", ()), getattr(model.params_, "silent", ())
+    for name in (*tally.summed, *tally.values):
+        if name in known or name not in now:
+            continue
+        which = "a class"
+        if name in tally.summed:
+            measured = tally.moments_of([name]).n[:, 0]
+            which = f"class {tally.classes[np.argmax((measured <= 0) & (tally.class_counts > 0))]!r}"
+        warnings.warn(
+            f"column {name!r} is left out from now on, for all classes: {which} has rows but no number in it. Learn "
+            "rows of that class with numbers, or forget those without.",
+            BayesWarning,
+            stacklevel=5,
+        )

@@ -9,21 +9,28 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.reader import read_table
-from bayeskit.data.schema import Numeric, Schema
-from bayeskit.errors import BayesError
-from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing, is_number
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.overview import overview
-from bayeskit.models.base.available import Conditional
+from bayeskit.models import refuse_unsaved, saved_class, to_bytes
+from bayeskit.models.base.available import Conditional, available_if
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.sheet import Sheet
+from bayeskit.storage.model_file import Saved, State, Template, write_model
+from bayeskit.tables import Sheet
+from bayeskit.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from bayeskit.export.sql import ScoringQuery
+    from bayeskit.export.sql_terms import WordTable
 
 WIDTH = 80  # of a line that shows a model
 LONGEST = 300  # characters of a setting that are shown
@@ -32,6 +39,7 @@ METADATA = (
     "transform", "inverse_transform",
 )  # fmt: skip
 DATA = {"X", "y", "Y", "Xt", "yt"}  # arguments that are no metadata
+NO_COLUMN_SUM = "what it says of a row is no sum over columns that could be carried elsewhere"
 
 Model = TypeVar("Model")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,13 +64,13 @@ def _defaults(kind: type) -> dict[str, Any]:
 
 @_once
 def _takes_any(kind: type) -> bool:
-    """Whether a class takes settings of any name."""
+    """Return True if a class takes settings of any name."""
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(kind.__init__).parameters.values())  # type: ignore[misc]
 
 
 @_once
 def _metadata(kind: type, method: str) -> tuple[str, ...]:
-    """What a method takes beside rows and classes, such as ``sample_weight``."""
+    """Return the arguments of a method besides rows and classes, such as ``sample_weight``."""
     function = getattr(kind, method, None)
     if not inspect.isfunction(function):
         return ()
@@ -110,7 +118,15 @@ class Estimator:
     ({'at': 0.5, 'strict': True}, Threshold(at=0.7))
     """
 
+    _fitted_attribute: ClassVar[str] = ""  # set by fit alone; any attribute that ends with "_" if empty
+    _fit_takes: ClassVar[str] = ""  # the arguments of fit, for messages
+    _reads_tables: ClassVar[bool] = False  # takes strings, missing cells and sparse matrices
+    _unsaved: ClassVar[tuple[str, ...]] = ()  # settings that are not written, because the state replaces them
+
     if TYPE_CHECKING:
+        _restore: Any  # restore(tally, state): become the fitted model of a file
+        _scoring_form: Any
+        tally_: Any
         set_fit_request: Any
         set_partial_fit_request: Any
         set_score_request: Any
@@ -136,7 +152,17 @@ class Estimator:
         return list(_defaults(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings; with ``deep`` also those of models among them, as ``name__setting``."""
+        """Return the settings.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include the settings of models among them, as ``name__setting``.
+
+        Returns
+        -------
+        dict
+        """
         settings: dict[str, Any] = {}
         for name in _defaults(type(self)):
             value = getattr(self, name)
@@ -146,7 +172,12 @@ class Estimator:
         return settings
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings by name; ``name__setting`` changes one of a model among them."""
+        """Change settings by name; ``name__setting`` changes one of a model among them.
+
+        Returns
+        -------
+        self
+        """
         nested: dict[str, dict[str, Any]] = {}
         for path, value in params.items():
             name, deeper, inner = path.partition("__")
@@ -175,7 +206,7 @@ class Estimator:
         return _wrapped(type(self).__name__, self._changed_settings())
 
     def __str__(self) -> str:
-        """What a fitted model has learnt, in short; before that the settings."""
+        """Return a summary of a fitted model, or the settings before the fit."""
         sheet = self._overview()
         return sheet.text if sheet.parts else repr(self)
 
@@ -194,8 +225,171 @@ class Estimator:
     def __sklearn_clone__(self) -> Self:
         return clone(self)
 
-    def _has_told(self, text: str) -> bool:
-        """Whether a clone of the same model has said this: folds of one table suggest the same, and once is enough."""
+    # -- the fitted model ----------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        if self._fitted_attribute:
+            return self._fitted_attribute in vars(self)
+        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, self._fit_takes)
+
+    def _copy_features(self, inner: Any) -> None:
+        """Take over the names and the number of the columns of a fitted model."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+            elif name in vars(self):
+                delattr(self, name)
+
+    # -- files and exports ---------------------------------------------------------------------------
+
+    @available_if(lambda model: hasattr(model, "_restore") or hasattr(model, "_restore_parts"), "no file can hold it")
+    def save(self, path: str | Path) -> None:
+        """Write the model to a ``.bayes`` file, as a whole or not at all.
+
+        If another process is changing the file (:func:`bayeskit.updating`), the call waits for it.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        BayesError
+            If a setting cannot be stored, such as a NumPy generator as ``random_state``.
+
+        See Also
+        --------
+        bayeskit.load : Read the file.
+        """
+        self._check_is_fitted()
+        write_model(path, to_bytes(self))
+
+    def _to_saved(self) -> Saved:
+        """Return the content of the model file."""
+        return Saved(type(self).__name__, self._settings_for_file(), self._model_tally(), self._state_to_save())
+
+    @classmethod
+    def _of_saved(cls, saved: Saved) -> Self:
+        """Return the fitted model of the content of a file."""
+        made: Self = cls._with_settings(saved.settings)._restore(saved.counted(), saved.state)
+        return made
+
+    def _settings_to_save(self) -> dict[str, Any]:
+        """Return the settings under which tally and state make this model again."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in self._unsaved}
+
+    def _model_tally(self) -> Tally:
+        """Return the counts that the model is computed from."""
+        tally: Tally = self.tally_
+        return tally
+
+    def _state_to_save(self) -> State | None:
+        """Return the fitted state besides the tally; None if there is none."""
+        return None
+
+    def _settings_for_file(self) -> dict[str, Any]:
+        """Return the settings for a file, models among them by name and settings."""
+        return {name: _as_template(value, type(self)) for name, value in self._settings_to_save().items()}
+
+    @classmethod
+    def _with_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the unfitted model of settings from a file."""
+        model = cls()
+        if unknown := settings.keys() - model.get_params(deep=False).keys():
+            raise BadFile(f"{cls.__name__} has no setting {sorted(unknown)[0]!r} in this bayeskit: upgrade")
+        return model.set_params(**{name: _from_template(v) for name, v in settings.items()})
+
+    @available_if("_scoring_form", NO_COLUMN_SUM)
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        keys: str | Sequence[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        evidence: bool = False,
+        words: str | WordTable | Mapping[str, str | WordTable] | None = None,
+    ) -> ScoringQuery:
+        """Write a query that returns keys, ``predicted`` and ``p_<class>`` of every row of a table.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            Name of the table as SQL writes it.
+        dialect : {"duckdb", "postgres", "sqlite", "spark"}, default="duckdb"
+        keys : str or sequence of str, optional
+            Columns that identify a row.
+        columns : mapping, optional
+            From the model's name of a column to its name in the table.
+        evidence : bool, default=False
+            Add ``against``, the runner-up, and ``evidence_<column>``, the log odds that each column adds to the
+            predicted class against it.
+        words : str, WordTable or mapping, optional
+            For text columns, the table that holds their words.
+
+        Returns
+        -------
+        ScoringQuery
+
+        Examples
+        --------
+        >>> from bayeskit import NaiveBayes
+        >>> model = NaiveBayes().fit({"sky": ["sun", "rain", "rain"]}, ["yes", "no", "no"])
+        >>> query = model.to_sql("days", keys="day")
+        >>> query.probabilities
+        {'no': 'p_no', 'yes': 'p_yes'}
+        >>> import duckdb
+        >>> shop = duckdb.connect()
+        >>> _ = shop.execute("CREATE TABLE days AS SELECT 1 AS day, 'sun' AS sky")
+        >>> [round(p, 6) for p in shop.execute(query.query).fetchall()[0][2:]]
+        [0.428571, 0.571429]
+        """
+        from bayeskit.export.sql import scoring_query
+        from bayeskit.export.sql_terms import word_tables
+
+        form = self._scoring_form()
+        return scoring_query(form, table, dialect, keys, columns, evidence, word_tables(words, form.texts))
+
+    @available_if("_scoring_form", NO_COLUMN_SUM)
+    def to_onnx(self, path: str | Path | None = None) -> bytes:
+        """Export the model as ONNX in double precision.
+
+        The graph has one input per column and the outputs ``label`` and ``probabilities``.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        bytes
+        """
+        from bayeskit.export.onnx import onnx_model
+
+        return onnx_model(self._scoring_form(), path)
+
+    @available_if("_scoring_form", NO_COLUMN_SUM)
+    def to_json(self, path: str | Path | None = None) -> dict[str, Any]:
+        """Export the parameters as plain data in the format of docs/export.md.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        dict
+        """
+        from bayeskit.export.json import json_model
+
+        return json_model(self._scoring_form(), path)
+
+    def _has_advised(self, text: str) -> bool:
+        """Return True if a clone of this model has given the advice: folds of one table would repeat it."""
         sentences: set[str] | None = vars(self).get("_advice")
         if sentences is None:
             return False
@@ -208,16 +402,21 @@ class Estimator:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import Tags, TargetTags
 
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            transformer_tags=None,
-            classifier_tags=None,
-            regressor_tags=None,
+        target = TargetTags(required=False)
+        tags = Tags(
+            estimator_type=None, target_tags=target, transformer_tags=None, classifier_tags=None, regressor_tags=None
         )
+        if self._reads_tables:
+            tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn routes to the methods of this model, as ``set_fit_request`` and its like have said."""
+        """Return the metadata that scikit-learn routes to this model, as set by ``set_fit_request`` and others.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
         requester = _requester(type(self))()
         if "_metadata_request" in vars(self):
             vars(requester)["_metadata_request"] = vars(self)["_metadata_request"]
@@ -285,8 +484,30 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
+def _as_template(value: Any, within: type) -> Any:
+    """A setting for a file: a model among the settings, or in a mapping there, as its name and settings."""
+    if isinstance(value, Mapping):
+        return {key: _as_template(inner, within) for key, inner in value.items()}
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return value
+    refuse_unsaved(type(value), within.__name__)
+    return Template(type(value).__name__, value._settings_for_file())
+
+
+def _from_template(value: Any) -> Any:
+    """The setting that :func:`_as_template` wrote."""
+    if isinstance(value, dict):
+        return {key: _from_template(inner) for key, inner in value.items()}
+    if not isinstance(value, Template):
+        return value
+    kind = saved_class(value.model)
+    if kind is None or not issubclass(kind, Estimator):
+        raise BadFile(f"a setting is the model {value.model!r}, which this bayeskit does not know: upgrade")
+    return kind._with_settings(value.settings)
+
+
 def check_is_fitted(model: Any, with_what: str = "") -> None:
-    """Raise scikit-learn's ``NotFittedError`` where the model has learnt nothing; it is loaded only then."""
+    """Raise scikit-learn's ``NotFittedError`` where the model has learned nothing; it is loaded only then."""
     if model.__sklearn_is_fitted__():
         return
     from sklearn.exceptions import NotFittedError
@@ -324,15 +545,24 @@ class PredictsClasses(Estimator):
     predict: Any
 
     @property
-    def _drops_unlabelled(self) -> bool:
-        """Whether rows without a label are left out in learning and scoring."""
+    def _drops_unlabeled(self) -> bool:
         return False
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on rows ``X`` with classes ``y`` (values, or the name of a column of ``X``)."""
+        """Return the accuracy on rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import accuracy_score
 
-        X, y, weights = _scored(X, y, sample_weight, self._drops_unlabelled)
+        X, y, weights = _scored(X, y, sample_weight, self._drops_unlabeled)
         return float(accuracy_score(y, self.predict(X), sample_weight=weights))
 
     def __sklearn_tags__(self) -> Any:
@@ -349,7 +579,17 @@ class PredictsNumbers(Estimator):
     predict: Any
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the variance of ``y`` (values, or the name of a column of ``X``) that is explained."""
+        """Return the coefficient of determination R² on rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import r2_score
 
         X, y, weights = _scored(X, y, sample_weight)
@@ -371,11 +611,31 @@ class Transforms(Estimator):
     transform: Any
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn from rows, then transform them."""
+        """Fit to rows, then transform them.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        y : array-like, optional
+
+        Returns
+        -------
+        frame, Table or ndarray
+        """
         return self.fit(X, y, **fit_params).transform(X)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """What ``transform`` gives: "default", or a frame of "pandas" or "polars"; None leaves it as it is."""
+        """Set the container of ``transform``.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            None leaves it unchanged.
+
+        Returns
+        -------
+        self
+        """
         if transform is not None:
             vars(self)["_sklearn_output_config"] = {"transform": transform}
         return self
@@ -415,13 +675,13 @@ def as_wanted(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def feature_names(model: Any, given: Any = None) -> npt.NDArray[np.object_]:
-    """The names of the columns that were learnt from: x0, x1, … where they had none."""
-    learnt = getattr(model, "feature_names_in_", None)
+    """The names of the columns that were learned from: x0, x1, … where they had none."""
+    learned = getattr(model, "feature_names_in_", None)
     if given is None:
-        named = learnt if learnt is not None else [f"x{i}" for i in range(model.n_features_in_)]
+        named = learned if learned is not None else [f"x{i}" for i in range(model.n_features_in_)]
         return np.asarray(named, dtype=object)
     names = np.asarray(given, dtype=object)
-    if learnt is not None and not np.array_equal(learnt, names):
+    if learned is not None and not np.array_equal(learned, names):
         raise BayesError("input_features is not equal to feature_names_in_")
     if len(names) != model.n_features_in_:
         raise BayesError(
@@ -436,7 +696,7 @@ def _scored(X: Any, y: Any, sample_weight: Any, drop: bool = False) -> tuple[Any
     Rows without a label are left out where ``drop``.
     """
     if drop:
-        table, sample_weight = read_table(X, y).labelled(sample_weight)
+        table, sample_weight = read_table(X, y).labeled(sample_weight)
         X, y = table.data, np.array(table.listed_labels().tolist())
     elif isinstance(y, str) or type(y).__module__.partition(".")[0] in ("pyarrow", "polars"):
         table = read_table(X, y)
@@ -467,10 +727,10 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise BayesError(f"{name}={value!r} is not one of {words}")
 
 
-def whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within bounds.
 
-    >>> whole_number("steps", 1.5, 1)
+    >>> check_whole_number("steps", 1.5, 1)
     Traceback (most recent call last):
     ...
     bayeskit.errors.BayesError: steps=1.5: give a whole number from 1
@@ -488,20 +748,3 @@ def check_temperature(temperature: object) -> None:
             f"temperature={temperature!r}: it is a number above 0 (from {COLDEST:g} to {HOTTEST:g}), "
             "1 where scores are taken as is"
         )
-
-
-def held_choices(smoothing: Any, cuts: Any, schema: Schema) -> tuple[str, ...]:
-    """Which of cut points and smoothing were chosen by looking at the classes of the rows.
-
-    >>> held_choices("auto", "mdl", Schema({"age": Numeric((27.5,))})), held_choices(1.0, 10, Schema({}))
-    (('cuts', 'smoothing'), ())
-    """
-    ways = cuts.values() if isinstance(cuts, Mapping) else [cuts]
-    by_class = any(
-        "mdl" in ((way,) if isinstance(way, str) else way[:1] if isinstance(way, tuple) else ()) for way in ways
-    )
-    cut = any(isinstance(role, Numeric) and role.cuts for role in schema.columns.values())
-    amounts = [as_smoothing(one) for one in (smoothing.values() if isinstance(smoothing, Mapping) else [smoothing])]
-    fitted = any(isinstance(one, Automatic) or (isinstance(one, BackOff) and one.m is None) for one in amounts)
-    smoothed = bool(schema.coded() or schema.texts())
-    return ("cuts",) * (by_class and cut) + ("smoothing",) * (fitted and smoothed)

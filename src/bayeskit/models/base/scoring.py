@@ -25,7 +25,7 @@ from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.engines.engine import engine_of_frame
 from bayeskit.errors import BayesError
-from bayeskit.estimate.columns.column import Odd, Row
+from bayeskit.estimate.columns.column import NotFastPath, Row
 from bayeskit.estimate.sampling import mix_bits
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.estimator import seed_of
@@ -130,7 +130,7 @@ class OneRow:
         except KeyError:  # what is absent is missing, but a name that is not known may be a slip
             partial = bool(record) and record.keys() <= self.nothing.keys()
             return self.scores({**self.nothing, **record}) if partial else None
-        except (Odd, TypeError):
+        except (NotFastPath, TypeError):
             return None
         if len(record) > len(self.cells) and not all(type(name) is str for name in record):
             return None
@@ -138,7 +138,7 @@ class OneRow:
 
 
 class _Ready:
-    """What scores the records of one model as long as its settings stay as they are."""
+    """Scorer of single records of one model, valid while its settings are unchanged."""
 
     def __init__(self, model: Any) -> None:
         model._check_settings()
@@ -151,7 +151,7 @@ class _Ready:
         return list(map(vars(model).get, self.names))
 
     def holds(self, model: Any) -> bool:
-        """Whether all settings are still the same objects; those that can change inside are checked again."""
+        """Return True if all settings are still the same objects; mutable ones are validated again."""
         if self.may_change:
             model._check_settings()
         return all(map(is_, self._settings(model), self.settings))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,45 +23,48 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
-from bayeskit.explain.evidence import telescoped
+from bayeskit.explain.evidence import score_increments
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
-from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.tally_classifier import TOGETHER, remarked
+from bayeskit.models.base.available import available_if, unavailable, with_remark
+from bayeskit.models.base.classifier import TOGETHER, Classifier
+from bayeskit.models.base.estimator import check_whole_number, clone, seed_of
 from bayeskit.models.ensemble.fitting import EnsembleFit, EnsembleSize, FitTables, LeftOutScores
 from bayeskit.models.ensemble.parameters import (
     MOST_FITTED,
     EnsembleParameters,
     TableSize,
-    count,
     from_leaves,
     log_scores,
     memory_needed,
     unknown,
 )
-from bayeskit.models.ensemble.persistence import from_parts, to_parts
-from bayeskit.models.ensemble.structure import Structure
+from bayeskit.models.ensemble.structure import Structure, from_parts
 from bayeskit.models.ensemble.training_rows import TrainingRows, block_columns, plan_of, rows_of, training_rows
 from bayeskit.models.ensemble.trees import number_of_trees
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
-from bayeskit.tables.sheet import Sheet, SheetText
-from bayeskit.tables.table import Table
+from bayeskit.tables import Sheet, SheetText, Table
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.rows import SAMPLE, Rows
+from bayeskit.tally.rows import SAMPLE, StoredRows
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 
 Progress = Callable[[str, int, int], object]
-# Up to so many rows members and chains are always kept; above, only if left-out scores need them.
+# Up to so many rows members and chains are always kept; above, only if left-out scores need them. Both this number and
+# those of members and chains were chosen on training parts of the sets in docs/quality.md.
 FEW_ROWS = 3_000
 MEMBERS, CHAINS = 8, 16
 # Above so many rows there are no members and chains, unless they are asked for.
 MANY_ROWS = 100_000
+# The same holds for more columns than this and than this share of the rows, and where weights are so uneven that the
+# effective number of rows, (Σw)² / Σw², is below a share of the rows. Rows left out judge members too well there,
+# because cuts and parents have seen the rows. Chosen on normal columns, and on training parts of "sonar".
+MANY_COLUMNS, SHARE_OF_ROWS, UNEVEN = 50, 1 / 3, 1 / 4
+# Bytes that a fit may take.
+MEMORY_LIMIT = 4e9
 # The largest number of classes: labels fit in 16 bits.
 MOST_CLASSES = 65_535
 where_rows_are_kept = available_if(
@@ -87,8 +90,9 @@ class BayesClassifier(Classifier):
         Trees of each of the two forests; None for 100, 50 above 5,000 rows, 25 above 20,000 rows, and fewer with very
         many classes.
     fast : bool or "auto", default="auto"
-        True leaves out members and chains. "auto" does so above 100,000 rows, if memory is short, and from 3,000 rows
-        on if left-out scores show that they are not needed, unless their number is given.
+        True leaves out members and chains. "auto" does so above 100,000 rows, if memory is short, if there are more
+        than 50 columns and more than a third as many as rows, if weights are very uneven, and from 3,000 rows on if
+        left-out scores show that they are not needed, unless their number is given.
     keep_rows : bool, default=True
         False for a model, and a file, without rows: it is ``fast`` and cannot be updated.
     memory_limit : float, default=4e9
@@ -112,7 +116,7 @@ class BayesClassifier(Classifier):
         "columns", "chains", "trees", "line", "exponents" and "boosting".
     structure : Structure, default=None
         The ``structure_`` of another model: only the counts are learned. Models that share one can be merged.
-    unlabelled : str, default="error"
+    unlabeled : str, default="error"
         As for :class:`NaiveBayes`.
 
     Attributes
@@ -127,6 +131,13 @@ class BayesClassifier(Classifier):
     structure_ : Structure
         Cuts, parents, chains, trees, linear part, boosting and exponents, which stay fixed when rows are added, removed
         or merged.
+
+    Raises
+    ------
+    TooLarge
+        In a fit that may take more than ``memory_limit``.
+    BayesError
+        In a fit on text columns, or with all columns ignored.
 
     Examples
     --------
@@ -144,21 +155,19 @@ class BayesClassifier(Classifier):
     n_trees: int | None = None
     fast: bool | str = "auto"
     keep_rows: bool = True
-    memory_limit: float = 4e9
-    roles: Any = None
-    domains: Any = None
-    schema: Schema | None = None
-    unseen: str = "ignore"
-    ties: str = "first"
-    random_state: Any = 0
-    n_threads: int | None = None
     progress: Progress | bool | None = None
     structure: Structure | None = None
-    unlabelled: str = "error"
+    memory_limit: float | None = field(default=MEMORY_LIMIT, kw_only=True)
+    random_state: Any = field(default=0, kw_only=True)
 
-    fit_tally = unavailable("it is made of rows and of what was learnt from them")
-    restrict = unavailable("it is made of rows and of what was learnt from them")
-    with_prior = unavailable("it is made of rows and of what was learnt from them")
+    # Settings of models with a prior of rows, which it does not have.
+    undecidable: ClassVar[str] = "prior"  # type: ignore[misc]
+    temperature: ClassVar[float] = 1.0  # type: ignore[misc]
+
+    estimate = unavailable("it is made of rows and of what was learned from them")
+    fit_tally = unavailable("it is made of rows and of what was learned from them")
+    restrict = unavailable("it is made of rows and of what was learned from them")
+    with_prior = unavailable("it is made of rows and of what was learned from them")
     predict_joint_log_proba = unavailable("it knows P(class | x) alone")
     score_samples = unavailable("it knows P(class | x) alone")
     log_likelihood = unavailable("it knows P(class | x) alone")
@@ -169,16 +178,14 @@ class BayesClassifier(Classifier):
         "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
         "the fit with these held, and bayeskit.cross_validate those to rely on"
     )
-    _unsaved: ClassVar[tuple[str, ...]] = ("structure",)  # one that was given stands with what is held
+    # A file holds the structure of the model itself.
+    _unsaved: ClassVar[tuple[str, ...]] = ("structure",)
 
     def _check_settings(self) -> None:
         super()._check_settings()
         for name, least in (("n_members", 1), ("n_chains", 0), ("n_trees", 0)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise BayesError(f"{name}={value!r}: give a whole number of at least {least}")
+            if getattr(self, name) is not None:
+                check_whole_number(name, getattr(self, name), least)
         if not isinstance(self.fast, bool) and self.fast != "auto":
             raise BayesError(f'fast={self.fast!r}: it is True, False or "auto"')
         if not isinstance(self.keep_rows, bool):
@@ -196,21 +203,22 @@ class BayesClassifier(Classifier):
     # -- fitting -------------------------------------------------------------------------------------
 
     partial_fit = where_rows_are_kept(
-        remarked(
+        with_remark(
             Classifier.partial_fit,
             "The structure stays fixed: rows are counted with the same cuts, parents, chains, trees, linear part,\n"
             "boosting and exponents. ``left_out_`` and ``importance_`` stay those of the fit.",
         )
     )
     forget = where_rows_are_kept(
-        remarked(
+        with_remark(
             Classifier.forget,
-            "The structure, which these rows may have influenced, stays fixed, and so do ``left_out_`` and\n"
-            "``importance_``. The model keeps its rows, so a row that was not learned is always refused.",
+            "The structure, which these rows may have influenced, stays fixed without ``refit``, and so do\n"
+            "``left_out_`` and ``importance_``; with ``refit=True`` the model equals a fit on the remaining rows.\n"
+            "The model keeps its rows, so a row that was not learned is always refused.",
         )
     )
     merge = where_rows_are_kept(
-        remarked(
+        with_remark(
             Classifier.merge,
             "Both models need the same structure: fit the other with ``structure=first.structure_``.\n"
             "``left_out_`` and ``importance_`` are those of this model.",
@@ -242,7 +250,8 @@ class BayesClassifier(Classifier):
 
         def left_out(tally: Tally = tally) -> Table:
             naive = NaiveBayes(schema=tally.schema, n_threads=n_threads).fit_tally(tally)
-            beside = LeftOutScores(rows_of_fit(), asked).of_naive_bayes(_naive_left_out(naive)[asked])
+            rows = rows_of_fit()
+            beside = LeftOutScores(rows, asked).of_naive_bayes(_naive_left_out(naive)[rows.position[asked]])
             accuracy, loss = zip(ours, beside, majority, strict=True)
             models = ["BayesClassifier", "NaiveBayes", "majority"]
             return Table({"model": models, "accuracy": list(accuracy), "log loss": list(loss)})
@@ -254,6 +263,8 @@ class BayesClassifier(Classifier):
         self._figures = FitTables(left_out, column_importance)
         if not self.keep_rows:
             self._figures.compute()
+            weight = float(tally.class_counts.sum()) / rows.n if rows.n else 1.0
+            params = replace(params, structure=replace(params.structure, weight=weight))
             tally = without_rows(tally, params, fit.leaf_counts)
         return self._settle(tally, params)
 
@@ -274,16 +285,34 @@ class BayesClassifier(Classifier):
         self._figures.compute()
         return self._recount(tally, self.structure_)
 
+    @property
+    def fixed_(self) -> tuple[str, ...]:
+        """The parts of ``structure_``, which stay fixed when rows are added, removed or merged."""
+        self._check_is_fitted()
+        return self.structure_.parts
+
+    def _check_refit(self, refit: bool) -> None:
+        # Its rows are kept wherever it can forget.
+        self._check_is_fitted()
+
+    def _drop_rows(self, left: Tally, refit: bool) -> Self:
+        """Count the remaining rows; names that only the others had leave the structure, which ``refit`` fits again."""
+        if refit and self.structure is None:
+            return self._begin(left)
+        self._figures.compute()
+        return self._recount(left, self.structure_, forget_names=True)
+
     def _merged(self, other: Any) -> Self:
         tally = self.tally_ + other.tally_
-        if self.structure_ != other.structure_:
+        structure = self.structure_.unite(other.structure_)
+        if structure is None:
             raise SchemaMismatch(
                 "the two sides have different structures, so their counts cannot be added:",
                 hint="fit the other with BayesClassifier(structure=first.structure_), or one model on the rows of both",
             )
         made = clone(self)
         vars(made)["_figures"] = self._figures.compute()
-        return made._recount(tally, self.structure_)
+        return made._recount(tally, structure, forget_names=True)
 
     @staticmethod
     def _in_order(rows: TrainingRows, structure: Structure) -> TrainingRows:
@@ -300,12 +329,13 @@ class BayesClassifier(Classifier):
         codes = {name: rows.codes[name] for name in structure.columns}
         return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
 
-    def _recount(self, tally: Tally, structure: Structure) -> Self:
-        """Count the rows of a tally in the contexts of a given structure."""
+    def _recount(self, tally: Tally, structure: Structure, forget_names: bool = False) -> Self:
+        """Count the rows of a tally in the contexts of a given structure; blank the names that no row has if asked."""
         rows = training_rows(tally)
+        structure = structure.forget_names(rows.codes, rows.classes) if forget_names else structure
         self._extent(TableSize.of_rows(rows), structure)
         with Bar(self.progress) as tell:
-            params = count(self._in_order(rows, structure), structure, self._threads(), tell)
+            params = EnsembleFit.count(self._in_order(rows, structure), structure, self._threads(), tell)
         return self._settle(tally, params)
 
     def _settle(self, tally: Tally, params: EnsembleParameters) -> Self:
@@ -318,12 +348,10 @@ class BayesClassifier(Classifier):
 
     def _extent(self, size: TableSize, held: Structure | None, limit: float | None = None) -> EnsembleSize:
         """Choose the size of the ensemble; refuse one that takes more memory than allowed."""
-        limit = self.memory_limit if limit is None else limit
+        limit = limit or self.memory_limit or MEMORY_LIMIT
         if size.n_classes > MOST_CLASSES:
             raise TooLarge(f"{size.n_classes:,} classes are more than the {MOST_CLASSES:,} that are supported")
-        extent = (
-            self._asked_for(size) if held is None else EnsembleSize(len(held.cuts), len(held.steps), held.n_trees // 2)
-        )
+        extent = self._requested_size(size) if held is None else EnsembleSize.of(held)
         needed = memory_needed(size, extent.members, extent.chains, extent.trees, self._threads())
         if needed > limit and extent.light is None:
             extent = EnsembleSize(0, 0, extent.trees, True)
@@ -336,11 +364,12 @@ class BayesClassifier(Classifier):
             )
         return extent
 
-    def _asked_for(self, size: TableSize) -> EnsembleSize:
+    def _requested_size(self, size: TableSize) -> EnsembleSize:
         """Choose members, chains and trees by the settings and the number of rows."""
         trees = number_of_trees(size.n_rows, size.n_classes) if self.n_trees is None else int(self.n_trees)
         free = self.n_members is None and self.n_chains is None and self.fast == "auto"
-        if self.fast is True or not self.keep_rows or (free and size.n_rows > MANY_ROWS):
+        many = size.n_rows > MANY_ROWS or size.n_columns > max(MANY_COLUMNS, SHARE_OF_ROWS * size.n_effective)
+        if self.fast is True or not self.keep_rows or (free and (many or size.n_effective < UNEVEN * size.n_rows)):
             return EnsembleSize(0, 0, trees, True)
         members = MEMBERS if self.n_members is None else int(self.n_members)
         chains = CHAINS if self.n_chains is None else int(self.n_chains)
@@ -348,9 +377,11 @@ class BayesClassifier(Classifier):
 
     # -- persistence -----------------------------------------------------------------------------------
 
-    def _held_state(self) -> State:
+    def _state_to_save(self) -> State:
         """Return structure and scores for a file."""
-        return State(*to_parts(self.structure_, self.left_out_, self.importance_, self.keep_rows))
+        header, arrays = self.structure_.to_parts(with_trees=self.keep_rows)
+        header |= {name: self.left_out_[name] for name in ("accuracy", "log loss")}
+        return State(header | {"importance": self.importance_["importance"]}, arrays)
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore a model from a file; its rows are counted again."""
@@ -371,7 +402,12 @@ class BayesClassifier(Classifier):
     # -- prediction -----------------------------------------------------------------------------------
 
     def report(self) -> SheetText:
-        """Return the left-out scores, beside naive Bayes and the most frequent class, for printing."""
+        """Return the left-out scores, beside naive Bayes and the most frequent class, for printing.
+
+        Returns
+        -------
+        SheetText
+        """
         self._check_is_fitted()
         optimistic = (
             "The first line is a little optimistic: structure, m and exponents have seen the row. Cross-validate for "
@@ -381,25 +417,29 @@ class BayesClassifier(Classifier):
         head = f"Rows of the fit{some}, each left out of the counts in turn"
         return SheetText(Sheet(head, (self.left_out_.grid, optimistic, f"It is made of {self._in_words()}.")))
 
-    def log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
+    def _log_joint(self, params: EnsembleParameters, block: Block) -> Floats:
         """Compute ln P(class | x) of each row (n_rows, n_classes), capped."""
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
     def _log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
         """Compute the change of ln P(class | x) as each column is added in schema order (n_rows, n_classes)."""
-        told = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
+        columns = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
         known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
 
-        def joining(name: str) -> Floats:
-            known[name] = told[name]
+        def add_column(name: str) -> Floats:
+            known[name] = columns[name]
             return log_scores(params, list(known.values()), self._threads())
 
-        return telescoped(params.log_start, ((name, joining(name)) for name in self.schema_.used))
+        return score_increments(params.log_start, ((name, add_column(name)) for name in self.schema_.used))
 
     def describe_structure(self) -> StructureDescription:
         """Describe the members: intervals, most frequent parents and exponent of each column.
 
         Without members, the table has the importance of each column.
+
+        Returns
+        -------
+        StructureDescription
         """
         self._check_is_fitted()
         held, names = self.structure_, list(self.structure_.columns)
@@ -453,8 +493,10 @@ def _naive_left_out(naive: NaiveBayes) -> Floats:
 
 def without_rows(tally: Tally, params: EnsembleParameters, counts: Any) -> Tally:
     """Replace the rows of a tally by the counts of the tree leaves."""
-    others = {kind: statistic for kind, statistic in tally.statistics.items() if kind != Rows.kind}
+    others = {kind: statistic for kind, statistic in tally.statistics.items() if kind != StoredRows.kind}
     trees = params.structure.trees
     if trees is None:
         raise BayesError("a structure without trees says nothing without its rows: fit it with keep_rows=True")
-    return replace(tally, statistics=others).with_statistic(Leaves(trees, counts.astype(tally.space.dtype)))
+    counts = counts * params.structure.weight
+    counts = np.rint(counts).astype(tally.space.dtype) if np.issubdtype(tally.space.dtype, np.integer) else counts
+    return replace(tally, statistics=others).with_statistic(Leaves(trees, counts))

@@ -47,14 +47,17 @@ from bayeskit.models.ensemble.trees import (
     ready_leaves,
     total_leaves,
 )
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 
-# Out-of-bag scores are slightly under-confident: each row is scored by a third of the trees.
+# New rows are scored by all trees, a left-out row by about a third of them, so its scores are less confident. The value
+# was chosen on training parts of the sets in docs/quality.md.
 OUT_OF_BAG_CORRECTION = 1.07
-# Rows that a temperature, a single number, is fitted to.
+# Rows that a temperature is fitted to.
 MOST_TEMPERED = 4_000
+# Rows times columns on which importance is measured.
+WALKS = 2_500
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class EnsembleSize:
 
     members: int
     chains: int
-    trees: int  # per forest
+    trees: int
+    """The number of trees of each forest."""
     light: bool | None = False
 
     @classmethod
@@ -74,7 +78,10 @@ class EnsembleSize:
 
 @dataclass
 class EnsembleFit:
-    """One fit of the ensemble, with a given structure if ``held`` is not None."""
+    """One fit of the ensemble, with a given structure if ``held`` is not None.
+
+    ``asked`` are the positions of the rows whose left-out scores are computed.
+    """
 
     rows: TrainingRows
     extent: EnsembleSize
@@ -85,14 +92,23 @@ class EnsembleFit:
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows.labels)
-        self.asked = np.arange(n_rows, dtype=np.int64)
+        asked = np.arange(n_rows)
         if n_rows > MOST_FITTED:
-            self.asked = np.sort(self.rng.choice(n_rows, MOST_FITTED, replace=False)).astype(np.int64)
+            asked = np.sort(self.rng.choice(n_rows, MOST_FITTED, replace=False))
+        self._ask(asked)
+
+    @classmethod
+    def count(cls, rows: TrainingRows, structure: Structure, n_threads: int, tell: Tell) -> EnsembleParameters:
+        """Count rows in the contexts of a given structure."""
+        fit = cls(rows, EnsembleSize.of(structure), np.random.default_rng(0), n_threads, tell, structure)
+        fit._ask(np.zeros(0))
+        return fit.run()
+
+    def _ask(self, asked: Array) -> None:
+        self.asked = asked.astype(np.int64)
         self.labels = self.rows.labels[self.asked]
         self.weights = None if self.rows.weights is None else self.rows.weights[self.asked]
         self.log_prior = left_out_prior(self.rows, self.asked)
-        if self.held is not None:
-            self.extent = EnsembleSize.of(self.held)
 
     def run(self) -> EnsembleParameters:
         """Fit the parameters, and set ``log_proba`` of the asked rows left out and ``importance``."""
@@ -140,13 +156,13 @@ class EnsembleFit:
         factors, chosen = [], []
         for columns in some_columns(n_columns):
             m = None if held is None else np.ascontiguousarray(held.m[columns].reshape(-1, held.m.shape[2]))
-            said, learnt = kernels.learn_backoff(
+            said, learned = kernels.learn_backoff(
                 codes, members.sizes, members.parents, columns, rows.labels, len(rows.classes), rows.weights,
                 self.asked, self.n_threads, m,
             )  # fmt: skip
             terms[:, :, columns[0] : columns[-1] + 1] = said
-            factors.append((columns, learnt))
-            chosen.append(learnt[0].reshape(len(columns), len(members.cuts), -1))
+            factors.append((columns, learned))
+            chosen.append(learned[0].reshape(len(columns), len(members.cuts), -1))
             self.tell("columns", int(columns[-1]) + 1, n_columns)
         return members, factors, np.concatenate(chosen)
 
@@ -162,21 +178,21 @@ class EnsembleFit:
             some = min(CHAINS_TOGETHER, self.extent.chains - done)
             if self.held is None:
                 parts, candidates, cuts = draw_chains(rows, some, self.rng)
-                logs, sums, learnt = kernels.learn_chains(*first, parts, candidates, cuts, prior, self.n_threads)
+                logs, sums, learned = kernels.learn_chains(*first, parts, candidates, cuts, prior, self.n_threads)
                 outside += (parts[:, self.asked] == 0).sum(axis=0)
             else:
                 steps = self.held.steps_in(rows.codes).some(done, done + some)
-                logs, sums, learnt = kernels.count_chains(*first, *steps, prior, self.n_threads)
+                logs, sums, learned = kernels.count_chains(*first, *steps, prior, self.n_threads)
                 outside += some
             log_sum += logs
             total += sums
-            chains.append(learnt)
+            chains.append(learned)
             self.tell("chains", done + some, self.extent.chains)
         none = outside == 0
         outside[none] = 1
         log_mean, mean = log_sum / outside[:, None], total / outside[:, None]
         log_mean[none], mean[none] = self.log_prior[none], logspace.exp(self.log_prior[none])
-        return chains, [logspace.log_normalise(log_mean)[0], logspace.log(mean)]
+        return chains, [logspace.log_normalize(log_mean)[0], logspace.log(mean)]
 
     def _trees(
         self, terms: Singles, has_line: bool
@@ -231,7 +247,7 @@ class EnsembleFit:
             together = self.log_prior + terms[:, :, at.of_columns].sum(axis=2, dtype=np.float64)
             beta = fit_temperature(together, self.labels, self.weights)
         self.tell("exponents", 0, 1)
-        exponents = fit_exponents(terms, self.labels, self.weights, at.centre(beta), self.n_threads, at.penalty())
+        exponents = fit_exponents(terms, self.labels, self.weights, at.center(beta), self.n_threads, at.penalty())
         self.tell("exponents", 1, 1)
         return exponents
 
@@ -301,7 +317,7 @@ class LeftOutScores:
 
     def of_naive_bayes(self, log_joint: Floats) -> tuple[float, float | None]:
         """Score ln P(x, class) (n_rows, n_classes); an impossible row gets the prior."""
-        posterior, evidence = logspace.log_normalise(log_joint)
+        posterior, evidence = logspace.log_normalize(log_joint)
         return self.of(np.where(np.isneginf(evidence)[:, None], left_out_prior(self.rows, self.asked), posterior))
 
     def of_majority(self) -> tuple[float, float | None]:
@@ -312,7 +328,7 @@ class LeftOutScores:
     def _score(self, log_proba: Floats, guess: Array) -> tuple[float, float | None]:
         rows, labels = self.rows, self.rows.labels[self.asked]
         weights = None if rows.weights is None else rows.weights[self.asked]
-        lost = is_last_of_class(rows.class_weights, labels, None if weights is None else np.minimum(weights, 1.0))
+        lost = is_last_of_class(rows.class_weights, labels, weights)
         stay = np.arange(len(labels)) if lost is None else np.flatnonzero(~lost)
         loss = None
         if len(stay):
@@ -320,19 +336,19 @@ class LeftOutScores:
         return float(np.average(guess == labels, weights=weights)), loss
 
 
-# Rows times columns on which importance is measured.
-WALKS = 2_500
-
-
 @dataclass(frozen=True)
 class EnsembleImportance:
-    """Some of the rows that were left out, and what was said of them: enough to ask again without a column."""
+    """Some of the left-out rows with their terms and scores, to score them again without a column.
+
+    ``which`` are the positions of the rows, ``terms`` is (n_rows, n_classes, n_terms), ``scores`` (n_rows, n_classes).
+    The node totals of ``left_out`` are counted again when needed.
+    """
 
     structure: Structure
-    which: Ints  # positions of the rows
-    terms: Singles  # (rows, classes, terms)
-    scores: Floats  # (n_rows, n_classes)
-    left_out: LeftOutForests | None  # without node totals, which are counted again
+    which: Ints
+    terms: Singles
+    scores: Floats
+    left_out: LeftOutForests | None
     n_threads: int
 
     @classmethod
@@ -345,7 +361,7 @@ class EnsembleImportance:
         left_out: LeftOutForests | None,
         n_threads: int,
     ) -> EnsembleImportance:
-        """With as many of the asked rows as are walked for every column."""
+        """Keep so many of the asked rows that rows times columns are about :data:`WALKS`."""
         step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
         if left_out is not None:
@@ -371,9 +387,9 @@ class EnsembleImportance:
             if left_out is not None:
                 lacking = left_out.every(1, name)
                 if at.forests:
-                    told = some[:, :, forests].copy()
-                    put_means(told, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
-                    lost = lost + (some[:, :, forests] - told) @ exponents[forests]
+                    changed = some[:, :, forests].copy()
+                    put_means(changed, slice(0, at.forests), lacking.means(self.n_threads), structure.temperatures[2:])
+                    lost = lost + (some[:, :, forests] - changed) @ exponents[forests]
                 gone = {name: np.full(len(own), np.nan)} if rows.codes[name].values is None else {}
                 lost = lost + known - self._linear_and_boosted(rows, {**cells, **gone}, lacking.codes)
             worse = with_it - capped(scores - lost, rows.n)[each, own]
@@ -382,14 +398,14 @@ class EnsembleImportance:
 
     def _linear_and_boosted(self, rows: TrainingRows, cells: dict[str, Any], codes: Bytes) -> Floats:
         """Sum the scores of the linear part and of boosting (n_rows, n_classes)."""
-        structure, told = self.structure, np.zeros((len(codes), len(rows.classes)))
+        structure, scores = self.structure, np.zeros((len(codes), len(rows.classes)))
         if structure.line is not None and structure.trees is not None:
             log_prior = logspace.log(prior_of(rows))
             shares = structure.line.log_shares(cells, codes, structure.trees, rows.classes, log_prior, self.n_threads)
-            told += structure.exponents[-2] * shares
+            scores += structure.exponents[-2] * shares
         if structure.boosting is not None:
-            told += structure.boosting.scores(codes, rows.classes, self.n_threads)
-        return told
+            scores += structure.boosting.scores(codes, rows.classes, self.n_threads)
+        return scores
 
 
 Figure = Table | Callable[[], Table]

@@ -10,46 +10,48 @@ Formula: P(class ∣ x) ∝ exp(Σ_j w_j(class) x_j), the mean over folds
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.numbers import LARGEST
+from bayeskit.data.cells import LARGEST
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.tally.coded_trees import CodedTrees
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 CODES = 256
-# Variance of the normal prior on the coefficients.
-VARIANCE = 3.0
-# Standardized numbers are clipped here, so that outliers do not dominate.
-FARTHEST = 4.0
-# Above MANY rows fewer folds save time.
+# The variance of the normal prior on the coefficients, the bound to which standardized numbers are clipped, and the
+# numbers of folds up to and above MANY rows come from the trial that docs/quality.md describes.
+VARIANCE, FARTHEST = 3.0, 4.0
 FOLDS, FEWER_FOLDS, MANY = 5, 2, 5_000
 # A fold is fitted on a sample of at most so many rows.
 MOST_FITTED = 10_000
 # The features of so many rows are computed once and kept for all folds.
 MOST_READ = 20_000
-# The cost of the linear part grows with the number of coefficients: it is left out for more classes.
+# The linear part and boosting are left out for more classes.
 MOST_CLASSES = 100
-# Most iterations of the fit, and the relative gain below which it stops.
+# Most iterations of the fit, and the relative gain below which it stops; no comparison was made.
 ROUNDS, ENOUGH = 60, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """Coefficients (features, classes) of the intercept, standardized numbers, tables of codes, and one-hot values."""
+    """Coefficients (n_features, n_classes) of the intercept, standardized numbers, tables of codes, and one-hot values.
 
-    classes: tuple[Value, ...]
-    numbers: tuple[str, ...]  # columns that are standardized
-    centre: Floats
+    ``numbers`` are the columns that are standardized. Table i of ``tables`` (n_tables, n_codes), normal scores or the
+    indicator of a missing value, reads column ``read[i]`` of the trees.
+    """
+
+    classes: tuple[Value | None, ...]
+    numbers: tuple[str, ...]
+    center: Floats
     spread: Floats
-    read: Ints  # column of the trees that each table reads
-    tables: Floats  # (tables, codes): normal scores, and indicators of missing values
+    read: Ints
+    tables: Floats
     coefficients: Floats
 
     def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
@@ -59,7 +61,7 @@ class LinearPart:
         numbers = np.empty((len(codes), n_numbers))
         numbers[:, 0] = 1
         for j, name in enumerate(self.numbers):
-            deviations = (cells[name] - self.centre[j]) / self.spread[j]
+            deviations = (cells[name] - self.center[j]) / self.spread[j]
             deviations = np.where(np.isfinite(deviations), deviations, 0.0)
             numbers[:, 1 + j] = np.clip(deviations, -FARTHEST, FARTHEST)
         for j, (column, table) in enumerate(zip(self.read, self.tables, strict=True)):
@@ -78,17 +80,17 @@ class LinearPart:
         """Normalize scores of the fitted classes to ln P of the current classes (n_rows, n_classes)."""
         at = positions(classes, self.classes)
         known = at >= 0
-        shares = logspace.log_normalise(np.ascontiguousarray(scores[:, at[known]]))[0] if known.any() else scores[:, :0]
+        shares = logspace.log_normalize(np.ascontiguousarray(scores[:, at[known]]))[0] if known.any() else scores[:, :0]
         if known.all():
             return np.asarray(shares)
-        told = np.empty((len(scores), len(at)))
-        told[:, ~known] = log_prior[~known]
-        told[:, known] = shares + logspace.log(np.maximum(logspace.exp(log_prior[known]).sum(), 0.0))
-        return told
+        logs = np.empty((len(scores), len(at)))
+        logs[:, ~known] = log_prior[~known]
+        logs[:, known] = shares + logspace.log(np.maximum(logspace.exp(log_prior[known]).sum(), 0.0))
+        return logs
 
     def arrays(self) -> list[Array]:
         """Return the fitted arrays."""
-        return [self.centre, self.spread, self.read, self.tables, self.coefficients]
+        return [self.center, self.spread, self.read, self.tables, self.coefficients]
 
 
 def fit_line(
@@ -99,18 +101,17 @@ def fit_line(
     line = _features_of(rows, trees, codes)
     n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
     fold = assign_folds(rows.labels, n_folds, rng)
-    told, coefficients = np.zeros((len(asked), n_classes)), []
+    scores, coefficients = np.zeros((len(asked), n_classes)), []
     features = _reader(line, rows, trees, codes)
     for k in range(n_folds):
         others = np.flatnonzero(fold != k)
         if len(others) > MOST_FITTED:
             others = np.sort(rng.choice(others, MOST_FITTED, replace=False))
-        coefficients.append(_fitted(rows, others, *features(others), n_threads))
+        coefficients.append(_fit_coefficients(rows, others, *features(others), n_threads))
         mine = np.flatnonzero(fold[asked] == k)
-        told[mine] = kernels.score_line(*features(asked[mine]), coefficients[-1], n_threads)
+        scores[mine] = kernels.score_line(*features(asked[mine]), coefficients[-1], n_threads)
     mean = np.mean(coefficients, axis=0)
-    made = LinearPart(rows.classes, line.numbers, line.centre, line.spread, line.read, line.tables, mean)
-    return made, np.asarray(logspace.log_normalise(told)[0])
+    return replace(line, coefficients=mean), np.asarray(logspace.log_normalize(scores)[0])
 
 
 def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
@@ -132,7 +133,7 @@ def _reader(
 
 def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearPart:
     """Choose the features of rows, without coefficients yet."""
-    names, centre, spread, read, tables = [], [], [], [], []
+    names, center, spread, read, tables = [], [], [], [], []
     for name, how in rows.codes.items():
         if how.values is None:
             numbers = rows.cells[name]
@@ -142,7 +143,7 @@ def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearP
             deviation = float((there / largest).std()) * largest if len(there) else 0.0
             if deviation > 1 / LARGEST:
                 names.append(name)
-                centre.append(float((there / largest).mean()) * largest)
+                center.append(float((there / largest).mean()) * largest)
                 spread.append(deviation)
     for j, column in enumerate(trees.columns):
         if not column.categorical:
@@ -159,7 +160,7 @@ def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearP
     return LinearPart(
         rows.classes,
         tuple(names),
-        np.array(centre),
+        np.array(center),
         np.array(spread),
         np.array(read, dtype=np.int64),
         np.array(tables).reshape(len(tables), CODES),
@@ -178,7 +179,9 @@ def _normal_scores(counts: Floats) -> Floats:
     return scores
 
 
-def _fitted(rows: TrainingRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int) -> Floats:
+def _fit_coefficients(
+    rows: TrainingRows, which: Ints, hot: Bytes, place: Ints, numbers: Floats, n_threads: int
+) -> Floats:
     """Fit the MAP coefficients (features, classes), with a normal prior on all but the intercept."""
     from scipy.optimize import minimize
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from bayeskit.estimate.smoothing import smoothed
 from bayeskit.models.ensemble.structure import Members, Structure
 from bayeskit.models.ensemble.training_rows import TrainingRows, check_range
 from bayeskit.models.ensemble.trees import FOLDS as BOOSTED_FOLDS
-from bayeskit.models.ensemble.trees import MOST_GROWN, count_leaves, means_of, ready_leaves, total_leaves
+from bayeskit.models.ensemble.trees import MOST_GROWN, means_of, ready_leaves, total_leaves
 from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.tally import Tally
@@ -28,6 +28,7 @@ Columns = list[Array]
 Tell = Callable[[str, int, int], None]
 # Pseudo-rows of each class in the prior and in the cap on probabilities.
 PSEUDO = 1.0
+# Chains that are learned together.
 CHAINS_TOGETHER = 8
 # Rows scored at once: bounds, and the number of their terms.
 FEWEST_TOGETHER, MOST_TOGETHER, CELLS_TOGETHER = 2_048, 16_384, 1 << 19
@@ -37,23 +38,29 @@ MOST_FITTED = 20_000
 
 @dataclass(frozen=True)
 class EnsembleParameters:
-    """The parameters of the ensemble: its counts in the contexts of its structure."""
+    """The parameters of the ensemble: its counts in the contexts of its structure.
+
+    ``n`` is the number or weight of the training rows, ``factors`` the counts of groups of columns, and ``leaves`` the
+    smoothed class probabilities of every node. Chains compare a row with ``learned_columns`` in contexts of a single
+    training row.
+    """
 
     classes: tuple[Value, ...]
     log_prior: Floats
-    n: float  # number or weight of the training rows
+    n: float
     codes: dict[str, ColumnCodes]
     structure: Structure
     members: Members
-    factors: list[tuple[Ints, Any]]  # columns and their counts
+    factors: list[tuple[Ints, Any]]
     chains: list[Any]
-    learnt_columns: Columns  # chains compare a row with them in contexts of a single training row
-    leaves: Singles | None  # smoothed class probabilities of every node
+    learned_columns: Columns
+    leaves: Singles | None
 
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
         """The vocabularies of the coded columns."""
-        return {name: Vocabulary(how.values) for name, how in self.codes.items() if how.values is not None}
+        # A blank name keeps its place and equals no cell.
+        return {name: Vocabulary(cast(Any, how.values)) for name, how in self.codes.items() if how.values is not None}
 
     @cached_property
     def log_start(self) -> Floats:
@@ -82,54 +89,17 @@ def coded_sizes(codes: Mapping[str, ColumnCodes]) -> Ints:
     return np.array([how.size for how in codes.values()], dtype=np.int64)
 
 
-def count(rows: TrainingRows, structure: Structure, n_threads: int, tell: Tell) -> EnsembleParameters:
-    """Count rows in the contexts of a given structure."""
-    n_classes, nobody = len(rows.classes), np.zeros(0, dtype=np.int64)
-    members, prior = structure.members(rows.codes), prior_of(rows)
-    factors, chains, leaves = [], [], None
-    if structure.cuts:
-        codes = members.codes(rows.columns, rows.codes, n_threads)
-        for columns in some_columns(len(rows.columns)):
-            m = np.ascontiguousarray(structure.m[columns].reshape(-1, structure.m.shape[2]))
-            learnt = kernels.learn_backoff(
-                codes, members.sizes, members.parents, columns, rows.labels, n_classes, rows.weights, nobody,
-                n_threads, m,
-            )[1]  # fmt: skip
-            factors.append((columns, learnt))
-            tell("columns", int(columns[-1]) + 1, len(rows.columns))
-    all_steps, sizes = structure.steps_in(rows.codes), coded_sizes(rows.codes)
-    for first in range(0, len(all_steps), CHAINS_TOGETHER):
-        steps = all_steps.some(first, min(first + CHAINS_TOGETHER, len(all_steps)))
-        chains.append(
-            kernels.count_chains(
-                rows.columns, sizes, rows.labels, n_classes, rows.weights, nobody, *steps, prior, n_threads
-            )[2]
-        )
-        tell("chains", first + len(steps[0]) - 1, len(all_steps))
-    if (trees := structure.trees) is not None:
-        tell("trees", 0, 1)
-        codes = trees.codes(rows.cells, trees.tables(rows.codes), n_threads)
-        totals = total_leaves(trees, count_leaves(trees, codes, rows, n_threads), n_threads)
-        leaves = ready_leaves(trees, totals, prior, rows.n, n_threads)
-        tell("trees", 1, 1)
-    learnt_columns = rows.columns if chains else []
-    return EnsembleParameters(
-        rows.classes, logspace.log(prior), rows.n, rows.codes, structure, members, factors, chains, learnt_columns,
-        leaves,
-    )  # fmt: skip
-
-
 def from_leaves(
     leaves: Leaves, class_counts: Any, classes: Any, structure: Structure, n_threads: int
 ) -> EnsembleParameters:
     """Build parameters from counted leaves, without rows."""
-    class_weights = np.asarray(class_counts, dtype=np.float64)
+    class_weights = np.asarray(class_counts, dtype=np.float64) / structure.weight
     n = float(class_weights.sum())
     if n:
         check_range(n, n)
     prior = np.asarray(smoothed(class_weights, n, PSEUDO, PSEUDO * len(class_weights)))
     codes = dict(structure.codes)
-    totals = total_leaves(leaves.trees, leaves.counts, n_threads)
+    totals = total_leaves(leaves.trees, leaves.counts / structure.weight, n_threads)
     ready = ready_leaves(leaves.trees, totals, prior, n, n_threads)
     return EnsembleParameters(
         tuple(classes), logspace.log(prior), n, codes, structure, structure.members(codes), [], [], [], ready
@@ -143,11 +113,11 @@ def log_scores(params: EnsembleParameters, columns: Columns, n_threads: int) -> 
     together = min(max(CELLS_TOGETHER // cells, FEWEST_TOGETHER), MOST_TOGETHER)
     for first in range(0, len(scores), together):
         some = slice(first, first + together)
-        scores[some] = _weighed(params, [column[some] for column in columns], n_threads)
+        scores[some] = _score_rows(params, [column[some] for column in columns], n_threads)
     return capped(scores, params.n)
 
 
-def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
+def _score_rows(params: EnsembleParameters, columns: Columns, n_threads: int) -> Floats:
     """Compute the scores of some rows (n_rows, n_classes): terms times exponents, plus boosting."""
     structure, members, n_classes = params.structure, params.members, len(params.log_prior)
     at = structure.terms
@@ -155,9 +125,9 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
     terms[:, :, -1] = params.log_prior
     if params.factors:
         codes = members.codes(columns, params.codes, n_threads)
-        for own, learnt in params.factors:
+        for own, learned in params.factors:
             terms[:, :, own[0] : own[-1] + 1] = kernels.score_backoff(
-                codes, members.sizes, members.parents, own, n_classes, learnt, n_threads
+                codes, members.sizes, members.parents, own, n_classes, learned, n_threads
             )
     means = []
     if not structure.exponents[at.of_chains].any():
@@ -165,8 +135,10 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
     elif params.chains:
         sizes, prior = coded_sizes(params.codes), logspace.exp(params.log_prior)
         log_sum, total = np.zeros(terms.shape[:2]), np.zeros(terms.shape[:2])
-        for learnt in params.chains:
-            logs, sums = kernels.score_chains(columns, sizes, params.learnt_columns, params.n, prior, learnt, n_threads)
+        for learned in params.chains:
+            logs, sums = kernels.score_chains(
+                columns, sizes, params.learned_columns, params.n, prior, learned, n_threads
+            )
             log_sum, total = log_sum + logs, total + sums
         means = [log_sum / len(structure.steps), logspace.log(total)]
     put_means(terms, at.of_chains, means, structure.temperatures)
@@ -189,7 +161,7 @@ def _weighed(params: EnsembleParameters, columns: Columns, n_threads: int) -> Fl
 def put_means(terms: Array, where: slice, means: Sequence[Floats], temperatures: Sequence[float]) -> None:
     """Write tempered means of chains or forests into their terms."""
     for place, scores, by in zip(range(where.start, where.stop), means, temperatures, strict=False):
-        terms[:, :, place] = logspace.log_normalise(by * scores)[0]
+        terms[:, :, place] = logspace.log_normalize(by * scores)[0]
 
 
 def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
@@ -202,7 +174,7 @@ def unknown(params: EnsembleParameters, n_rows: int) -> Columns:
 
 def capped(scores: Floats, n: float) -> Floats:
     """Compute ln((n softmax(s) + 1) / (n + C)): n rows do not justify more certainty."""
-    proba = logspace.normalise(np.ascontiguousarray(scores))[0]
+    proba = logspace.normalize(np.ascontiguousarray(scores))[0]
     return logspace.log(smoothed(n * proba, n, PSEUDO, PSEUDO * scores.shape[1]))
 
 
@@ -212,19 +184,23 @@ class TableSize(NamedTuple):
     n_rows: int
     n_columns: int
     n_classes: int
-    most_values: int  # largest number of values of a coded column
+    most_values: int
+    """The largest number of values of a coded column."""
+    n_effective: float
+    """Rows of equal weight that tell as much as the weighted rows (Kish 1965)."""
 
     @classmethod
     def of_rows(cls, rows: TrainingRows) -> TableSize:
         """Measure coded rows."""
         sizes = [codes.size for codes in rows.codes.values()]
-        return cls(len(rows.labels), len(rows.columns), len(rows.classes), max(sizes, default=0))
+        return cls(len(rows.labels), len(rows.columns), len(rows.classes), max(sizes, default=0), rows.n_effective)
 
     @classmethod
     def of_counts(cls, tally: Tally) -> TableSize:
         """Measure counted rows."""
         values = [len(family.values) + 1 for family in tally.families.values()]
-        return cls(int(tally.n_rows), len(tally.schema.used), len(tally.classes), max(values, default=0))
+        n_rows = int(tally.n_rows)
+        return cls(n_rows, len(tally.schema.used), len(tally.classes), max(values, default=0), n_rows)
 
     def __str__(self) -> str:
         return f"{self.n_rows:,} rows × {self.n_columns:,} columns × {self.n_classes:,} classes"
@@ -240,7 +216,9 @@ def memory_needed(size: TableSize, n_members: int, n_chains: int, n_trees: int, 
     codes = n_members * n_columns * n * np.min_scalar_type(widest).itemsize
     left_out = min(n, MOST_FITTED) * n_classes * ((n_columns if n_members else 0) + 8) * 12
     contexts = n_members * n_columns * n * 24 + n_chains * n * 60
-    learning = n_threads * n * n_classes * 40 if n_members else 0  # contexts of one column of one member
-    leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))  # about one leaf for two rows
+    # Contexts of one column of one member.
+    learning = n_threads * n * n_classes * 40 if n_members else 0
+    # About one leaf for two rows.
+    leaves = 2 * n_trees * (n + min(n, MOST_GROWN) * (12 + 20 * n_classes))
     boosting = BOOSTED_FOLDS * min(n, MOST_FITTED) * (16 * n_classes + 64)
     return float(boosting + codes + left_out + contexts + learning + leaves + 3 * n * n_columns)

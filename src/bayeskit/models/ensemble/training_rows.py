@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.block import Block
-from bayeskit.data.numbers import raise_unusable
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
+from bayeskit.models.ensemble.repeats import join_copies
 from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.rows import Part, Rows
+from bayeskit.tally.rows import RowBatch, StoredRows
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array, Floats, Ints
 
 # Range of weights whose sums single precision holds with room to spare.
 LIGHTEST, HEAVIEST = 1e-30, 1e30
@@ -26,17 +27,18 @@ LIGHTEST, HEAVIEST = 1e-30, 1e30
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """All training rows in memory: columns in the order of the schema, labels as codes."""
+    """All training rows in memory: columns in the order of the schema, labels as codes.
+
+    Copies of a row are joined to one row of their weight (:mod:`bayeskit.models.ensemble.repeats`), and weights are
+    relative: their mean is one. ``position`` is where each row stands among the rows of the tally.
+    """
 
     codes: dict[str, ColumnCodes]
     columns: list[Array]
     labels: npt.NDArray[np.uint32]
     classes: tuple[Value, ...]
     weights: Floats | None
-
-    def __post_init__(self) -> None:
-        if self.weights is not None and len(self.weights):
-            check_range(float(self.weights.min()), float(self.weights.sum()))
+    position: Ints
 
     @property
     def cells(self) -> dict[str, Array]:
@@ -50,13 +52,18 @@ class TrainingRows:
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
 
     def unit(self, rows: Array) -> Floats:
-        """Return the weight that leaving out each row removes (n_rows,): one, or all of a lighter row."""
-        return np.ones(len(rows)) if self.weights is None else np.minimum(self.weights[rows], 1.0)
+        """Return the weight of rows (n_rows,)."""
+        return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
     @property
     def n(self) -> float:
         """Number of rows, or the sum of their weights."""
         return float(len(self.labels) if self.weights is None else self.weights.sum())
+
+    @property
+    def n_effective(self) -> float:
+        """Effective number of rows, (Σw)² / Σw²: the number of rows if all weights are equal."""
+        return float(len(self.labels) if self.weights is None else self.n**2 / (self.weights**2).sum())
 
     @property
     def class_weights(self) -> Floats:
@@ -83,7 +90,7 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
 
 def plan_of(schema: Schema) -> Plan:
     """Plan to keep the rows, and to count what naive Bayes needs for tables and summaries."""
-    if texts := schema.texts():
+    if texts := schema.texts:
         which = f"column {texts[0]!r} is a text" if len(texts) == 1 else f"{', '.join(map(repr, texts))} are texts"
         raise BayesError(
             f"{which}, which BayesClassifier does not read:",
@@ -91,14 +98,14 @@ def plan_of(schema: Schema) -> Plan:
         )
     if not schema.used:
         raise BayesError("every column is ignored: there is nothing to learn from")
-    return Plan(families=schema.coded(), moments=schema.measured(), rows=schema.used)
+    return Plan(families=schema.coded, moments=schema.measured, rows=schema.used)
 
 
-def rows_of(tally: Tally) -> Part:
+def rows_of(tally: Tally) -> RowBatch:
     """Return the rows that a tally holds."""
-    match tally.statistics.get(Rows.kind):
-        case Rows() as rows:
-            return rows.whole
+    match tally.statistics.get(StoredRows.kind):
+        case StoredRows() as rows:
+            return rows.all_rows
     raise BayesError("BayesClassifier learns from rows, and these counts have none: fit on rows")
 
 
@@ -114,8 +121,13 @@ def training_rows(tally: Tally) -> TrainingRows:
         else:
             codes[name] = ColumnCodes(tuple(tally.space.values[name]), bool((cells == 0).any()))
             columns.append(codes[name].shift(cells).astype(np.min_scalar_type(codes[name].size)))
-    weights = None if rows.weights is None or (rows.weights == 1).all() else rows.weights
-    return TrainingRows(codes, columns, rows.labels.astype(np.uint32), tally.classes, weights)
+    if rows.weights is not None and len(rows.weights):
+        check_range(float(rows.weights.min()), float(rows.weights.sum()))
+    position, weights = join_copies(columns, rows.labels, rows.weights)
+    labels = rows.labels.astype(np.uint32)
+    if len(position) < len(labels):
+        columns, labels = [cells[position] for cells in columns], labels[position]
+    return TrainingRows(codes, columns, labels, tally.classes, weights, position)
 
 
 def block_columns(block: Block, codes: Mapping[str, ColumnCodes]) -> list[Array]:

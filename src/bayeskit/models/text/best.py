@@ -1,16 +1,17 @@
 """Recipes "best" and "auto".
 
 "best" pools two scores on folds: weighted evidence, and a logistic regression on tf-idf words that is fitted with the
-evidence as offset. The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence` and
-:mod:`bayeskit.estimate.words.logistic`. Both scores are sums over the words of a document, and so is their pool.
+evidence as offset. The formulas are those of :mod:`bayeskit.estimate.weighted_evidence`. Both scores are sums over the
+words of a document, and so is their pool.
 
 "auto" chooses between "best" and weighted evidence by the number of documents and classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +23,24 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import PATTERNS, Tokenizer
 from bayeskit.data.text.tokens import TokenRows, cut_of
 from bayeskit.data.text.word_list import Words
-from bayeskit.data.vocabulary import Value
+from bayeskit.data.vocabulary import Value, are_names, blank_names
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.words import logistic, weighted_evidence
-from bayeskit.estimate.words.logistic import LinearDocuments, LinearFit
-from bayeskit.estimate.words.weighted_evidence import EvidenceWeights
-from bayeskit.estimate.words.weights import document_parts, smooth_idf
+from bayeskit.estimate import weighted_evidence
+from bayeskit.estimate.weighted_evidence import (
+    NGRAM_LENGTH,
+    EvidenceWeights,
+    LinearDocuments,
+    LinearFit,
+    costs,
+    length_shares,
+    linear_values,
+    pool_scores,
+)
+from bayeskit.estimate.word_weights import document_parts, smooth_idf
 from bayeskit.export.scoring_form import WordShares, WordsTerm
 from bayeskit.models.text.bounded_fit import (
     BoundedReader,
     DocumentReading,
-    WordLimits,
     has_many_character_ngrams,
 )
 from bayeskit.models.text.documents import (
@@ -45,30 +53,30 @@ from bayeskit.models.text.documents import (
 from bayeskit.models.text.recipe import Recipe, TextParameters, TrainingSource, check_weight, check_weights
 from bayeskit.models.text.weighted_evidence import EvidenceParameters, WeightedEvidence, candidate_table
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats, Ints, Singles
 
-# "auto" takes "best" from so many documents on, and up to the number of classes that it was measured with.
+# "auto" takes "best" from so many documents on and up to so many classes; see the measurements in docs/text.md.
 LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
 SEED = 0
 # The few weights of the evidence are fitted on so many documents at most.
 EVIDENCE_SAMPLE = 5_000
 # Exponents g of the length correction that are tried.
 LENGTH_CORRECTIONS = (1.0, 0.5)
-# Pairs of words cost memory and time: they must lower the loss of the evidence by a tenth, or the pooled loss on folds
-# by a hundredth.
+# More features are used if they lower the loss of the evidence by a tenth, or the pooled loss on folds by a hundredth.
 EVIDENCE_GAIN, POOLED_GAIN = 0.9, 0.99
 # As many folds, up to three, as hold out so many documents.
 FOLDS, HELD_OUT = 3, 4_000
 # Shares of the evidence that are tried as offset of the regression.
 OFFSETS = (1.0, 0.5)
-# Lengths of n-grams that are tried, relative to :data:`logistic.RUNS`.
+# Lengths of n-grams that are tried, relative to :data:`NGRAM_LENGTH`.
 STRETCHES = (1.0, 1.4)
-# Offsets and stretches are tried up to this number of cells times classes, which bounds the time.
+# Offsets and stretches are tried up to this number of cells times classes.
 FEW_CELLS = 1 << 21
-# Factor on the idf of character n-grams, which come beside the words that contain them.
+# Factor on the idf of character n-grams.
 CHARACTER_IDF = 0.4
 # Character n-grams that characters="auto" tries.
 AUTOMATIC, CHARACTERS = "auto", (3, 5)
@@ -76,17 +84,40 @@ AUTOMATIC, CHARACTERS = "auto", (3, 5)
 LARGEST_TRIED = 1 << 26
 
 
-# -- fitting both parts ----------------------------------------------------------------------------------
+# -- the linear part and its fit ----------------------------------------------------------------------------------
 
 
-class PooledFit(NamedTuple):
-    """A fitted linear part: idf (words,), table W (words, classes), constant, shares v₁ and v₂, log loss on folds."""
+@dataclass(frozen=True)
+class LinearWeights:
+    """The fitted linear part: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
 
+    words: Words
     idf: Floats
     table: Singles
     constant: Floats
+    log_prior: Floats
+    classes: tuple[Value | None, ...]
     shares: tuple[float, float]
+    """The factors of the evidence and of the linear part in the score."""
     log_loss: float
+    """The log loss of the pooled scores on folds of the training documents."""
+    tried: tuple[tuple[str, float], ...] = ()
+    """The kinds of features that were tried, and the log loss of each on the same folds."""
+    n_drawn: int | None = None
+    """The number of sampled documents if all would take too much memory; None if all were used."""
+
+    def pack(self) -> npt.NDArray[np.uint32]:
+        """Return the table for a file as the bits of its floats; of two classes only the second, minus the first."""
+        kept = self.table[:, 1:] if len(self.classes) == 2 else self.table
+        return np.ascontiguousarray(kept).view(np.uint32)
+
+    @staticmethod
+    def unpack(bits: Array, n_classes: int) -> Singles:
+        """Restore the table (words, classes) that :meth:`pack` wrote."""
+        if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
+            raise BadFile("the weights of the linear part do not fit their classes")
+        table = bits.view(np.float32)
+        return np.concatenate([-table, table], axis=1) if n_classes == 2 else table
 
 
 @dataclass(frozen=True)
@@ -98,7 +129,7 @@ class _PooledFitting:
     order: Ints
     n_threads: int
 
-    def fit(self) -> PooledFit:
+    def fit(self) -> LinearWeights:
         """Return the fit with the least log loss on folds, of several offsets and stretches if documents are few."""
         d, rows = self.reading.documents, self.reading.rows
         several = is_ngram(rows.words)
@@ -108,34 +139,36 @@ class _PooledFitting:
         x = np.empty(len(rows.ids), np.float32)
         for some, cells in document_parts(rows.indptr):
             indptr = rows.indptr[some.start : some.stop + 1] - cells.start
-            marked = several if several.any() else None
-            x[cells] = logistic.values(rows.counts[cells], rows.ids[cells], indptr, idf, marked)
+            x[cells] = linear_values(rows.counts[cells], rows.ids[cells], indptr, idf, several)
         linear = LinearDocuments(
             rows.indptr, rows.ids.view(np.uint32), x, d.labels.astype(np.uint32),
-            logistic.costs(d.importance), len(rows.words), len(d.classes),
+            costs(d.importance), len(rows.words), len(d.classes),
         )  # fmt: skip
         scores = weighted_evidence.left_out_scores(d, self.weights, None, self.n_threads)
         few = len(rows.ids) * len(d.classes) <= FEW_CELLS
-        found: list[PooledFit] = []
+        found: list[LinearWeights] = []
         for stretch in STRETCHES if few and several.any() else STRETCHES[:1]:
             longer = np.where(several, np.float32(stretch), np.float32(1))
             stretched = replace(linear, values=linear.values * longer[linear.ids]) if stretch != 1 else linear
             for offset in OFFSETS if few else OFFSETS[:1]:
                 fit = stretched.fit(offset * scores, self.order, stretched.start())
                 held_out, counted, fitted = self._fold_scores(stretched, fit, offset)
-                pooled = logistic.pool(counted, fitted, d.labels[held_out], d.importance[held_out], self.n_threads)
+                pooled = pool_scores(counted, fitted, d.labels[held_out], d.importance[held_out], self.n_threads)
                 table = fit.by_class(fit.table)
                 table[:-1] *= longer[:, None]
-                found.append(PooledFit(idf, table[:-1].astype(np.float32), table[-1], pooled[:2], pooled[2]))
-        return min(found, key=lambda fit: fit.log_loss)
+                weights, constant = table[:-1].astype(np.float32), table[-1]
+                found.append(
+                    LinearWeights(rows.words, idf, weights, constant, d.log_prior, d.classes, pooled[:2], pooled[2])
+                )
+        best = min(found, key=lambda fit: fit.log_loss)
+        return replace(best, n_drawn=len(d.labels)) if self.reading.is_sample else best
 
-    def _fold_scores(self, linear: LinearDocuments, fit: LinearFit, offset: float) -> tuple[Ints, Floats, Floats]:
+    def _fold_scores(self, linear: LinearDocuments, fit: LinearFit, offset: float) -> Iterator[Array]:
         """Return (documents, scores by the evidence, scores by the linear part), fitted without the fold."""
         n = len(self.order)
         n_folds = min(FOLDS, n, -(-FOLDS * HELD_OUT // n))
         parts = [self._score_fold(linear, fit, offset, np.sort(self.order[f::FOLDS])) for f in range(n_folds)]
-        held_out, counted, fitted = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return held_out, counted, fitted
+        return map(np.concatenate, zip(*parts, strict=True))
 
     def _score_fold(
         self, linear: LinearDocuments, fit: LinearFit, offset: float, held_out: Ints
@@ -158,40 +191,6 @@ class _PooledFitting:
 
 
 # -- parameters ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class LinearWeights:
-    """The fitted linear part: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
-
-    words: Words
-    idf: Floats
-    table: Singles
-    constant: Floats
-    log_prior: Floats
-    classes: tuple[Value, ...]
-    shares: tuple[float, float]
-    """The factors of the evidence and of the linear part in the score."""
-    log_loss: float
-    """The log loss of the pooled scores on folds of the training documents."""
-    tried: tuple[tuple[str, float], ...] = ()
-    """The kinds of features that were tried, and the log loss of each on the same folds."""
-    n_drawn: int | None = None
-    """The number of sampled documents if all would take too much memory; None if all were used."""
-
-    def pack(self) -> npt.NDArray[np.uint32]:
-        """Return the table for a file as the bits of its floats; of two classes only the second, minus the first."""
-        kept = self.table[:, 1:] if len(self.classes) == 2 else self.table
-        return np.ascontiguousarray(kept).view(np.uint32)
-
-    @staticmethod
-    def unpack(bits: Array, n_classes: int) -> Singles:
-        """Restore the table (words, classes) that :meth:`pack` wrote."""
-        if bits.dtype != np.uint32 or bits.ndim != 2 or bits.shape[1] != (1 if n_classes == 2 else n_classes):
-            raise BadFile("the weights of the linear part do not fit their classes")
-        table = bits.view(np.float32)
-        check_weights(table)
-        return np.concatenate([-table, table], axis=1) if n_classes == 2 else table
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,7 @@ class PooledParameters(TextParameters):
         pooled = np.empty((len(idf), 2 + 3 * k))
         pooled[:, 0], pooled[:, 1] = several, idf
         np.multiply(share, counted.tables[0], out=pooled[:, 2 : 2 + k])
-        np.multiply((np.where(several, logistic.RUNS, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
+        np.multiply((np.where(several, NGRAM_LENGTH, 1.0) * idf)[:, None], weights, out=pooled[:, 2 + k : -k])
         np.multiply(share, counted.tables[1], out=pooled[:, -k:])
         return cls(counted.log_prior, counted.vocabulary, offset, counted.g, pooled)
 
@@ -275,7 +274,7 @@ class PooledParameters(TextParameters):
         evidence, linear, repeated = self.tables
         words = EvidenceParameters(self.log_prior, self.vocabulary, self.offset, (evidence, repeated), self.g)
         several, idf = self.pooled[rows.ids, 0] != 0, self.pooled[rows.ids, 1]
-        shares = logistic.shares(rows.counts, idf, several, rows.indptr)
+        shares = length_shares(rows.counts, idf, several, rows.indptr)
         return words.contributions(rows), np.asarray(shares[:, None] * linear[rows.ids])
 
 
@@ -315,17 +314,11 @@ class Best(Recipe):
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
-        chosen: tuple[DocumentReading, EvidenceWeights, PooledFit | None] | None = None
+        chosen: tuple[DocumentReading, EvidenceWeights, LinearWeights | None] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
         tried_features: list[tuple[str, float]] = []
-        reader = BoundedReader(
-            read,
-            self._tokenizers(settings, read, n_threads),
-            WordLimits.of(settings),
-            settings.memory_limit,
-            n_threads,
-            n_sampled=EVIDENCE_SAMPLE,
-        )
+        tokenizers = self._tokenizers(settings, read, n_threads)
+        reader = BoundedReader.of(read, tokenizers, settings, n_sampled=EVIDENCE_SAMPLE)
         for reading in reader.readings(self._evidence_for):
             n_held, tokenizer = len(reading.documents.labels), reading.tokenizer
             if chosen is None:
@@ -334,7 +327,7 @@ class Best(Recipe):
                 break
             sampled = reading.documents.take(sample)
             candidates = weighted_evidence.fit_weights(sampled, (a,), LENGTH_CORRECTIONS, n_threads)
-            weights, _ = weighted_evidence.best([(candidate, None) for candidate in candidates])
+            weights = candidates[weighted_evidence.best_candidate(candidates)]
             tried += [(f"{tokenizer.ngrams}" + " and characters" * bool(tokenizer.characters), c) for c in candidates]
             pooled = _PooledFitting(reading, weights, order, n_threads).fit() if on_folds else None
             if pooled is not None:
@@ -343,17 +336,12 @@ class Best(Recipe):
                 chosen = (reading, weights, pooled)
         assert chosen is not None
         reading, weights, pooled = chosen
-        d, tokenizer = reading.documents, reading.tokenizer
-        tally = reading.tally(replace(training.schema, columns={COLUMN: Text(tokenizer)}), read)
-        evidence = replace(self._evidence_for(tokenizer), weights=weights, candidates=candidate_table(tried))
+        tally = reading.tally(replace(training.schema, columns={COLUMN: Text(reading.tokenizer)}), read)
+        evidence = replace(self._evidence_for(reading.tokenizer), weights=weights, candidates=candidate_table(tried))
         if len(read.classes) < 2:
             return replace(self, evidence=evidence), tally
         pooled = pooled or _PooledFitting(reading, weights, order, n_threads).fit()
-        linear = LinearWeights(
-            reading.rows.words, pooled.idf, pooled.table, pooled.constant, d.log_prior, d.classes, pooled.shares,
-            pooled.log_loss, tuple(tried_features), len(d.labels) if reading.is_sample else None,
-        )  # fmt: skip
-        return replace(self, evidence=evidence, linear=linear), tally
+        return replace(self, evidence=evidence, linear=replace(pooled, tried=tuple(tried_features))), tally
 
     def _evidence_for(self, tokenizer: Tokenizer) -> WeightedEvidence:
         """Return the evidence part, which ignores character n-grams."""
@@ -372,6 +360,25 @@ class Best(Recipe):
     def count_more(self, training: TrainingSource) -> Tally:
         """Count further documents; only the evidence changes by them."""
         return self.evidence.count_more(training)
+
+    def forget_names(self, tally: Tally) -> Self:
+        """Drop words that no document has any more, and blank classes without documents."""
+        evidence, linear = self.evidence.forget_names(tally), self.linear
+        if linear is None:
+            return replace(self, evidence=evidence)
+        present = linear.words.are_in(tally.words[COLUMN].words)
+        linear = replace(
+            linear,
+            words=linear.words.take(present),
+            idf=linear.idf[present],
+            table=linear.table[present],
+            classes=blank_names(linear.classes, tally.classes),
+        )
+        return replace(self, evidence=evidence, linear=linear)
+
+    def fixed_parts(self, counted: WordCounts) -> tuple[str, ...]:
+        """Both parts and their shares stay fixed."""
+        return *self.evidence.fixed_parts(counted), "idf", "linear weights"
 
     def values(self, rows: TokenRows) -> Floats:
         """Compute the mass of each cell (cells,)."""
@@ -420,7 +427,7 @@ class Best(Recipe):
     def from_state(self, state: State | None, tally: Tally) -> Self:
         """Restore weights of both parts that fit together."""
         if state is None or len(state.arrays) not in (3, 9):
-            raise BadFile(f"a model of recipe {self.name!r} holds weights beside counts")
+            raise BadFile(f"a model of recipe {self.name!r} needs weights beside counts")
         role = tally.schema.columns[COLUMN]
         has_characters = isinstance(role, Text) and role.tokenizer.characters is not None
         evidence = self.evidence.from_state(State(state.header["evidence"], state.arrays[:3]), tally)
@@ -432,15 +439,16 @@ class Best(Recipe):
         first, second = (check_weight(share) for share in state.header["shares"])
         k = len(classes)
         table = LinearWeights.unpack(bits, k)
-        fits = (
-            idf.shape == (len(words),) and table.shape == (len(words), k) and constant.shape == log_prior.shape == (k,)
-        )
-        if not fits or k < 2 or len(set(classes)) < k or (idf < 0).any():
+        check_weights(idf, len(words))
+        check_weights(table, len(words), k)
+        for array in (constant, log_prior):
+            check_weights(array, k)
+        if k < 2 or not are_names(classes) or (idf < 0).any():
             raise BadFile("the weights of the linear part do not fit together")
-        for array in (idf, constant, log_prior):
-            check_weights(array)
         loss = check_weight(state.header["log_loss"])
-        tried = tuple((_check_features(name), check_weight(lost)) for name, lost in state.header.get("features", ()))
+        tried = tuple((name, check_weight(lost)) for name, lost in state.header.get("features", ()))
+        if not all(isinstance(name, str) for name, _ in tried):
+            raise BadFile("the names of the features that were tried are not texts")
         n_drawn = state.header.get("drawn")
         if n_drawn is not None and (type(n_drawn) is not int or n_drawn < 1):
             raise BadFile(f"{n_drawn!r} is no number of documents")
@@ -449,18 +457,12 @@ class Best(Recipe):
 
 
 def _is_better(
-    weights: EvidenceWeights, pooled: PooledFit | None, before: EvidenceWeights, pooled_before: PooledFit | None
+    weights: EvidenceWeights, pooled: LinearWeights | None, before: EvidenceWeights, pooled_before: LinearWeights | None
 ) -> bool:
-    """Whether more features lower the loss enough: on folds of both parts, else by leave-one-out of the evidence."""
+    """Return True if more features lower the loss enough: on folds of both parts, else by leave-one-out."""
     if pooled is None or pooled_before is None:
         return weights.log_loss < EVIDENCE_GAIN * before.log_loss
     return pooled.log_loss < POOLED_GAIN * pooled_before.log_loss
-
-
-def _check_features(name: Any) -> str:
-    if not isinstance(name, str):
-        raise BadFile(f"{name!r} names no features")
-    return name
 
 
 class AutomaticRecipe(Recipe):

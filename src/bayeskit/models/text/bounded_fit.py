@@ -1,41 +1,42 @@
 """Read labeled documents in one or more candidate vocabularies, under a memory limit.
 
 All documents are held as counted words if that fits into memory. Otherwise all documents are summed by class in parts,
-and a random sample that fits is held to fit weights on. The size of a fit is estimated before any memory is taken, from
+and weights are fitted on a random sample that fits. The size of a fit is estimated before any memory is taken, from
 the number of cells (pairs of a document and a distinct word of it), documents, words and classes.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import Words, union
+from bayeskit.data.text.word_list import WordLimits, Words, union
 from bayeskit.errors import AdviceWarning, BayesError, TooLarge, format_setting
-from bayeskit.estimate.words import weighted_evidence
-from bayeskit.estimate.words.weighted_evidence import TrainingDocuments, most_documents, n_features
+from bayeskit.estimate import weighted_evidence
+from bayeskit.estimate.weighted_evidence import TrainingDocuments, most_documents, n_features
 from bayeskit.memory import memory_allowed, memory_size
 from bayeskit.models.text.documents import (
     LabeledDocuments,
     WordSums,
     document_frequency,
+    document_lengths,
     is_character_ngram,
     is_ngram,
     select_words,
 )
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.words import ColumnWords, WordCounts, choose_words, selected
+from bayeskit.tally.words import ColumnWords, WordCounts
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints
 
@@ -61,48 +62,17 @@ SAMPLE_SEED = 2
 # -- limits on the vocabulary ----------------------------------------------------------------------------
 
 
-class WordLimits(NamedTuple):
-    """Limits on document frequencies (counts or shares) and on the number of words."""
-
-    min_df: int | float = 1
-    max_df: int | float = 1.0
-    max_features: int | None = None
-
-    @classmethod
-    def of(cls, settings: TextClassifier) -> WordLimits:
-        """Take the limits from the settings of a classifier."""
-        return cls(settings.min_df, settings.max_df, settings.max_features)
-
-    def check(self) -> None:
-        """Refuse limits that are not numbers of documents or words."""
-        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
-            is_share = isinstance(limit, float) and 0 <= limit <= 1
-            is_count = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
-            if not is_share and not is_count:
-                raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
-        most = self.max_features
-        if most is not None and (not isinstance(most, Integral) or isinstance(most, bool) or most < 1):
-            raise BayesError(f"max_features={most!r}: give a whole number from 1 on, or None")
-
-    def select(self, documents: Array, counts: Array, n_documents: int) -> Bools | None:
-        """Mark the words to keep by document frequency and total count (words,); None if nothing is limited."""
-        if self == NO_LIMITS:
-            return None
-        return _check_any_left(choose_words(documents, counts, float(n_documents), *self))
-
-    def select_from(self, rows: TokenRows, n_documents: int) -> tuple[TokenRows, bool]:
-        """Restrict documents to the words to keep; also return whether the vocabulary is pruned."""
-        if self == NO_LIMITS:
-            return rows, False
-        counts = np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
-        keep = self.select(document_frequency(rows), counts, n_documents)
-        return (rows, False) if keep is None else (select_words(rows, keep), True)
-
-
 NO_LIMITS = WordLimits()
 
 
-def _check_any_left(keep: Bools) -> Bools:
+def word_limits(settings: TextClassifier) -> WordLimits:
+    """Return the limits on words of a classifier."""
+    return WordLimits(settings.min_df, settings.max_df, settings.max_features)
+
+
+def _select(limits: WordLimits, documents: Array, counts: Array, n_documents: float) -> Bools:
+    """Mark the words to keep (n_words,); refuse limits that leave no word."""
+    keep = limits.choose(documents, counts, float(n_documents))
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
     return keep
@@ -112,12 +82,13 @@ def limit_tally(tally: Tally, known: WordCounts | None, settings: TextClassifier
     """Restrict a tally to the words that the settings allow, or to those of a vocabulary that was pruned before."""
     if COLUMN not in tally.words:
         raise BayesError(f"the tally has no words of a column {COLUMN!r}: it is not of a TextClassifier")
-    counted, limits = tally.words[COLUMN], WordLimits.of(settings)
+    counted, limits = tally.words[COLUMN], word_limits(settings)
     if known is not None and known.pruned:
         return restrict_tally(tally, np.asarray(known.words.index.find(counted.words.data, counted.words.offsets)) >= 0)
     if counted.pruned or limits == NO_LIMITS:
         return tally
-    return restrict_tally(tally, _check_any_left(selected(counted, *limits)))
+    totals = counted.totals("documents"), counted.totals("counts"), float(counted.n_documents.sum())
+    return restrict_tally(tally, _select(limits, *totals))
 
 
 def restrict_tally(tally: Tally, keep: Bools) -> Tally:
@@ -131,7 +102,7 @@ def restrict_tally(tally: Tally, keep: Bools) -> Tally:
 
 
 def has_many_character_ngrams(read: LabeledDocuments, tokenizer: Tokenizer, n_threads: int) -> bool:
-    """Whether the documents may have too many distinct character n-grams in all."""
+    """Return True if the documents may have too many distinct character n-grams in all."""
     if tokenizer.characters is None:
         return False
     words = replace(tokenizer, ngrams=(1, 1), characters=None, hash_bits=None)
@@ -157,20 +128,16 @@ def _most_character_ngrams(words: Words, shortest: int, longest: int) -> Ints:
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-def rows_within_limits(read: LabeledDocuments, settings: TextClassifier) -> tuple[TokenRows, bool]:
-    """Count the words of all documents; also return whether the vocabulary is pruned."""
-    tokenizer, n_threads = settings.tokenizer(), thread_count(settings.n_threads)
-    reader = BoundedReader(read, (tokenizer,), WordLimits.of(settings), None, n_threads)
+def all_rows(read: LabeledDocuments, settings: TextClassifier, bounded: bool = True) -> tuple[TokenRows, bool]:
+    """Count the words of all documents; also return True if the vocabulary is pruned.
+
+    If ``bounded``, documents that need more than the memory limit are refused.
+    """
+    reader = BoundedReader.of(read, [settings.tokenizer()], settings)
+    if bounded:
+        reader.check_all_fit()
     ((_, rows, pruned),) = reader.candidate_rows()
     return rows, pruned
-
-
-def all_rows(read: LabeledDocuments, settings: TextClassifier) -> tuple[TokenRows, bool]:
-    """Do the same, but refuse documents that need more than the memory limit."""
-    n_threads = thread_count(settings.n_threads)
-    limits, tokenizers = WordLimits.of(settings), (settings.tokenizer(),)
-    BoundedReader(read, tokenizers, limits, settings.memory_limit, n_threads).check_all_fit()
-    return rows_within_limits(read, settings)
 
 
 class ValueRule(Protocol):
@@ -214,10 +181,11 @@ class DocumentReading:
         if ignored is not None:
             mass, class_mass = np.where(ignored[rows.ids], 0.0, mass), np.where(ignored[:, None], 0.0, class_mass)
         class_counts, n_documents = everything.class_counts, sums.documents.sum(axis=1)
+        log_prior = logspace.log(class_counts / class_counts.sum())
         importance = np.ones(len(read.labels)) if read.weights is None else read.weights
         documents = TrainingDocuments(
             rows.indptr, rows.ids, rows.counts, read.labels, importance, class_mass, n_documents,
-            weighted_evidence.log_prior_of(class_counts), read.classes, weighted_evidence.bands_of(n_documents), mass,
+            log_prior, read.classes, weighted_evidence.bands_of(n_documents), mass,
         )  # fmt: skip
         return cls(tokenizer, rows, pruned, sums, documents, class_counts, whole is not None)
 
@@ -254,28 +222,36 @@ class BoundedReader:
     n_threads: int
     n_sampled: int = 0
 
+    @classmethod
+    def of(
+        cls, read: LabeledDocuments, tokenizers: Sequence[Tokenizer], settings: TextClassifier, n_sampled: int = 0
+    ) -> BoundedReader:
+        """Take limits and threads from the settings of a classifier."""
+        n_threads = thread_count(settings.n_threads)
+        return cls(read, tokenizers, word_limits(settings), settings.memory_limit, n_threads, n_sampled)
+
     def readings(self, rule: Callable[[Tokenizer], ValueRule]) -> Iterator[DocumentReading]:
         """Yield a reading for each tokenizer; later ones whose tables do not fit are left out."""
-        if self.surely_fits(self.tokenizers[-1]):
-            is_first = True
-            for tokenizer, rows, pruned in self.candidate_rows():
-                if not self._fits(rows):
-                    break
-                yield DocumentReading.of(tokenizer, rows, pruned, self.read, rule(tokenizer))
-                is_first = False
-            if not is_first:
-                return
+        if self.surely_fits(self.tokenizers[-1]) and (yield from self._readings_of_all(rule)):
+            return
         tokenizers = self.tokenizers[:1] if self._reads_first_only else self.tokenizers
         sizes = self.measure(tokenizers)
         sample = self._draw_sample(sizes, 1.0 if len(tokenizers) == 1 else SAMPLE_SHARE)
         if len(sample) < len(self.read.labels):
             self._warn_of_sample(len(sample), sizes)
             yield from self._sampled_readings(tokenizers, sizes, self.read.take(sample), rule)
-            return
+        else:
+            yield from self._readings_of_all(rule)
+
+    def _readings_of_all(self, rule: Callable[[Tokenizer], ValueRule]) -> Generator[DocumentReading, None, bool]:
+        """Yield readings of all documents as long as they fit; return True if the first one does."""
+        is_read = False
         for tokenizer, rows, pruned in self.candidate_rows():
             if not self._fits(rows):
-                return
+                break
             yield DocumentReading.of(tokenizer, rows, pruned, self.read, rule(tokenizer))
+            is_read = True
+        return is_read
 
     def candidate_rows(self) -> Iterator[tuple[Tokenizer, TokenRows, bool]]:
         """Yield (tokenizer, documents in its words, whether words were pruned) for each tokenizer.
@@ -283,11 +259,11 @@ class BoundedReader:
         The text is read once for all tokenizers. N-grams of words and characters count if two documents have them.
         """
         read, n_threads = self.read, self.n_threads
-        n, most = len(read.labels), self.tokenizers[-1]
+        most = self.tokenizers[-1]
         if self._reads_first_only:
             first = self.tokenizers[0]
             _refuse_many_character_ngrams(read, first, n_threads)
-            yield first, *self.limits.select_from(count_documents(read.texts, first, None, n_threads), n)
+            yield first, *self._limit_words(count_documents(read.texts, first, None, n_threads))
             return
         _refuse_many_character_ngrams(read, most, n_threads)
         rows = count_documents(read.texts, most, None, n_threads)
@@ -295,12 +271,22 @@ class BoundedReader:
         several, twice = is_ngram(rows.words), document_frequency(rows) >= 2
         for tokenizer in self.tokenizers:
             pairs, characters = tokenizer.ngrams[1] > 1, tokenizer.characters is not None
-            keep = ~(several | inside) | (twice & ((several & pairs) | (inside & characters)))
-            cut, pruned = self.limits.select_from(select_words(rows, keep), n)
+            own = ~(several | inside) | (several & pairs) | (inside & characters)
+            keep = own & (twice | ~(several | inside))
+            # The lengths are those by this tokenizer, which alone counts the documents that are forgotten.
+            lengths = document_lengths(rows, own)
+            cut, pruned = self._limit_words(replace(select_words(rows, keep), lengths=lengths))
             if tokenizer is most:
                 # Half of the memory that is held while weights are fitted.
                 del rows
             yield tokenizer, cut, pruned or pairs or characters
+
+    def _limit_words(self, rows: TokenRows) -> tuple[TokenRows, bool]:
+        """Restrict documents to the words within the limits; also return True if there are limits."""
+        if self.limits == NO_LIMITS:
+            return rows, False
+        counts = np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
+        return select_words(rows, _select(self.limits, document_frequency(rows), counts, len(self.read.labels))), True
 
     def check_all_fit(self) -> None:
         """Refuse documents that need more than the memory limit."""
@@ -317,7 +303,7 @@ class BoundedReader:
 
     @property
     def _reads_first_only(self) -> bool:
-        """Whether only the first tokenizer is used: hashed words have no names by which n-grams could be told apart."""
+        """True if only the first tokenizer is used: hashed words do not show which of them are n-grams."""
         most = self.tokenizers[-1]
         return len(self.tokenizers) == 1 or most.hash_bits is not None or most.pattern in ("char", "char_wb")
 
@@ -345,7 +331,7 @@ class BoundedReader:
         return bool(taken <= self.limit)
 
     def surely_fits(self, tokenizer: Tokenizer) -> bool:
-        """Whether the documents fit whatever their words are: a word has one byte or more."""
+        """Return True if the documents fit whatever their words are: a word has one byte or more."""
         shortest, longest = tokenizer.ngrams
         n_grams = longest - shortest + 1
         if tokenizer.characters is not None:
@@ -374,8 +360,9 @@ class BoundedReader:
             sums[0, now] += document_frequency(rows)
             sums[1, now] += np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
             totals = sums
-        keep = self.limits.select(totals[0], totals[1], len(read.labels))
-        return _Sizes(words if keep is None else words.take(keep), keep is not None, cells)
+        if pruned := self.limits != NO_LIMITS:
+            words = words.take(_select(self.limits, totals[0], totals[1], len(read.labels)))
+        return _Sizes(words, pruned, cells)
 
     def bytes_needed(self, sizes: _Sizes) -> float:
         """Estimate the bytes of all documents and words."""
@@ -444,8 +431,7 @@ class BoundedReader:
             return words
         counted = self._sum_all(tokenizer, words, lambda rows: rows.counts.astype(np.float64))
         totals = counted.documents.sum(axis=1), counted.values.sum(axis=1)
-        keep = self.limits.select(*totals, len(self.read.labels))
-        return words if keep is None else words.take(keep)
+        return words.take(_select(self.limits, *totals, len(self.read.labels)))
 
     def _sum_all(self, tokenizer: Tokenizer, words: Words, values: Callable[[TokenRows], Floats]) -> WordSums:
         """Sum cell values over all documents, in parts."""

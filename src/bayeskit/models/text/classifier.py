@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -14,34 +14,27 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.io.files import FileSource
-from bayeskit.data.missing_labels import LabelledRows
+from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.source import Source, in_one_state, is_source
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearnt, TooLarge, format_setting
+from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearned, TooLarge, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base import TallyClassifier
+from bayeskit.models.base import Classifier
 from bayeskit.models.base.available import available_if, conditional_property
 from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone, one_of
-from bayeskit.models.base.persistence import refuse_random_ties, whole_form
+from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.logistic_form import LogisticForm, words_form
+from bayeskit.models.text import standard_recipes as standard
 from bayeskit.models.text.best import AutomaticRecipe, Best
-from bayeskit.models.text.bounded_fit import WordLimits, limit_tally, restrict_tally
-from bayeskit.models.text.count_recipes import (
-    Complement,
-    Multinomial,
-    NormalizedComplement,
-    SetOfWords,
-    TfIdf,
-    TransformedComplement,
-)
+from bayeskit.models.text.bounded_fit import limit_tally, restrict_tally, word_limits
 from bayeskit.models.text.documents import content_hash, documents_source, values_matrix
 from bayeskit.models.text.explanations import (
     TellingWords,
@@ -50,12 +43,10 @@ from bayeskit.models.text.explanations import (
     explain_documents,
     telling_words,
 )
-from bayeskit.models.text.nbsvm import NaiveBayesSVM
 from bayeskit.models.text.recipe import GenerativeRecipe, LeftOutBatch, Recipe, TextParameters, TrainingSource
 from bayeskit.models.text.weighted_evidence import WeightedEvidence
 from bayeskit.storage.model_file import State
-from bayeskit.tables.sheet import Records
-from bayeskit.tables.table import Table, table_by_class
+from bayeskit.tables import Records, Table, table_by_class
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -68,13 +59,13 @@ LARGEST_TABLE = 1 << 29
 LEFT_OUT_CELLS = 1 << 22
 
 _BUILT_IN: tuple[Recipe, ...] = (
-    Multinomial(),
-    SetOfWords(),
-    Complement(),
-    NormalizedComplement(),
-    TransformedComplement(),
-    TfIdf(),
-    NaiveBayesSVM(),
+    standard.Multinomial(),
+    standard.SetOfWords(),
+    standard.Complement(),
+    standard.NormalizedComplement(),
+    standard.TransformedComplement(),
+    standard.TfIdf(),
+    standard.NaiveBayesSVM(),
     Best(),
     WeightedEvidence("weighted"),
     AutomaticRecipe(),
@@ -110,7 +101,7 @@ if_updates = available_if(
 
 
 @dataclass(eq=False, repr=False)
-class TextClassifier(TallyClassifier):
+class TextClassifier(Classifier):
     """Naive Bayes classifier of documents.
 
     Documents are strings in a list, a series, an Arrow column or a column of a table; ``fit_source`` reads files and
@@ -152,7 +143,7 @@ class TextClassifier(TallyClassifier):
         Name of the text column if documents come in a table.
     C, beta : float, default=1.0 and 0.25
         Of "nbsvm": the inverse penalty, and the share of the linear weights (the rest is their mean).
-    schema, undecidable, ties, random_state, n_threads, unlabelled
+    schema, undecidable, ties, random_state, n_threads, unlabeled
         As for :class:`NaiveBayes`.
     characters : (int, int) or "auto", default=None
         Shortest and longest character n-gram counted inside each word, beside the words, such as (3, 5). "auto"
@@ -173,7 +164,7 @@ class TextClassifier(TallyClassifier):
 
     Notes
     -----
-    Floats of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
+    Scores of "complement", "wcnb" and "twcnb" are not joint probabilities, and ``predict_proba`` is not calibrated for
     them. It is calibrated by leave-one-out for "auto", "fast" and "weighted", and on folds for "best" and "nbsvm".
 
     Examples
@@ -206,14 +197,14 @@ class TextClassifier(TallyClassifier):
     column: str | None = None
     C: float = 1.0
     beta: float = 0.25
-    schema: Schema | None = None
-    undecidable: str = "prior"
-    ties: str = "first"
-    random_state: Any = None
-    n_threads: int | None = None
-    unlabelled: str = "error"
     characters: Any = None
-    memory_limit: Any = 4e9
+    memory_limit: float | None = field(default=4e9, kw_only=True)
+
+    # Settings of tables that documents do not have.
+    roles: ClassVar[Any] = None  # type: ignore[misc]
+    domains: ClassVar[Any] = None  # type: ignore[misc]
+    unseen: ClassVar[str] = "ignore"  # type: ignore[misc]
+    temperature: ClassVar[float] = 1.0  # type: ignore[misc]
 
     _rows_are: ClassVar[str] = "documents"
 
@@ -226,7 +217,7 @@ class TextClassifier(TallyClassifier):
                 f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
                 hint="Give the shortest and the longest run inside a word, such as (3, 5)",
             )
-        WordLimits.of(self).check()
+        word_limits(self).check(least=0)
         RECIPES[self.recipe].check_settings(self)
         self.tokenizer()
 
@@ -287,9 +278,17 @@ class TextClassifier(TallyClassifier):
         Returns
         -------
         self
+
+        Raises
+        ------
+        BayesError
+            If the recipe looks at every document and an engine is given.
+        TooLarge
+            If the fit needs more than ``memory_limit``.
         """
-        self._check_settings()
-        source = self._labelled_source(source, target, engine)
+        return super().fit_source(source, target, engine)
+
+    def _fit_checked(self, source: Source) -> Self:
         with in_one_state(source):
             training = self._training(source, self._schema_for(source), None)
             fitted = RECIPES[self.recipe].fit(training)
@@ -334,15 +333,35 @@ class TextClassifier(TallyClassifier):
             return super().partial_fit(X, y, classes, sample_weight)
         return self.fit(X, y, sample_weight)
 
-    learn_source = if_updates(TallyClassifier.learn_source)
-    forget = if_updates(TallyClassifier.forget)
-    forget_source = if_updates(TallyClassifier.forget_source)
-    merge = if_updates(TallyClassifier.merge)
+    learn_source = if_updates(Classifier.learn_source)
+    forget = if_updates(Classifier.forget)
+    forget_source = if_updates(Classifier.forget_source)
+    merge = if_updates(Classifier.merge)
 
     @if_updates
     def fit_tally(self, tally: Tally) -> Self:
-        """Fit on counts alone, such as the ``tally_`` of another model."""
+        """Fit on counts alone, such as the ``tally_`` of another model.
+
+        Parameters
+        ----------
+        tally : Tally
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        BayesError
+            If the recipe fits anything on documents, or the tally is not one of documents.
+        """
         return self._fit_recipe(self._recipe, tally)
+
+    def _drop_rows(self, left: Tally, refit: bool) -> Self:
+        return self._fit_recipe(self._recipe.forget_names(left), left)
+
+    def _begin(self, tally: Tally) -> Self:
+        return self.fit_tally(tally)
 
     def _fit_recipe(self, recipe: Recipe, tally: Tally) -> Self:
         """Fit on counts with a fitted recipe, such as the ``recipe_`` of another model."""
@@ -352,7 +371,7 @@ class TextClassifier(TallyClassifier):
         self.recipe_: Recipe = recipe
         try:
             limited = limit_tally(tally, known, self) if isinstance(tally, Tally) else tally
-            return TallyClassifier.fit_tally(self, limited)
+            return Classifier.fit_tally(self, limited)
         except BaseException:
             self.__dict__ = before
             raise
@@ -384,11 +403,13 @@ class TextClassifier(TallyClassifier):
         self._check_is_fitted()
         return self._with_tally(restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
 
-    def _is_its_counts(self) -> bool:
-        """Whether adding documents gives the model of one fit on all: nothing is fitted and no word is left out."""
+    @property
+    def fixed_(self) -> tuple[str, ...]:
+        """What stays fixed when documents are added, removed or merged, such as "vocabulary" or "idf"."""
         self._check_is_fitted()
+        parts = self.recipe_.fixed_parts(self.counted_)
         limited = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
-        return type(self.recipe_).fit is Recipe.fit and not limited
+        return ("vocabulary", *parts) if limited and "vocabulary" not in parts else parts
 
     # -- persistence ---------------------------------------------------------------------------------
 
@@ -397,7 +418,7 @@ class TextClassifier(TallyClassifier):
         chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}
         return super()._settings_to_save() | chosen
 
-    def _held_state(self) -> State | None:
+    def _state_to_save(self) -> State | None:
         """Return the fitted part of the recipe for a file."""
         return self.recipe_.to_state()
 
@@ -432,7 +453,7 @@ class TextClassifier(TallyClassifier):
         log_prior = logspace.log(class_prior(self._prior_setting(), tally.classes, tally.class_counts))
         return self._recipe.estimate(tally, log_prior, self)
 
-    def log_joint(self, params: Any, block: Block) -> Floats:
+    def _log_joint(self, params: Any, block: Block) -> Floats:
         """Score a block of documents (documents, classes), straight from the text where the recipe can."""
         texts, role, n_threads = block.texts.get(COLUMN), self.schema_.columns[COLUMN], self._threads()
         scores: Floats | None = None
@@ -459,6 +480,10 @@ class TextClassifier(TallyClassifier):
     def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """Compute ln P(words | class) of each document, without the multinomial coefficient.
 
+        Parameters
+        ----------
+        X : documents
+
         Returns
         -------
         dict of str to ndarray of shape (n_documents, n_classes)
@@ -470,7 +495,7 @@ class TextClassifier(TallyClassifier):
     def _log_words(self, block: Block) -> Floats:
         """Score documents without the class prior, which may be 0 for some class."""
         params: Any = self.params_
-        return self.log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
+        return self._log_joint(replace(params, log_prior=np.zeros_like(params.log_prior)), block)
 
     @if_generative
     def document_log_likelihood(self, X: Any, coefficient: bool = True, length: bool = False) -> Floats:
@@ -499,7 +524,16 @@ class TextClassifier(TallyClassifier):
 
     @if_generative
     def score_samples(self, X: Any) -> Floats:
-        """Compute ln P(document) of the known words, with length and multinomial coefficient (n_documents,)."""
+        """Compute ln P(document) of the known words, with length and multinomial coefficient.
+
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
         likelihood = self.document_log_likelihood(X, coefficient=True, length=True)
         return np.asarray(logspace.log_sum_exp(likelihood + self.params_.log_prior))
 
@@ -546,7 +580,7 @@ class TextClassifier(TallyClassifier):
         ndarray of shape (n_documents, n_classes)
         """
         left_out = self._left_out()
-        source = self._labelled(X, y, sample_weight)
+        source = self._labeled(X, y, sample_weight)
         return np.concatenate([left_out.scores(block) for block in self._encoder().blocks(source)])
 
     # -- fitted attributes ---------------------------------------------------------------------------
@@ -620,7 +654,23 @@ class TextClassifier(TallyClassifier):
 
     @if_generative
     def work(self, row: Any) -> Work:
-        """Write out the posterior of one document: every word with its counts, and the products."""
+        """Write out the posterior of one document: every word with its counts, and the products.
+
+        Parameters
+        ----------
+        row : str, or documents with one document
+
+        Returns
+        -------
+        Work
+
+        Examples
+        --------
+        >>> from bayeskit.datasets import load_worked_example
+        >>> sports = load_worked_example("sports")
+        >>> model = TextClassifier("multinomial", pattern="words1").fit(sports["text"], sports["tag"])
+        >>> work = model.work("A very close game")
+        """
         return super().work([row] if isinstance(row, str) else row)
 
     def _written_factors(self, block: Block) -> list[WrittenFactor]:
@@ -656,10 +706,25 @@ class TextClassifier(TallyClassifier):
         return table_by_class("word", self.words_.tolist(), counts.T, shares.T, target, classes)
 
     def diagnose(self, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
-        """Find pairs of words that are dependent within the classes, their cost, and possible remedies.
+        """Find pairs of words that are dependent within the classes, their cost, and how to reduce it.
 
         The 200 words with the highest information gain are examined, if at least five documents have them. Documents
         are scored by a model with the same settings without them; this model is unchanged.
+
+        Parameters
+        ----------
+        X : documents
+        y : array-like of shape (n_documents,), or the name of a column of ``X``
+        sample_weight : array-like of shape (n_documents,), optional
+
+        Returns
+        -------
+        Diagnosis
+
+        Raises
+        ------
+        BayesError
+            If all documents are of one class.
         """
         return diagnose_documents(self, X, y, sample_weight)
 
@@ -680,11 +745,29 @@ class TextClassifier(TallyClassifier):
         return cosine_similarity(a, a if other is None else self.document_values(other))
 
     def centroid_similarity(self, X: Any) -> Floats:
-        """Compute the cosine similarity of documents to the centroid of each class (n_documents, n_classes)."""
+        """Compute the cosine similarity of documents to the centroid of each class.
+
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
         return cosine_to_centroids(self.document_values(X), self.recipe_.value_sums(self.counted_))
 
     def document_values(self, X: Any) -> Any:
-        """Return the CSR matrix (n_documents, n_words) of the values that the recipe learns from."""
+        """Compute the values that the recipe learns from, such as counts or tf-idf.
+
+        Parameters
+        ----------
+        X : documents
+
+        Returns
+        -------
+        CSR matrix of shape (n_documents, n_words)
+        """
         self._check_is_fitted()
         parts = []
         for block in self._encoder().blocks(documents_source(X, column=self.column)):
@@ -703,11 +786,15 @@ class TextClassifier(TallyClassifier):
         if self.hash_bits is not None:
             raise BayesError(f"hash_bits={self.hash_bits!r}: hashed words have no names to look up")
         base, term = self.params_.words_term(COLUMN)
-        return whole_form(self, base, [term])
+        return classifier_form(self, base, [term])
 
     @if_linear
     def to_logistic(self) -> LogisticForm:
         """Return the same model as a linear classifier: an intercept and a weight for each word.
+
+        Returns
+        -------
+        LogisticForm
 
         Examples
         --------
@@ -731,22 +818,22 @@ class TextClassifier(TallyClassifier):
             return super()._schema_for(source)
         return Schema({COLUMN: Text(self.tokenizer())}, Target(source.target or "class"), named=False)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Source:
+    def _labeled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if is_source(X):
-            return self._labelled_source(X, y)
+            return self._labeled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return self._with_labels(documents_source(X, y, sample_weight, self.column))
 
-    def _labelled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
+    def _labeled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
             folder = FolderSource.of_classes(source, self.schema_.target.name if self._is_fitted() else "class")
-            return folder if engine is None else super()._labelled_source(folder, None, engine)
-        rows = super()._labelled_source(source, target)
-        plain = rows.source if isinstance(rows, LabelledRows) else rows
+            return folder if engine is None else super()._labeled_source(folder, None, engine)
+        rows = super()._labeled_source(source, target)
+        plain = rows.source if isinstance(rows, LabeledRows) else rows
         if isinstance(plain, FileSource):
             rows = self._with_labels(plain := TextColumn.of(plain, self.column))
-        return rows if engine is None else super()._labelled_source(plain, None, engine)
+        return rows if engine is None else super()._labeled_source(plain, None, engine)
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
@@ -768,7 +855,7 @@ class TextClassifier(TallyClassifier):
 
 
 class TextLeftOut:
-    """Floats of training documents, each by the model without it."""
+    """Score training documents, each by the model without it."""
 
     def __init__(self, recipe: Recipe, tally: Tally, params: TextParameters, prior: Any) -> None:
         self.recipe, self.tally, self.params = recipe, tally, params
@@ -779,7 +866,7 @@ class TextLeftOut:
         """Score a block (documents, classes); −∞ for a class that only the document itself has."""
         labels = block.labels
         if labels is None or (labels >= len(self.counts)).any():
-            raise NotLearnt("a document to leave out has a class that was never learned")
+            raise NotLearned("a document to leave out has a class that was never learned")
         labels = labels.astype(np.int64)
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         rows = block.tokens[COLUMN]

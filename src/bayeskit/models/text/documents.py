@@ -20,10 +20,10 @@ from bayeskit.data.text.tokens import TokenRows, count_documents
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import BayesError, TooLarge, format_setting, with_article
-from bayeskit.estimate.words.weights import document_parts
+from bayeskit.estimate.word_weights import document_parts
 from bayeskit.memory import memory_size
 from bayeskit.nearest import did_you_mean
-from bayeskit.tally.space import Space
+from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
 from bayeskit.threads import thread_count
@@ -210,6 +210,16 @@ def document_frequency(rows: TokenRows, weights: Floats | None = None) -> Floats
     return sums
 
 
+def document_lengths(rows: TokenRows, counted: Bools) -> Ints:
+    """Count the tokens of each document (documents,) that are among the marked words."""
+    lengths = np.zeros(len(rows.lengths), np.int64)
+    for some, cells in document_parts(rows.indptr):
+        starts = rows.indptr[some.start : some.stop + 1] - cells.start
+        sums = np.cumsum(rows.counts[cells] * counted[rows.ids[cells]], dtype=np.int64)
+        lengths[some] = np.diff(np.concatenate([[0], sums])[starts])
+    return lengths
+
+
 def is_ngram(words: Words) -> Bools:
     """Mark the n-grams of two or more words (words,)."""
     found = np.zeros(len(words), dtype=bool)
@@ -273,15 +283,10 @@ class WordSums:
         moments = replace(moments, n=moments.n.astype(np.float64))
         keys = np.flatnonzero(self.documents)
         counted = WordCounts.of_keys(
-            self.words, keys, self.values.ravel()[keys], self.documents.ravel()[keys], k, moments, pruned
+            self.words, keys, self.values.ravel()[keys], self.documents.ravel()[keys], k, moments, pruned=pruned
         )  # fmt: skip
         space = Space(schema, read.classes, {}, weighted=True)
         return Tally.of(space, read.class_counts, ColumnWords({COLUMN: counted}))
-
-
-def value_tally(schema: Schema, rows: TokenRows, values: Floats, read: LabeledDocuments, pruned: bool) -> Tally:
-    """Build a tally that holds these values instead of word counts."""
-    return WordSums.of(rows, values, read).tally(schema, read, pruned)
 
 
 def count_values(training: TrainingSource, words: Words | None, values: Callable[[TokenRows], Floats]) -> Tally:
@@ -289,4 +294,4 @@ def count_values(training: TrainingSource, words: Words | None, values: Callable
     read, role = training.documents, training.schema.columns[COLUMN]
     tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
     rows = count_documents(read.texts, tokenizer, words, thread_count(training.settings.n_threads))
-    return value_tally(training.schema, rows, values(rows), read, words is not None)
+    return WordSums.of(rows, values(rows), read).tally(training.schema, read, words is not None)

@@ -15,12 +15,11 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import LEAST_BITS, LEVEL, by_chi_squared, information_gain
-from bayeskit.evaluate.diagnosis import LEAST_LOG, MEASURED, Cure, Dependence, Diagnosis
+from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.explain.evidence import class_position, compare_classes
 from bayeskit.models.base.estimator import clone
-from bayeskit.tables.sheet import Readable, Records, Sheet
-from bayeskit.tables.table import Table
+from bayeskit.tables import Readable, Records, Sheet, Table, class_header
 from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
@@ -139,7 +138,8 @@ def telling_words(model: TextClassifier, n: int) -> TellingWords:
     """
     table, counts = model.params_.table, model.recipe_.value_sums(model.counted_)
     k = len(model.classes_)
-    columns: dict[str, list[Any]] = {model.schema_.target.name: [], "word": [], "count": [], "evidence": []}
+    header = class_header(model.schema_.target.name, ("word", "count", "evidence"))
+    columns: dict[str, list[Any]] = {header: [], "word": [], "count": [], "evidence": []}
     is_finite = bool(np.isfinite(table).all())
     for c in range(k):
         with np.errstate(invalid="ignore"):
@@ -159,7 +159,7 @@ def _no_nan(numbers: Floats) -> Floats:
 
 
 def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
-    """Find words that are dependent within the classes, their cost and possible remedies."""
+    """Find words that are dependent within the classes, their cost, and how to reduce it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)
         fitted = clone(model).fit(X, y, sample_weight)
@@ -181,7 +181,7 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
                 found.append(Dependence(str(words[i]), str(words[j]), surprise.bits, surprise.p_value))
     found.sort(key=lambda pair: -pair.bits)
     places = dict(zip(words, best, strict=True))
-    loss = _finite(whole.log_loss)
+    loss = whole.log_loss
     alone = {}
     for word in dict.fromkeys(word for pair in found[:MEASURED] for word in (pair.first, pair.second)):
         kept = np.ones(len(gain), dtype=bool)
@@ -192,8 +192,8 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
     ]
     cures = [Cure("as it is", "leave it as it is", loss, whole.calibration_error, repr(model))]
     if dropped := {pair.drop for pair in pairs if pair.drop is not None}:
-        word = min(dropped, key=lambda w: _finite(alone[w].log_loss))
-        scores = _finite(alone[word].log_loss), alone[word].calibration_error
+        word = min(dropped, key=lambda w: alone[w].log_loss)
+        scores = alone[word].log_loss, alone[word].calibration_error
         cures.append(Cure("drop", f"leave {word!r} out", *scores, f"TextClassifier(stop_words=[{word!r}])", word))
     if pairs and model.recipe != "weighted":
         with warnings.catch_warnings():
@@ -201,7 +201,7 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
             other = (
                 clone(model).set_params(recipe="weighted").fit(X, y, sample_weight).leave_one_out(X, y, sample_weight)
             )
-        scores = _finite(other.log_loss), other.calibration_error
+        scores = other.log_loss, other.calibration_error
         cures.append(Cure("weighted", "weigh the evidence of words", *scores, "TextClassifier('weighted')"))
     curve = whole.reliability()
     cures[1:] = sorted(cures[1:], key=lambda cure: cure.log_loss)
@@ -216,7 +216,7 @@ def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -
 
     n_classes, n = len(model.tally_.classes), len(words)
     both, alone, total = np.zeros((n, n, n_classes)), np.zeros((n, n_classes)), np.zeros(n_classes)
-    for block in model._blocks_learnt(X, y, sample_weight):
+    for block in model._blocks_learned(X, y, sample_weight):
         (rows,) = block.tokens.values()
         shape = (len(rows.lengths), len(rows.words))
         cells = csr_matrix((np.ones(len(rows.ids)), rows.ids, rows.indptr), shape=shape)
@@ -238,8 +238,8 @@ def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -
 
 def _word_cost(pair: Dependence, alone: dict[str, Any], loss: float, now: Reliability) -> Dependence:
     """Add the loss and overconfidence that the pair costs, compared with the better of the two words alone."""
-    drop = min((pair.first, pair.second), key=lambda word: _finite(alone[word].log_loss))
-    without = _finite(alone[drop].log_loss)
+    drop = min((pair.first, pair.second), key=lambda word: alone[word].log_loss)
+    without = alone[drop].log_loss
     curve = alone[drop].reliability()
     gap = (now.said_in_all - now.seen_in_all) - (curve.said_in_all - curve.seen_in_all)
     better = without < loss
@@ -250,7 +250,3 @@ def _word_cost(pair: Dependence, alone: dict[str, Any], loss: float, now: Reliab
         drop=drop if better else None,
         without=without if better else None,
     )
-
-
-def _finite(loss: float) -> float:
-    return min(loss, -LEAST_LOG)

@@ -27,9 +27,13 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.words import weights as word_weights
-from bayeskit.estimate.words.leave_one_out import LeftOutDocuments, LeftOutWords
-from bayeskit.estimate.words.weights import BernoulliWeights, WordWeights
+from bayeskit.estimate.word_weights import (
+    BernoulliWeights,
+    LeftOutDocuments,
+    LeftOutWords,
+    WordWeights,
+    pseudo_counts,
+)
 from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.memory import memory_allowed
 from bayeskit.models.text.documents import LabeledDocuments, read_documents
@@ -53,10 +57,10 @@ def check_weight(number: Any) -> float:
     return float(number)
 
 
-def check_weights(array: Array) -> None:
-    """Refuse an array read from a model file that holds anything but finite weights."""
-    if array.dtype.kind != "f" or not (np.abs(array) < LARGEST_WEIGHT).all():
-        raise BadFile("a fitted weight is not a number")
+def check_weights(array: Array, *shape: int) -> None:
+    """Refuse an array read from a model file unless it has this shape and holds finite weights."""
+    if array.shape != shape or array.dtype.kind != "f" or not (np.abs(array) < LARGEST_WEIGHT).all():
+        raise BadFile("the fitted weights do not fit the model, or are not numbers")
 
 
 # -- parameters ------------------------------------------------------------------------------------------
@@ -297,7 +301,7 @@ class Recipe:
     has_probabilities: ClassVar[bool] = True
     """The softmax of scores estimates P(class | document)."""
     learns_by_weighted_em: ClassVar[bool] = False
-    """Unlabeled documents train word weights (``estimate/words/unlabeled_em.py``) instead of counts."""
+    """Unlabeled documents train word weights (see ``estimate/weighted_evidence.py``) instead of counts."""
     is_linear: ClassVar[bool] = False
     """A score is a constant plus one weight per word, whatever the other words are."""
     can_update: ClassVar[bool] = True
@@ -308,7 +312,7 @@ class Recipe:
 
     @property
     def has_leave_one_out(self) -> bool:
-        """Whether the scores without one document have a closed form."""
+        """True if the scores without one document have a closed form."""
         return type(self).left_out_scores is not Recipe.left_out_scores
 
     # -- fitting -------------------------------------------------------------------------------------
@@ -323,6 +327,14 @@ class Recipe:
     def count_more(self, training: TrainingSource) -> Tally:
         """Count further documents in the same values as the first ones."""
         return training.count()
+
+    def forget_names(self, tally: Tally) -> Self:
+        """Return the fitted recipe without the words and classes that the tally does not have."""
+        return self
+
+    def fixed_parts(self, counted: WordCounts) -> tuple[str, ...]:
+        """List what stays fixed when documents are added or removed."""
+        return ("vocabulary",) if counted.pruned else ()
 
     def values(self, rows: TokenRows) -> Floats:
         """Compute the value of each cell that is summed by class (cells,)."""
@@ -359,7 +371,7 @@ class Recipe:
         """Compute the pseudo-count of each word (words,)."""
         smoothing = self.default_smoothing if settings.smoothing is None else settings.smoothing
         counts = np.zeros((len(words), 1)) if counted is None or smoothing != "auto" else counted.table()
-        return word_weights.pseudo_counts(smoothing, words, counts)
+        return pseudo_counts(smoothing, words, counts)
 
     # -- leave-one-out -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""TokenCounter: documents into a matrix of counts or of tf-idf, with CountVectorizer's parameters and results."""
+"""TokenCounter: convert documents to a matrix of counts or tf-idf, with the parameters of CountVectorizer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,36 +14,64 @@ import numpy.typing as npt
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import Words, union
+from bayeskit.data.text.word_list import WordLimits, Words, union
 from bayeskit.errors import BayesError
-from bayeskit.estimate.words.weights import inverse_document_frequency, tf_idf
+from bayeskit.estimate.word_weights import inverse_document_frequency, tf_idf
 from bayeskit.evaluate.metrics import cosine_similarity
 from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted
-from bayeskit.tally.words import choose_words
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints
 
+# Token patterns of scikit-learn that the native tokenizer supports.
 NATIVE = {r"(?u)\b\w\w+\b": "words", r"(?u)\b\w+\b": "words1", r"(?u)\w+|[^\w\s]": "words_and_punctuation"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TokenCounter(Transforms):
-    """Counts of the words of each document, as a CSR matrix (documents, words) for any model.
+    """Count the words of documents, as a CSR matrix (n_documents, n_words) for any model.
 
-    The parameters are those of scikit-learn's ``CountVectorizer``, and so are vocabulary and matrix. Words, runs of
-    words and of characters are cut natively; another ``token_pattern``, a ``tokenizer``, ``preprocessor`` or
-    ``analyzer`` of your own runs in Python. Documents are strings, bytes in UTF-8 or files, in a list, a series or an
-    Arrow column.
+    Parameters, vocabulary and matrix are those of scikit-learn's ``CountVectorizer``. Words, n-grams of words and of
+    characters are cut natively; another ``token_pattern``, or your own ``tokenizer``, ``preprocessor`` or ``analyzer``,
+    runs in Python. Documents are strings, bytes or files, in a list, a series or an Arrow column.
 
     Parameters
     ----------
-    input, encoding, decode_error: where the text comes from ("content", "filename", "file") and how bytes are read.
-    strip_accents, lowercase, preprocessor, tokenizer, stop_words, token_pattern, ngram_range, analyzer: a token.
-    max_df, min_df, max_features: which tokens are kept: by the number of their documents, or their share where a float.
-    vocabulary: tokens given beforehand. binary: 1 for every count. dtype: of the matrix.
-    hash_bits: count in 2^hash_bits buckets instead of by name. n_threads: None for all cores.
-    tf_idf: not counts f but f · ln(N/df), each document of length one, by the N documents learnt (see ``idf_``).
+    input : {"content", "filename", "file"}, default="content"
+        What the documents are: texts, names of files, or open files.
+    encoding : str, default="utf-8"
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        How bytes are handled that are not valid in the encoding.
+    strip_accents, lowercase, preprocessor, tokenizer, stop_words, token_pattern, ngram_range, analyzer
+        Definition of a token, as in ``CountVectorizer``.
+    max_df, min_df : int or float, default=1.0 and 1
+        Tokens in more or fewer documents (a count, or a share if a float) are left out.
+    max_features : int, default=None
+        Keep only so many tokens, the most frequent ones.
+    vocabulary : mapping or iterable of str, default=None
+        The tokens to count, in the order of the columns or as a mapping from token to column.
+    binary : bool, default=False
+        1 instead of every positive count.
+    dtype : dtype, default=int64
+        That of the matrix.
+    hash_bits : int, default=None
+        Count tokens in 2^hash_bits buckets instead of by name.
+    n_threads : int, default=None
+        None for all cores.
+    tf_idf : bool, default=False
+        f · ln(N/df) instead of counts f, each document of length one, with the N documents of the fit.
 
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Column of each word.
+    idf_ : ndarray of shape (n_words,)
+    n_documents_ : int
+        Number of documents of the fit.
+    fixed_vocabulary_ : bool
+        True if the vocabulary was given.
+
+    Examples
+    --------
     >>> counter = TokenCounter()
     >>> counter.fit_transform(["A very close game", "a great game, a great match"]).toarray()
     array([[1, 1, 0, 0, 1],
@@ -77,20 +104,47 @@ class TokenCounter(Transforms):
     tf_idf: bool = False
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
-        """Learn the vocabulary of the documents."""
+        """Learn the vocabulary of documents.
+
+        Parameters
+        ----------
+        raw_documents : documents
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         self.fit_transform(raw_documents)
         return self
 
     @as_wanted
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary and return the counts."""
+        """Learn the vocabulary of documents and count their words.
+
+        Parameters
+        ----------
+        raw_documents : documents
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        CSR matrix of shape (n_documents, n_words)
+
+        Raises
+        ------
+        BayesError
+            If no word is left, a document is missing, or its bytes are not valid in the encoding.
+        """
         self._check_limits()
         if self.vocabulary is not None:
-            self._words, self._columns = _given(self.vocabulary)
+            self._words, self._columns = _read_vocabulary(self.vocabulary)
             self.fixed_vocabulary_ = True
             counts = self._counts_of(raw_documents)
             self._document_frequency, self.n_documents_ = _frequency(counts), counts.shape[0]
-            return self._valued(counts)
+            return self._set_values(counts)
         rows = self._count(raw_documents, None)
         matrix, words = rows.matrix(self.dtype), rows.words
         if not len(words):
@@ -105,10 +159,21 @@ class TokenCounter(Transforms):
         keep = self._choose()
         if not keep.all():
             matrix = matrix[:, np.flatnonzero(keep)]
-        return self._valued(matrix)
+        return self._set_values(matrix)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
-        """Learn more documents: the vocabulary is then that of all of them, within the limits of all of them."""
+        """Learn more documents; vocabulary and limits are then those of all documents.
+
+        Parameters
+        ----------
+        raw_documents : documents
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         if self.vocabulary is not None and hasattr(self, "_document_frequency"):
             counts = self._counts_of(raw_documents)
             self._document_frequency = self._document_frequency + _frequency(counts)
@@ -132,31 +197,63 @@ class TokenCounter(Transforms):
 
     @as_wanted
     def transform(self, raw_documents: Any) -> Any:
-        """Counts of the known words in each document, or their tf-idf."""
+        """Count the known words of documents, or compute their tf-idf.
+
+        Parameters
+        ----------
+        raw_documents : documents
+
+        Returns
+        -------
+        CSR matrix of shape (n_documents, n_words)
+        """
         self._check_is_fitted()
-        return self._valued(self._counts_of(raw_documents))
+        return self._set_values(self._counts_of(raw_documents))
 
     def similarity(self, raw_documents: Any, other: Any = None) -> Floats:
-        """Cosine of documents to those of ``other``, by default to each other (documents, documents of ``other``).
+        """Compute the cosine similarity of documents.
 
+        Parameters
+        ----------
+        raw_documents : documents
+        other : documents, optional
+            By default ``raw_documents``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_other)
+
+        Examples
+        --------
         >>> counter = TokenCounter(tf_idf=True).fit(["a cat sat", "the cat", "the dog"])
         >>> counter.similarity(["the cat", "a dog"], ["cat"]).round(4).tolist()
         [[0.7071], [0.0]]
         """
         self._check_is_fitted()
-        one = self._valued(self._counts_of(raw_documents))
-        return cosine_similarity(one, one if other is None else self._valued(self._counts_of(other)))
+        one = self._set_values(self._counts_of(raw_documents))
+        return cosine_similarity(one, one if other is None else self._set_values(self._counts_of(other)))
 
     @property
     def idf_(self) -> Floats:
-        """ln(N / df) of each word (words,): 0 for one that every document has."""
+        """ln(N / df) of each word (n_words,): 0 for a word that every document has."""
         self._check_is_fitted()
         if not hasattr(self, "_document_frequency"):
-            raise AttributeError(f"{type(self).__name__} has no idf_: words were given, and no document is learnt yet")
+            raise AttributeError(
+                f"{type(self).__name__} has no idf_: the vocabulary was given, and no document is learned yet"
+            )
         return inverse_document_frequency(self._document_frequency.astype(np.float64), self.n_documents_)
 
     def inverse_transform(self, X: Any) -> list[Array]:
-        """The words of each row that have a count."""
+        """List the words of each row of counts.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_words)
+
+        Returns
+        -------
+        list of ndarray of str
+        """
         from scipy.sparse import csr_matrix
 
         names, matrix = self.get_feature_names_out(), csr_matrix(X)
@@ -164,14 +261,24 @@ class TokenCounter(Transforms):
         return [names[matrix.indices[a:b][matrix.data[a:b] != 0]] for a, b in cells]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The words, in the order of the columns."""
+        """Return the words in the order of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_words,)
+        """
         self._check_is_fitted()
         names = np.array(self._words.tolist(), dtype=object)
         return names if self._columns is None else names[self._columns]
 
     @property
     def vocabulary_(self) -> dict[str, int]:
-        """Word → column."""
+        """Column of each word."""
         self._check_is_fitted()
         return self._vocabulary
 
@@ -180,15 +287,13 @@ class TokenCounter(Transforms):
         return {word: i for i, word in enumerate(self.get_feature_names_out().tolist())}
 
     def build_analyzer(self) -> Any:
-        """From a document to its tokens, in plain Python."""
-        if self._is_native():
-            return self._tokenizer().analyser()
-        if self.hash_bits is not None:
-            from bayeskit.data.text.tokenizer import bucket
+        """Return a Python function from a document to its tokens.
 
-            analyse, bits = self._count_vectorizer().build_analyzer(), self.hash_bits
-            return lambda document: [bucket(token.encode("utf-8", "replace"), bits) for token in analyse(document)]
-        return self._count_vectorizer().build_analyzer()
+        Returns
+        -------
+        callable
+        """
+        return self._tokenizer().analyzer()
 
     # -- inside --------------------------------------------------------------------------------------
 
@@ -205,7 +310,7 @@ class TokenCounter(Transforms):
         return rows
 
     def _counts_of(self, raw_documents: Any) -> Any:
-        """Counts of the known words (documents, words)."""
+        """Count the known words (n_documents, n_words)."""
         matrix = self._count(raw_documents, self._words).matrix(self.dtype)
         if self._columns is not None:
             matrix = matrix[:, self._columns]
@@ -213,7 +318,7 @@ class TokenCounter(Transforms):
         return matrix
 
     def _content(self, raw_documents: Any) -> Any:
-        """The text itself, where files or bytes in another encoding were given."""
+        """Return texts; read files and decode bytes of another encoding."""
         plain = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8") and self.decode_error != "ignore"
         if self.input == "content" and (plain or _is_text(raw_documents)):
             return raw_documents
@@ -226,13 +331,13 @@ class TokenCounter(Transforms):
         return own and (words or self.analyzer in ("char", "char_wb"))
 
     def _tokenizer(self) -> Tokenizer:
-        runs = self.ngram_range
         if not self._is_native():
-            analyse = self._count_vectorizer().build_analyzer()  # everything but buckets is in it
-            return Tokenizer(analyse, (1, 1), lowercase=False, hash_bits=self.hash_bits)
+            # It does everything but hashing.
+            analyze = self._count_vectorizer().build_analyzer()
+            return Tokenizer(analyze, (1, 1), lowercase=False, hash_bits=self.hash_bits)
         pattern = NATIVE[self.token_pattern] if self.analyzer == "word" else self.analyzer  # type: ignore[index]
         stop = self.stop_words if self.analyzer == "word" else None
-        return Tokenizer(pattern, runs, self.lowercase, stop, self.hash_bits)
+        return Tokenizer(pattern, self.ngram_range, self.lowercase, stop, self.hash_bits)
 
     def _count_vectorizer(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -242,15 +347,12 @@ class TokenCounter(Transforms):
 
     def _choose(self) -> Bools:
         """Keep the words within the limits."""
-        low, high = (
-            limit if isinstance(limit, Integral) else limit * self.n_documents_ for limit in (self.min_df, self.max_df)
-        )
+        limits = WordLimits(self.min_df, self.max_df, self.max_features)
+        low, high = (df * self.n_documents_ if isinstance(df, float) else df for df in limits[:2])
         if high < low:
             raise BayesError("max_df corresponds to < documents than min_df")
         occurrences = self._documents if self.binary else self._counts
-        keep = choose_words(
-            self._documents, occurrences, self.n_documents_, self.min_df, self.max_df, self.max_features, "quicksort"
-        )
+        keep = limits.choose(self._documents, occurrences, self.n_documents_, "quicksort")
         if not keep.any():
             raise BayesError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         self._words, self._columns = self._all_words if keep.all() else self._all_words.take(keep), None
@@ -258,17 +360,12 @@ class TokenCounter(Transforms):
         return keep
 
     def _check_limits(self) -> None:
-        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
-            share = isinstance(limit, float) and 0 <= limit <= 1
-            if not share and (isinstance(limit, (float, bool)) or not isinstance(limit, Integral) or limit < 1):
-                raise BayesError(f"{name}={limit!r}: give a number of documents from 1 on, or a share from 0.0 to 1.0")
-        if self.max_features is not None and (not isinstance(self.max_features, Integral) or self.max_features < 1):
-            raise BayesError(f"max_features={self.max_features!r}: give a whole number from 1 on, or None")
+        WordLimits(self.min_df, self.max_df, self.max_features).check()
         if self.input not in ("content", "filename", "file"):
             raise BayesError(f"input={self.input!r} is not one of 'content', 'filename', 'file'")
 
-    def _valued(self, matrix: Any) -> Any:
-        """Counts as the settings want them."""
+    def _set_values(self, matrix: Any) -> Any:
+        """Convert counts to presence or tf-idf, by the settings."""
         if self.binary:
             matrix.data.fill(1)
         if self.tf_idf:
@@ -282,7 +379,8 @@ class TokenCounter(Transforms):
 
     def _check_is_fitted(self) -> None:
         if not hasattr(self, "_words") and self.vocabulary is not None and not self.tf_idf:
-            self._words, self._columns = _given(self.vocabulary)  # as CountVectorizer: nothing to learn
+            # As in CountVectorizer, there is nothing to learn.
+            self._words, self._columns = _read_vocabulary(self.vocabulary)
             self.fixed_vocabulary_ = True
         check_is_fitted(self, "documents")
 
@@ -300,24 +398,24 @@ class TokenCounter(Transforms):
 
 
 def _is_text(documents: Any) -> bool:
-    """Whether the column can hold nothing but strings."""
+    """Return True if a column can hold only strings."""
     kind = getattr(documents, "type", getattr(documents, "dtype", None))
     return str(kind) in ("string", "large_string", "str", "String")
 
 
 def _totals(rows: TokenRows) -> tuple[Ints, Ints]:
-    """(documents, occurrences) of each word."""
+    """Count (documents, occurrences) of each word."""
     n = len(rows.words)
     return np.bincount(rows.ids, minlength=n), np.bincount(rows.ids, rows.counts, n).astype(np.int64)
 
 
 def _frequency(counts: Any) -> Ints:
-    """How many documents have each word (words,)."""
+    """Count the documents that have each word (n_words,)."""
     return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
-def _given(vocabulary: Any) -> tuple[Words, Ints | None]:
-    """A vocabulary given beforehand: its words sorted, and which of them each column is."""
+def _read_vocabulary(vocabulary: Any) -> tuple[Words, Ints | None]:
+    """Return (sorted words of a given vocabulary, word of each column or None if columns are sorted)."""
     if isinstance(vocabulary, Mapping):
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):
             raise BayesError("Vocabulary contains repeated indices or doesn't contain every index from 0 on.")
@@ -337,7 +435,7 @@ def _given(vocabulary: Any) -> tuple[Words, Ints | None]:
 
 
 def _no_utf8(documents: Documents) -> BayesError:
-    """As under ``decode_error="strict"``: bytes that are no UTF-8 are refused, with their place."""
+    """Build the error for the first document that is not valid UTF-8."""
     for row in range(len(documents)):
         try:
             bytes(documents.data[documents.offsets[row] : documents.offsets[row + 1]]).decode()

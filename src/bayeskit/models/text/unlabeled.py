@@ -15,10 +15,10 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.prior import class_prior
-from bayeskit.estimate.words.unlabeled_em import DocumentEM, fit_em, sublinear_tf_idf
-from bayeskit.estimate.words.weights import smooth_idf
+from bayeskit.estimate.weighted_evidence import DocumentEM, fit_em, sublinear_tf_idf
+from bayeskit.estimate.word_weights import smooth_idf
 from bayeskit.models.base.scoring import first_best
-from bayeskit.models.text.bounded_fit import rows_within_limits
+from bayeskit.models.text.bounded_fit import all_rows
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.documents import LabeledDocuments, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipe import LARGEST_WEIGHT
@@ -77,11 +77,11 @@ class DocumentModel:
 
     def predict_proba(self, X: Any) -> Floats:
         """Compute P(class | document) (documents, classes)."""
-        return logspace.normalise(self.predict_joint_log_proba(X))[0]
+        return logspace.normalize(self.predict_joint_log_proba(X))[0]
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Compute ln P(class | document) (documents, classes)."""
-        return logspace.log_normalise(self.predict_joint_log_proba(X))[0]
+        return logspace.log_normalize(self.predict_joint_log_proba(X))[0]
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class of each document (documents,)."""
@@ -106,6 +106,7 @@ def fit_documents(
     X: Any,
     codes: Array,
     classes: tuple[Value, ...],
+    *,
     weight: float,
     rounds: int,
     balance: bool,
@@ -116,16 +117,23 @@ def fit_documents(
     tokenizer = model.tokenizer()
     texts = Documents.of(text_column(X, model.column))
     read = LabeledDocuments(texts, codes, None, classes)
-    rows, _ = rows_within_limits(read, model)
+    rows, _ = all_rows(read, model, bounded=False)
     counts = np.bincount(codes[codes >= 0], minlength=len(classes)).astype(np.float64)
     prior = class_prior("empirical" if model.prior is None else model.prior, classes, counts)
     idf = smooth_idf(document_frequency(rows), float(len(codes)))
     x, known = _values(rows, idf), codes >= 0
     told = None if tell is None else lambda r: tell((r.number, r.log_evidence, r.changed))
     em, history = fit_em(
-        x[known], codes[known], x[~known], prior, 1.0 if model.smoothing is None else float(model.smoothing),
-        weight, rounds, balance, told,
-    )  # fmt: skip
+        x[known],
+        codes[known],
+        x[~known],
+        prior,
+        a=1.0 if model.smoothing is None else float(model.smoothing),
+        weight=weight,
+        rounds=rounds,
+        balance=balance,
+        tell=told,
+    )
     made = DocumentModel(em, rows.words, idf, tokenizer, model.column, classes)
     return made, [(r.number, r.log_evidence, r.changed) for r in history]
 

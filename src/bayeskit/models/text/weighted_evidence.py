@@ -1,6 +1,6 @@
 """Recipes "weighted" and "fast": about twenty weights of word evidence, fitted on leave-one-out scores.
 
-The formulas are those of :mod:`bayeskit.estimate.words.weighted_evidence`. "weighted" tries smoothings and length
+The formulas are those of :mod:`bayeskit.estimate.weighted_evidence`. "weighted" tries smoothings and length
 corrections on the n-grams given and takes the candidate with the least log loss; "fast" fits one candidate. "auto"
 uses the same recipe, and also tries bigrams.
 """
@@ -20,11 +20,11 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.estimate import weighted_evidence
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.estimate.words import weighted_evidence
-from bayeskit.estimate.words.weighted_evidence import BANDS, EvidenceWeights
+from bayeskit.estimate.weighted_evidence import BANDS, EvidenceWeights
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.models.text.bounded_fit import BoundedReader, WordLimits
+from bayeskit.models.text.bounded_fit import BoundedReader
 from bayeskit.models.text.documents import LabeledDocuments, count_values, is_character_ngram
 from bayeskit.models.text.recipe import (
     LeftOutBatch,
@@ -35,8 +35,9 @@ from bayeskit.models.text.recipe import (
     check_weights,
 )
 from bayeskit.storage.model_file import State
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tally.tally import Tally
+from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Bools, Floats
@@ -71,7 +72,7 @@ class EvidenceParameters(TextParameters):
 
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """Compute the scores of documents (documents, classes)."""
-        scores = weighted_evidence.scores(
+        scores = weighted_evidence.evidence_scores(
             rows.indptr, rows.ids, rows.counts, self.tables, self.g, self.constant, n_threads
         )
         scores[np.diff(rows.indptr) == 0] = self.log_prior
@@ -125,7 +126,7 @@ class WeightedEvidence(Recipe):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit all candidates and keep the best one's weights and tally."""
         found = list(self._fit_candidates(training, training.documents))
-        weights, tally = weighted_evidence.best([(weights, tally) for _, weights, tally in found])
+        _, weights, tally = found[weighted_evidence.best_candidate([weights for _, weights, _ in found])]
         table = candidate_table([(str(ngrams), weights) for ngrams, weights, _ in found])
         return replace(self, weights=weights, candidates=table), tally
 
@@ -136,14 +137,8 @@ class WeightedEvidence(Recipe):
         settings, n_threads = training.settings, thread_count(training.settings.n_threads)
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
         ngrams = self.ngram_candidates if settings.ngrams is None else (settings.ngrams,)
-        reader = BoundedReader(
-            read,
-            [settings.tokenizer(n) for n in ngrams],
-            WordLimits.of(settings),
-            settings.memory_limit,
-            n_threads,
-            n_sampled=len(read.labels),
-        )
+        tokenizers = [settings.tokenizer(n) for n in ngrams]
+        reader = BoundedReader.of(read, tokenizers, settings, n_sampled=len(read.labels))
         for reading in reader.readings(lambda _: self):
             tally = reading.tally(replace(training.schema, columns={COLUMN: Text(reading.tokenizer)}), read)
             for weights in weighted_evidence.fit_weights(reading.documents, a_values, self.g_values, n_threads):
@@ -153,6 +148,16 @@ class WeightedEvidence(Recipe):
         """Count further documents, in the known words if the vocabulary is pruned."""
         known = training.known
         return count_values(training, known.words if known is not None and known.pruned else None, self.values)
+
+    def forget_names(self, tally: Tally) -> Self:
+        """Drop the bias of classes without documents."""
+        weights = self.fitted_weights
+        bias = {label: weight for label, weight in weights.bias.items() if label in tally.classes}
+        return replace(self, weights=replace(weights, bias=bias))
+
+    def fixed_parts(self, counted: WordCounts) -> tuple[str, ...]:
+        """The weights of evidence stay fixed."""
+        return *super().fixed_parts(counted), "n-grams", "weights of evidence"
 
     def values(self, rows: TokenRows) -> Floats:
         """Compute the mass of each cell (cells,)."""
@@ -216,15 +221,14 @@ class WeightedEvidence(Recipe):
         labels, tried = list(state.header["classes"]), state.header["tried"]
         a, g, first = (check_weight(state.header[name]) for name in ("a", "g", "first"))
         kinds = len(repeated)
-        shapes = bands.shape == (kinds, BANDS) and repeated.shape == (kinds,) and bias.shape == (len(labels),)
-        if not shapes or kinds not in (1, 2) or len(set(labels)) < len(labels) or a <= 0 or not 0 <= g <= 10:
+        check_weights(bands, kinds, BANDS)
+        check_weights(repeated, kinds)
+        check_weights(bias, len(labels))
+        if kinds not in (1, 2) or len(set(labels)) < len(labels) or a <= 0 or not 0 <= g <= 10:
             raise BadFile("the weights of evidence do not fit together")
-        for array in (bands, repeated, bias):
-            check_weights(array)
-        listed = dict(zip(CANDIDATES, (list(column) for column in tried), strict=True))
+        listed = {name: [_cell(value) for value in column] for name, column in zip(CANDIDATES, tried, strict=True)}
         if len({len(column) for column in listed.values()}) != 1:
             raise BadFile("the list of candidates has columns of different lengths")
-        listed = {name: [_cell(value) for value in column] for name, column in listed.items()}
         by_class = dict(zip(labels, bias.tolist(), strict=True))
         weights = EvidenceWeights(a, g, first, bands, repeated, by_class, _cell(state.header["log_loss"]))
         return replace(self, weights=weights, candidates=Table(listed))

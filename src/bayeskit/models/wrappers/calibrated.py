@@ -1,15 +1,15 @@
 """Probability calibration of any classifier.
 
 Naive Bayes counts evidence twice where columns repeat each other: it is often right, and far too sure. What it says of
-rows that it has not learnt, beside what they are, shows how much; a curve then takes the one to the other. Where a
+rows that it has not learned, beside what they are, shows how much; a curve then takes the one to the other. Where a
 model has exact leave-one-out scores, all of its rows can be asked for nothing more than a second look; else it is
 fitted again on folds.
 
-No model learnt from n rows may claim more than P = (n p + 1) / (n + C): a curve that has met no exception among n rows
+No model learned from n rows may claim more than P = (n p + 1) / (n + C): a curve that has met no exception among n rows
 has not shown that there is none.
 
 
-Formula: a curve for each class, normalised; P = (n p + 1) / (n + C)
+Formula: a curve for each class, normalized; P = (n p + 1) / (n + C)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,20 +41,19 @@ from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import (
     fit_on,
     fit_wrapped,
-    labelled_table,
+    labeled_table,
     log_probabilities,
     posterior_over,
     stratified_folds,
 )
 from bayeskit.evaluate.leave_one_out import is_last_of_class
-from bayeskit.explain.evidence import explain_rows, telescoped
+from bayeskit.explain.evidence import explain_rows, score_increments
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone, one_of, seed_of
-from bayeskit.models.base.persistence import Composite
-from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.table import Table
+from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, clone, one_of, seed_of
+from bayeskit.models.wrappers.wrapper import Wrapper
+from bayeskit.storage.model_file import Numbers, State
+from bayeskit.tables import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats, Ints
 
@@ -75,7 +74,7 @@ class HonestScores:
 def honest_scores(
     model: Any, X: Any, y: Any, sample_weight: Any, folds: int | None, max_rows: int, random_state: Any
 ) -> HonestScores:
-    """Of at most about ``max_rows`` of the rows that a fitted model has learnt; ``folds`` asks for them where given."""
+    """Score about ``max_rows`` training rows out of sample: by leave-one-out, or by ``folds`` where given."""
     if folds is None and hasattr(model, "leave_one_out"):
         return _left_out(model, X, y, sample_weight, max_rows, random_state)
     return _folded(model, X, y, sample_weight, folds or 5, random_state)
@@ -87,7 +86,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
     rng = np.random.default_rng(seed_of(random_state)) if share < 1 else None
     scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
     is_weighed = False
-    for block in model._blocks_learnt(X, y, sample_weight):
+    for block in model._blocks_learned(X, y, sample_weight):
         asked = np.ones(block.n_rows, dtype=bool) if rng is None else rng.random(block.n_rows) < share
         if block.weights is not None:
             asked &= block.weights > 0
@@ -109,7 +108,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
-    given = labelled_table(X, y, sample_weight, getattr(model, "_drops_unlabelled", False))
+    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
     classes = tuple(np.asarray(model.classes_).tolist())
     places = np.array([classes.index(label) for label in given.classes], dtype=np.intp)
     folds = min(folds, given.n_rows)
@@ -130,7 +129,8 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
 _FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
-_HELD = "its curve was learnt from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
+NOTHING = "there is nothing to calibrate"
+_HELD = "its curve was learned from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
 
 
 def _says_terms(calibrated: Any) -> bool:
@@ -139,27 +139,39 @@ def _says_terms(calibrated: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class Calibrated(Composite, PredictsClasses):
+class Calibrated(Wrapper):
     """Calibrate the probabilities of a classifier on leave-one-out or cross-validated scores.
 
     Parameters
     ----------
-    model: a classifier with ``predict_proba`` (cloned in fit), None for a ``NaiveBayes``.
-    method: "isotonic" (any rising curve for each class), "sigmoid" or "beta" (two or three numbers for each),
-        "temperature" (one number in all, which never changes what is predicted).
-    folds: None for exact leave-one-out scores where the model has them, else for five folds; a number for so many.
-    capped: whether no probability may claim more than n rows can show.
-    max_rows: learn the curve from about so many rows, drawn by ``random_state``; the model learns from all.
-    random_state: seed of that draw, and of the folds.
+    model : classifier, default=None
+        A classifier with ``predict_proba``, cloned in fit; None for a ``NaiveBayes``.
+    method : {"isotonic", "sigmoid", "beta", "temperature"}, default="isotonic"
+        Any increasing curve per class, a curve of two or three parameters per class, or one temperature for all
+        classes, which never changes a prediction.
+    folds : int, default=None
+        Number of folds; None for exact leave-one-out scores if the model has them, else five folds.
+    capped : bool, default=True
+        Limit probabilities to (n p + 1) / (n + C): n rows cannot show more.
+    max_rows : int, default=5000
+        Fit the curve to about so many rows, drawn at random; the model learns from all.
+    random_state : int or generator, default=0
+        Seed of that draw, and of the folds.
 
     Attributes
     ----------
-    model_: the fitted classifier, as it is without the curve.
-    maps_: the curve of each class; of two classes that of the second alone. Empty with "temperature".
-    temperature_: what log scores are divided by; 1 with the other methods.
-    method_: where the scores came from: "leave-one-out", or how many folds.
+    model_ : classifier
+        The fitted classifier, without the curves.
+    maps_ : tuple of ScoreMap
+        The curve of each class, of two classes that of the second alone; empty for "temperature".
+    temperature_ : float
+        Divisor of the log scores; 1 for the other methods.
+    method_ : str
+        Where the scores came from: "leave-one-out", or the number of folds.
 
-    A coin is copied nine times; naive Bayes believes it ten times over:
+    Examples
+    --------
+    A coin is copied nine times, and naive Bayes counts it ten times:
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 500)
@@ -176,6 +188,8 @@ class Calibrated(Composite, PredictsClasses):
     max_rows: int = 5_000
     random_state: Any = 0
 
+    _part: ClassVar[str] = "model"
+
     partial_fit = unavailable(_HELD)
     learn_source = unavailable(_HELD)
     forget = unavailable(_HELD)
@@ -184,13 +198,21 @@ class Calibrated(Composite, PredictsClasses):
     leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier, then the calibration maps on its held-out scores."""
+        """Fit the classifier, then the calibration curves on its left-out scores.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        self
+        """
         self._check_settings()
         if y is None:
             raise BayesError("Calibrated requires y to be passed, but the target y is None")
-        inner = NaiveBayes() if self.model is None else clone(self.model)
-        if not hasattr(inner, "predict_proba"):
-            raise BayesError(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
+        inner = self._inner(NOTHING)
         X = in_order(X)
         fit_wrapped(inner, X, y, sample_weight)
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
@@ -217,35 +239,65 @@ class Calibrated(Composite, PredictsClasses):
     def _become(self, inner: Any, maps: tuple[ScoreMap, ...], temperature: float, weight: float, method: str) -> Self:
         self.model_, self.maps_, self.temperature_, self.n_calibrated_ = inner, maps, temperature, weight
         self.method_, self.classes_ = method, inner.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(inner, name):
-                setattr(self, name, getattr(inner, name))
-            elif hasattr(self, name):
-                delattr(self, name)
+        self._copy_features(inner)
         return self
-
-    @property
-    def _drops_unlabelled(self) -> bool:
-        """Return True if the classifier drops unlabeled rows."""
-        return getattr(self.model, "_drops_unlabelled", False)
 
     # -- prediction -----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the calibrated P(class | x), shape (n_rows, n_classes)."""
+        """Return the calibrated P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.calibrated(self._log_scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return the calibrated ln P(class | x), shape (n_rows, n_classes)."""
+        """Return the calibrated ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return np.asarray(logspace.log(self.predict_proba(X)))
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row; of those that the curves hold for equal, the one that scored higher."""
+        """Predict the most probable class of each row; among equals, the one with the higher uncalibrated score.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         scores = self._log_scores(X)
         return self.classes_[self.most_probable(self.calibrated(scores), scores)]
 
     def most_probable(self, p: Floats, scores: Floats) -> Ints:
-        """The place of the class of each row by calibrated probabilities and the scores behind them."""
+        """Return the index of the predicted class of each row.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_rows, n_classes)
+            Calibrated probabilities.
+        scores : ndarray of shape (n_rows, n_classes)
+            Log scores, which decide between equal probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         tied = p >= p.max(axis=1, keepdims=True) * (1 - logspace.TIE)
         chosen = np.where(tied, np.nan_to_num(scores, nan=-np.inf), -np.inf)
         impossible = np.isneginf(chosen.max(axis=1))
@@ -253,8 +305,18 @@ class Calibrated(Composite, PredictsClasses):
 
     @available_if(_says_terms, "the classifier does not say what each column adds to a score")
     def explain(self, X: Any, against: Any = None) -> Any:
-        """Why each row is put in its class: what each column changes in the calibrated log odds as it joins those
-        before it, which sums to them. The predicted class is compared with the runner-up, or with ``against``."""
+        """Explain each prediction: the change of the calibrated log odds as each column is added to the earlier ones.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        against : class label, optional
+            Class to compare the predicted one with; by default the runner-up.
+
+        Returns
+        -------
+        sequence of Explanation
+        """
         check_is_fitted(self)
         return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
 
@@ -263,7 +325,16 @@ class Calibrated(Composite, PredictsClasses):
         return log_probabilities(self.model_, X)
 
     def calibrated(self, scores: Floats) -> Floats:
-        """Probabilities (n_rows, n_classes) of log scores of the classifier, by the curves."""
+        """Calibrate log scores of the classifier.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         n_classes = len(self.classes_)
         if self.maps_:
             odds = _odds(scores)
@@ -274,14 +345,19 @@ class Calibrated(Composite, PredictsClasses):
                 p = np.stack([curve(odds[:, c]) for c, curve in enumerate(self.maps_)], axis=1)
             p[np.isnan(scores).any(axis=1)] = np.nan
             total = p.sum(axis=1, keepdims=True)
-            p = np.where(total > 0, p / np.where(total > 0, total, 1.0), logspace.normalise(scores)[0])
+            p = np.where(total > 0, p / np.where(total > 0, total, 1.0), logspace.normalize(scores)[0])
         else:
-            p = logspace.normalise(scores / self.temperature_)[0]
+            p = logspace.normalize(scores / self.temperature_)[0]
         n = self.n_calibrated_
         return (n * p + 1) / (n + n_classes) if self.capped and n else p
 
     def table(self) -> Table:
-        """Return the calibrated probability for a grid of classifier probabilities, for each class."""
+        """Return the calibrated probability for a grid of classifier probabilities, for each class.
+
+        Returns
+        -------
+        Table
+        """
         check_is_fitted(self)
         said = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
         columns: dict[str, Any] = {"classifier says": said}
@@ -294,68 +370,46 @@ class Calibrated(Composite, PredictsClasses):
         return Table(columns)
 
     def describe_structure(self) -> StructureDescription:
-        """The curves."""
-        sentence = f"probabilities are corrected by {self.method} curves, learnt from scores by {self.method_}"
+        """Describe the calibration curves.
+
+        Returns
+        -------
+        StructureDescription
+        """
+        sentence = f"probabilities are corrected by {self.method} curves, learned from scores by {self.method_}"
         if not self.maps_:
-            sentence = f"log scores are divided by {self.temperature_:.4g}, learnt from scores by {self.method_}"
+            sentence = f"log scores are divided by {self.temperature_:.4g}, learned from scores by {self.method_}"
         return StructureDescription(sentence, self.table())
 
     # -- persistence -----------------------------------------------------------------------------------
 
-    def _fitted_parts(self) -> dict[str, Any]:
-        """Return the fitted classifier."""
-        return {"model": self.model_}
-
-    @classmethod
-    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """Return the name of the classifier part."""
-        return ("model",)
-
-    def _held_state(self) -> State:
-        """The numbers of the curves, and how many rows they were learnt from."""
-        numbers = np.array([self.temperature_, self.n_calibrated_])
-        return State({"by": self.method_}, [numbers, *(curve.numbers for curve in self.maps_)])
+    def _state_to_save(self) -> State:
+        curves = {f"curve {i}": curve.numbers for i, curve in enumerate(self.maps_)}
+        return State.of(by=self.method_, temperature=float(self.temperature_), rows=float(self.n_calibrated_), **curves)
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """Restore a fitted model from a file."""
         self._check_settings()
-        inner = parts["model"]
-        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
-            raise BadFile(f"{type(inner).__name__} has no predict_proba: there is nothing to calibrate")
-        n_curves = len(state.arrays) - 1
-        n_classes = len(inner.classes_)
-        state.holds(n_curves + 1, "by")
-        if n_curves not in (0, 1 if n_classes == 2 else n_classes) or not isinstance(state.header["by"], str):
+        inner = self._fitted_inner(parts, NOTHING)
+        n_curves, n_classes = len(state.arrays) - 2, len(inner.classes_)
+        if n_curves not in (0, 1 if n_classes == 2 else n_classes):
             raise BadFile(f"{n_curves} calibration curves do not fit {n_classes} classes")
-        temperature, weight = state.numbers(0, 2).tolist()
-        if not temperature > 0 or not weight >= 0:
-            raise BadFile("the temperature or the number of rows of a calibration is out of its range")
+        curves = {f"curve {i}": Numbers((None,)) for i in range(n_curves)}
+        described: dict[str, Any] = {
+            "by": str,
+            "temperature": Numbers((), np.nextafter(0, 1)),
+            "rows": Numbers((), 0.0),
+            **curves,
+        }
+        held = state.read(described)
         kind: Any = Isotonic if self.method == "isotonic" else Logistic
-        curves = tuple(kind.of_numbers(state.numbers(i + 1, state.arrays[i + 1].size)) for i in range(n_curves))
-        return self._become(inner, curves, temperature, weight, state.header["by"])
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        maps = tuple(kind.of_numbers(held[name]) for name in curves)
+        return self._become(inner, maps, float(held["temperature"]), float(held["rows"]), held["by"])
 
     def _check_settings(self) -> None:
         one_of("method", self.method, METHODS)
-        whole = (int, np.integer)
-        if self.folds is not None and (
-            isinstance(self.folds, bool) or not isinstance(self.folds, whole) or self.folds < 2
-        ):
-            raise BayesError(f"folds={self.folds!r}: give a whole number of at least 2, or None")
-        if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, whole) or self.max_rows < 1:
-            raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = NaiveBayes() if self.model is None else self.model
-        if hasattr(inner, "__sklearn_tags__"):
-            tags.input_tags = inner.__sklearn_tags__().input_tags
-        return tags
+        if self.folds is not None:
+            check_whole_number("folds", self.folds, 2)
+        check_whole_number("max_rows", self.max_rows, 1)
 
 
 def _odds(scores: Floats) -> Floats:
@@ -398,7 +452,7 @@ class CalibratedEvidence:
         """Scores are calibrated already."""
         return scores
 
-    def log_joint(self, params: CalibratedParams, block: Block) -> Floats:
+    def _log_joint(self, params: CalibratedParams, block: Block) -> Floats:
         """ln P(class | x), calibrated (n_rows, n_classes); −∞ where a row is impossible under every class."""
         return self._through(self._scores(block))
 
@@ -411,19 +465,19 @@ class CalibratedEvidence:
             so_far = so_far + term
             steps.append((name, self._through(so_far)))
         if steps:
-            steps[-1] = (steps[-1][0], self.log_joint(params, block))  # as it is predicted, to the last digit
-        return telescoped(params.log_prior, steps)
+            steps[-1] = (steps[-1][0], self._log_joint(params, block))  # as it is predicted, to the last digit
+        return score_increments(params.log_prior, steps)
 
     def _choose(self, scores: Floats, block: Block) -> Ints:
         """As :meth:`Calibrated.predict`."""
         return self.calibrated.most_probable(logspace.exp(scores), self._scores(block))
 
     def _scores(self, block: Block) -> Floats:
-        return np.asarray(self.inner.log_joint(self.inner.params_, block))
+        return np.asarray(self.inner._log_joint(self.inner.params_, block))
 
     def _through(self, scores: Floats) -> Floats:
         """Scores (n_rows, n_classes) of the classifier through the curves; rows that are impossible stay so."""
-        log_p, evidence = logspace.log_normalise(self.inner._tempered(scores))
+        log_p, evidence = logspace.log_normalize(self.inner._tempered(scores))
         impossible = np.isneginf(evidence)
         log_p[impossible] = 0.0
         through = np.asarray(logspace.log(self.calibrated.calibrated(log_p)))

@@ -1,9 +1,9 @@
-"""Discriminative weights: naive Bayes with one learnt exponent per column.
+"""Discriminative weights: naive Bayes with one learned exponent per column.
 
     P(c | x) ∝ P(c)^w0 · Π_j P(x_j | c)^w_j
 
 Columns that repeat each other make naive Bayes count the same evidence twice: its probabilities run to 0 and 1. The
-exponents turn such columns down. The tables stay as they were counted; the exponents alone are learnt, by conditional
+exponents turn such columns down. The tables stay as they were counted; the exponents alone are learned, by conditional
 likelihood with a Gaussian prior around 1 (where they are all 1 this is naive Bayes itself).
 
 Formula: P(c)^w0 Π P(x_j ∣ c)^w_j
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.exponents import best_exponents
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
-from bayeskit.models.base.persistence import Composite, Exported
+from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, clone
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
-from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.table import Table
+from bayeskit.models.wrappers.wrapper import Wrapper
+from bayeskit.storage.model_file import Numbers, State
+from bayeskit.tables import Table
 from bayeskit.typing import Array, Floats
 
 SCORES = 150_000  # rows × classes × columns to learn the exponents from; they are few, and need no more
@@ -44,28 +45,34 @@ def weighted(params: NaiveParameters, target: str, powers: dict[str, float]) -> 
 
 
 @dataclass(eq=False, repr=False)
-class DiscriminativeWeights(Composite, PredictsClasses, Exported):
+class DiscriminativeWeights(Wrapper):
     """Naive Bayes with one exponent per column, fitted by conditional likelihood.
 
-    Fitting counts once, scores each row without itself (so that a column cannot boast with what it has learnt by
-    heart) and finds the exponents, a convex problem in as many unknowns as there are columns.
+    Fitting counts once, scores each row without itself and fits the exponents, a convex problem with one unknown per
+    column.
 
     Parameters
     ----------
-    nb: a ``NaiveBayes`` (fitted or not; it is cloned), None for one with defaults.
-    penalty: λ of the prior, λ/2 · Σ (w − 1)²: how many rows' worth of doubt it takes to move an exponent.
-    max_rows: learn the exponents from at most so many rows, drawn by ``random_state``; None takes as many as make
-        about 150,000 scores (rows × classes × columns). The tables always learn from all rows.
-    random_state: seed of that draw.
+    nb : NaiveBayes, default=None
+        Cloned in fit; None for one with defaults.
+    penalty : float, default=1.0
+        λ of the prior λ/2 · Σ (w − 1)² on the exponents.
+    max_rows : int, default=None
+        Fit the exponents to at most so many rows, drawn at random; None for as many as make about 150,000 scores (rows
+        × classes × columns). The tables always learn from all rows.
+    random_state : int or generator, default=0
+        Seed of that draw.
 
     Attributes
     ----------
-    exponents_: mapping from column to exponent; the target's name stands for the class prior.
-    nb_: the naive Bayes model underneath, as it was counted.
+    exponents_ : dict of str to float
+        Exponent of each column; the target's name stands for the class prior.
+    nb_ : NaiveBayes
+        The naive Bayes model without exponents.
 
     Examples
     --------
-    A coin is copied nine times. Naive Bayes counts it ten times over, the exponents once:
+    A coin is copied nine times. Naive Bayes counts it ten times, the exponents once:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -84,8 +91,20 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
     max_rows: int | None = None
     random_state: Any = 0
 
+    _part: ClassVar[str] = "nb"
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn tables and exponents from rows ``X`` with classes ``y``."""
+        """Fit tables and exponents.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        self
+        """
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
         if y is None:
@@ -94,7 +113,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return self._fit_over(nb.fit_source(source), source)
 
     def _fit_over(self, nb: NaiveBayes, source: Source) -> Self:
-        """Learn the exponents over the tables of a naive Bayes that has learnt these rows."""
+        """Learn the exponents over the tables of a naive Bayes that has learned these rows."""
         self._check_settings()
         powers = dict.fromkeys(nb._left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
@@ -108,17 +127,9 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         scorer = copy(nb)
         scorer.params_ = weighted(nb.params_, nb.schema_.target.name, powers)
         self.nb_, self.exponents_, self._scorer = nb, powers, scorer
-        self.classes_, self.n_features_in_ = nb.classes_, nb.n_features_in_
-        if hasattr(nb, "feature_names_in_"):
-            self.feature_names_in_ = nb.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self.classes_ = nb.classes_
+        self._copy_features(nb)
         return self
-
-    @property
-    def _drops_unlabelled(self) -> bool:
-        """Return True if the naive Bayes model drops unlabeled rows."""
-        return getattr(self.nb, "_drops_unlabelled", False)
 
     def _terms(self, nb: NaiveBayes, source: Source) -> tuple[Floats, Any, Any]:
         """(terms of the rows to learn from, their classes, their weights), each row without itself."""
@@ -136,7 +147,7 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
                 keep = keep & (block.weights > 0)
             part = block.take(np.flatnonzero(keep))
             if part.labels is None:
-                raise BayesError("exponents are learnt from one label a row, not from responsibilities")
+                raise BayesError("exponents are learned from one label a row, not from responsibilities")
             if part.n_rows:
                 terms.append(left_out.terms(part))
                 labels.append(part.labels.astype(np.int64))
@@ -146,25 +157,68 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return np.concatenate(terms), np.concatenate(labels), np.concatenate(weights)
 
     def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self._fitted().predict(X)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | x), shape (n_rows, n_classes)."""
+        """Return P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self._fitted().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | x), shape (n_rows, n_classes)."""
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self._fitted().predict_log_proba(X)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """The score of each class (n_rows, n_classes): a sum of weighted terms, no longer ln P(x, class)."""
+        """Return the sum of weighted terms of each class, which is no longer ln P(x, class).
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self._fitted().predict_joint_log_proba(X)
 
     def contributions(self, X: Any) -> Floats:
-        """Return the contribution of each term to each class score, shape (n_rows, n_classes, n_terms).
+        """Return the contribution of each term to each class score.
 
-        They sum to :meth:`predict_joint_log_proba`, and their differences between two classes to the log odds.
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes, n_terms)
+            They sum to :meth:`predict_joint_log_proba`, their differences between two classes to the log odds.
         """
         scorer = self._fitted()
         blocks = [self._block_contributions(scorer, block) for block in scorer._encoder().blocks(open_source(X))]
@@ -183,63 +237,47 @@ class DiscriminativeWeights(Composite, PredictsClasses, Exported):
         return replace(self._fitted()._scoring_form(), model=type(self).__name__)
 
     def table(self) -> Table:
-        """The exponents: 1 trusts a column as naive Bayes does, 0 leaves it out."""
+        """Return the exponents: 1 is naive Bayes, 0 leaves a column out.
+
+        Returns
+        -------
+        Table
+        """
         self._fitted()
         return Table({"column": list(self.exponents_), "exponent": list(self.exponents_.values())})
 
     def describe_structure(self) -> StructureDescription:
-        """The exponents, under which each column speaks louder or softer than it was counted."""
+        """Describe the exponents.
+
+        Returns
+        -------
+        StructureDescription
+        """
         sentence = "each column speaks with an exponent: 1 as in naive Bayes, 0 not at all"
         return StructureDescription(sentence, self.table())
 
     # -- persistence -----------------------------------------------------------------------------------
 
-    def _fitted_parts(self) -> dict[str, Any]:
-        """Naive Bayes, as it was counted."""
-        return {"nb": self.nb_}
-
-    @classmethod
-    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """Naive Bayes."""
-        return ("nb",)
-
-    def _held_state(self) -> State:
-        """The exponents, in the order of the terms."""
-        return State({}, [np.array(list(self.exponents_.values()))])
+    def _state_to_save(self) -> State:
+        return State.of(exponents=np.array(list(self.exponents_.values())))
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """Restore a fitted model from a file."""
         self._check_settings()
-        state.holds(1)
         nb = parts["nb"]
         if not isinstance(nb, NaiveBayes):
-            raise BadFile(f"exponents are learnt over the tables of a NaiveBayes, not of {type(nb).__name__}")
+            raise BadFile(f"exponents are learned over the tables of a NaiveBayes, not of {type(nb).__name__}")
         names = nb._left_out().term_names
-        return self._become(nb, dict(zip(names, state.numbers(0, len(names)).tolist(), strict=True)))
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
+        exponents = state.read({"exponents": Numbers((len(names),))})["exponents"]
+        return self._become(nb, dict(zip(names, exponents.tolist(), strict=True)))
 
     def _fitted(self) -> NaiveBayes:
         check_is_fitted(self)
         return self._scorer
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_scorer")
-
     def _check_settings(self) -> None:
         if self.nb is not None and not isinstance(self.nb, NaiveBayes):
-            raise BayesError(f"nb={self.nb!r}: exponents are learnt over the tables of a NaiveBayes")
-        if (
-            isinstance(self.penalty, bool)
-            or not isinstance(self.penalty, (int, float))
-            or not 0 < self.penalty < np.inf
-        ):
+            raise BayesError(f"nb={self.nb!r}: exponents are learned over the tables of a NaiveBayes")
+        if not is_number(self.penalty) or not 0 < self.penalty < np.inf:
             raise BayesError(f"penalty={self.penalty!r}: give a finite number above 0; 1 is the default")
-        if self.max_rows is not None and (not isinstance(self.max_rows, (int, np.integer)) or self.max_rows < 1):
-            raise BayesError(f"max_rows={self.max_rows!r}: give a whole number of at least 1, or None")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags
+        if self.max_rows is not None:
+            check_whole_number("max_rows", self.max_rows, 1)

@@ -1,6 +1,6 @@
 """Encoded: scikit-learn's classifiers on raw tables, by one encoder for all of them.
 
-A tree, nearest neighbours or a perceptron ask for a matrix of numbers. Strings become indicators, numbers are scaled to
+A tree, nearest neighbors or a perceptron ask for a matrix of numbers. Strings become indicators, numbers are scaled to
 a spread of one, and a missing cell or a value never seen stands at the average, where it says nothing. Models that
 know categories and missing cells themselves, such as scikit-learn's boosting, get codes and NaN instead.
 """
@@ -8,7 +8,7 @@ know categories and missing cells themselves, such as scikit-learn's boosting, g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone, one_of
+from bayeskit.models.base.estimator import PredictsClasses, clone, one_of
 from bayeskit.models.design import Design
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.typing import Array, Floats
@@ -39,12 +39,21 @@ class Encoded(PredictsClasses):
 
     Parameters
     ----------
-    model: a classifier with scikit-learn's interface (cloned in fit), None for a decision tree.
-    coding: "indicators" (one for each value, numbers scaled), or "codes" (values by number, NaN where missing or never
-        seen; ``categorical_features`` is set where the classifier has it).
-    roles: as for ``NaiveBayes``.
-    unlabelled: as for ``NaiveBayes``.
+    model : classifier, default=None
+        A classifier with scikit-learn's interface, cloned in fit; None for a decision tree.
+    coding : {"indicators", "codes"}, default="indicators"
+        One indicator per value and standardized numbers, or values by number and NaN where missing or never seen
+        (``categorical_features`` is set if the classifier has it).
+    roles, unlabeled
+        As for :class:`NaiveBayes`.
 
+    Attributes
+    ----------
+    model_ : classifier
+        The fitted classifier.
+
+    Examples
+    --------
     >>> X = {"sky": ["sun", "rain", "sun", None], "wind": [3.0, 9.0, None, 8.0]}
     >>> Encoded().fit(X, ["go", "stay", "go", "stay"]).predict({"sky": ["sun", "hail"], "wind": [None, 9.0]}).tolist()
     ['go', 'stay']
@@ -53,15 +62,28 @@ class Encoded(PredictsClasses):
     model: Any = None
     coding: str = "indicators"
     roles: Any = None
-    unlabelled: str = "error"
+    unlabeled: str = "error"
+
+    _fitted_attribute: ClassVar[str] = "model_"
+    _reads_tables: ClassVar[bool] = True
 
     @property
-    def _drops_unlabelled(self) -> bool:
+    def _drops_unlabeled(self) -> bool:
         """Return True if unlabeled rows are dropped."""
-        return self.unlabelled == "drop"
+        return self.unlabeled == "drop"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the encoder, then the classifier."""
+        """Fit the encoder, then the classifier.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+
+        Returns
+        -------
+        self
+        """
         one_of("coding", self.coding, CODINGS)
         if y is None:
             raise BayesError("Encoded requires y to be passed, but the target y is None")
@@ -71,7 +93,7 @@ class Encoded(PredictsClasses):
             inner: Any = DecisionTreeClassifier(random_state=0)
         else:
             inner = clone(self.model)
-        counter = NaiveBayes(roles=self.roles, unlabelled=self.unlabelled)
+        counter = NaiveBayes(roles=self.roles, unlabeled=self.unlabeled)
         counter._check_settings()
         source = counter._with_labels(open_source(in_order(X), y, sample_weight))
         counter.fit_source(source)
@@ -87,26 +109,49 @@ class Encoded(PredictsClasses):
             matrix, labels, weights = matrix[weighty], labels[weighty], weights[weighty]
         fit_wrapped(inner, matrix, counter.classes_[labels], weights)
         self.model_, self.classes_ = inner, inner.classes_
-        self.n_features_in_ = counter.n_features_in_
-        if hasattr(counter, "feature_names_in_"):
-            self.feature_names_in_ = counter.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._copy_features(counter)
         return self
 
     def matrix(self, X: Any) -> Floats:
-        """The matrix that the classifier sees (n_rows, n_features)."""
+        """Return the matrix that the classifier is given.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+        """
         self._check_is_fitted()
         return self._matrix(self._counter._with_all_columns(open_source(X)))
 
     def predict(self, X: Any) -> Array:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict(matrix))
 
     @available_if(_says_probabilities, "the classifier has none")
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) of each row (n_rows, n_classes), as the classifier says it."""
+        """Return P(class | x) of each row, as the classifier computes it.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         matrix = self.matrix(X)
         return np.asarray(self.model_.predict_proba(matrix))
 
@@ -131,14 +176,3 @@ class Encoded(PredictsClasses):
     def _categorical(self) -> list[bool]:
         few = (n <= MOST_CATEGORIES for n in self._design.values.values())
         return [False] * len(self._design.columns) + list(few)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
-from bayeskit.estimate.prior import normalised
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.estimate.prior import normalized
+from bayeskit.models.base.estimator import PredictsClasses, clone
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tolerance import LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats
 
@@ -41,9 +41,22 @@ class _Committee(PredictsClasses):
     prior: Any
     prefit: bool
     cv: Any
+    predict_proba: Any
+
+    _fitted_attribute: ClassVar[str] = "members_"
 
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit clones of the members and weigh them; ``prefit`` members with given weights need no data."""
+        """Fit clones of the members and compute their posterior.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`; not needed for ``prefit`` members with given weights.
+
+        Returns
+        -------
+        self
+        """
         names, members = _named(self.members)
         given = not isinstance(self.weights, str)
         if not given and self.weights not in WEIGHTINGS:
@@ -54,14 +67,14 @@ class _Committee(PredictsClasses):
         if not self.prefit:
             extra = {} if sample_weight is None else {"sample_weight": sample_weight}
             members = [clone(member).fit(X, y, **extra) for member in members]
-        prior = normalised(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
+        prior = normalized(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
         if given:
             weighting, scores = "given", None
-            posterior = normalised(_by_name(self.weights, names, "weights"), "weights")
+            posterior = normalized(_by_name(self.weights, names, "weights"), "weights")
         else:
             named = dict(zip(names, members, strict=True))
             weighting, scores = _score(self.weights, named, X, y, sample_weight, self.cv)
-            posterior = logspace.normalise((logspace.log(prior) + scores)[None])[0][0]
+            posterior = logspace.normalize((logspace.log(prior) + scores)[None])[0][0]
             if np.isnan(posterior).any():
                 raise BayesError("the labels are impossible under every member; smooth them, or give weights")
         self.members_, self.names_, self.posterior_ = members, names, posterior
@@ -69,10 +82,7 @@ class _Committee(PredictsClasses):
         self.classes_ = np.array(sort_values({label for m in members for label in np.asarray(m.classes_).tolist()}))
         columns = {"member": names, "prior": prior, "posterior": posterior}
         self.report_ = Table(columns | ({} if scores is None else {f"log score ({weighting})": scores}))
-        first = members[0]
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(first, name):
-                setattr(self, name, getattr(first, name))
+        self._copy_features(members[0])
         return self
 
     @property
@@ -80,6 +90,20 @@ class _Committee(PredictsClasses):
         """The most probable member."""
         self._check_is_fitted()
         return self.members_[int(np.argmax(self.posterior_))]
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row with the largest probability.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]
 
     def _votes(self, X: Any) -> Floats:
         """P(c | h, x) (n_members, n_rows, n_classes); a member without probabilities votes with certainty."""
@@ -97,12 +121,6 @@ class _Committee(PredictsClasses):
             votes.append(full)
         return np.array(votes)
 
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "members_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         member_tags = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
@@ -117,15 +135,34 @@ class BayesOptimalClassifier(_Committee):
 
     Parameters
     ----------
-    members: scikit-learn classifiers, as a list or a mapping from name; None for a ``NaiveBayes`` alone.
-    weights: their posterior probabilities, a list or a mapping from name; or how to find them: "evidence" (each
-        member's own ``log_marginal_likelihood``), "leave-one-out" (log probability of each label by the member without
-        its row), "cross-validation", or "auto": the first of these that all members have.
-    prior: prior probabilities of the members; equal if None. Not used where ``weights`` are given.
-    prefit: True takes the members as they are.
-    cv: folds of the cross-validation.
+    members : list or mapping of classifiers, default=None
+        Classifiers with scikit-learn's interface, as a list, (name, classifier) pairs or a mapping from name; None for
+        a ``NaiveBayes`` alone.
+    weights : array-like, mapping or str, default="auto"
+        Posterior probabilities of the members; or how to compute them: "evidence" (each member's own
+        ``log_marginal_likelihood``), "leave-one-out" (log probability of each label by the member without its row),
+        "cross-validation", or "auto": the first of leave-one-out, evidence and cross-validation that all members have.
+    prior : array-like or mapping, default=None
+        Prior probabilities of the members; equal if None. Not used if ``weights`` are given.
+    prefit : bool, default=False
+        True uses the members as they are.
+    cv : int or splitter, default=5
+        Folds of the cross-validation.
 
-    Three hypotheses, of which the most probable says + and the others −:
+    Attributes
+    ----------
+    members_ : list of classifiers
+    posterior_ : ndarray of shape (n_members,)
+    report_ : Table
+        Prior, log score and posterior of each member.
+
+    References
+    ----------
+    Haussler, Kearns and Schapire (1994), Bounds on the sample complexity of Bayesian learning. Machine Learning 14.
+
+    Examples
+    --------
+    Three hypotheses, of which the most probable predicts + and the others −:
 
     >>> from sklearn.dummy import DummyClassifier
     >>> says = lambda label: DummyClassifier(strategy="constant", constant=label).fit([[0], [0]], ["+", "-"])
@@ -142,17 +179,30 @@ class BayesOptimalClassifier(_Committee):
     cv: Any = 5
 
     def predict_proba(self, X: Any) -> Floats:
-        """Σ_h P(c | h, x) · P(h | D) of each row (n_rows, n_classes)."""
+        """Return Σ_h P(c | h, x) · P(h | D) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         votes = self._votes(X)
         return np.tensordot(self.posterior_, votes, axes=1)
 
-    def predict(self, X: Any) -> Array:
-        """The class with the largest share of the vote."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[chosen]
-
     def expected_error(self, X: Any) -> float:
-        """The share of rows it will get wrong if the stated posterior is true: mean of 1 − max_c P(c | x)."""
+        """Return the expected error rate if the posterior is true: the mean of 1 − max_c P(c | x).
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        float
+        """
         return float(1 - self.predict_proba(X).max(axis=1).mean())
 
 
@@ -160,7 +210,20 @@ class BayesOptimalClassifier(_Committee):
 class GibbsClassifier(_Committee):
     """Gibbs classifier: draw one member per row from the posterior; expected error at most twice the optimum.
 
-    Parameters as for :class:`BayesOptimalClassifier`; ``random_state`` is the seed of the draws.
+    Parameters
+    ----------
+    members, weights, prior, prefit, cv
+        As for :class:`BayesOptimalClassifier`.
+    random_state : int or generator, default=None
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> says = lambda label: DummyClassifier(strategy="constant", constant=label).fit([[0], [0]], ["+", "-"])
+    >>> gibbs = GibbsClassifier([says("+"), says("-")], weights=[1.0, 0.0], prefit=True).fit()
+    >>> gibbs.predict([[1], [2]]).tolist(), gibbs.expected_error([[1]])
+    (['+', '+'], 0.0)
     """
 
     members: Any = None
@@ -171,20 +234,33 @@ class GibbsClassifier(_Committee):
     random_state: Any = None
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(c | h, x) of the hypothesis drawn for each row (n_rows, n_classes)."""
+        """Return P(c | h, x) of the member drawn for each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         votes = self._votes(X)
         drawn = np.random.default_rng(_seed(self.random_state)).choice(
             len(votes), size=votes.shape[1], p=self.posterior_
         )
         return votes[drawn, np.arange(votes.shape[1])]
 
-    def predict(self, X: Any) -> Array:
-        """The class that the drawn hypothesis says."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[chosen]
-
     def expected_error(self, X: Any) -> float:
-        """The share of rows it will get wrong if the stated posterior is true: mean of Σ_h P(h) (1 − P(c_h | x))."""
+        """Return the expected error rate if the posterior is true: the mean of Σ_h P(h) (1 − P(c_h | x)).
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        float
+        """
         votes = self._votes(X)
         together = np.tensordot(self.posterior_, votes, axes=1)
         right = np.take_along_axis(together, votes.argmax(axis=2).T, axis=1)  # (n_rows, n_members)

@@ -1,7 +1,7 @@
 """Semi-supervised learning from labeled and unlabeled rows by EM.
 
-Tables: the expected counts of all rows, each unlabelled one shared among the classes by its posterior, make the
-next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/words/unlabeled_em.py``.
+Tables: the expected counts of all rows, each unlabeled one shared among the classes by its posterior, make the
+next model (Dempster, Laird and Rubin 1977; Nigam et al. 2000). Documents: see ``estimate/weighted_evidence.py``.
 
 Formula: EM for tables
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,22 +20,22 @@ from bayeskit.data.reader import WholeTable, read_table
 from bayeskit.data.source import Responsibilities
 from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.words.unlabeled_em import balanced
+from bayeskit.estimate.weighted_evidence import balance_posteriors
 from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, clone
+from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_whole_number, clone
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.unlabeled import DocumentModel, check_learns_unlabeled, fit_documents
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables.table import Table
+from bayeskit.tables import Table
 from bayeskit.tolerance import CONVERGED
 from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Accuracy on held-out labelled rows: of the labelled rows alone, and together with the unlabelled ones."""
+class AccuracyGain:
+    """Accuracy on held-out labeled rows: of the labeled rows alone, and together with the unlabeled ones."""
 
     alone: float
     together: float
@@ -47,10 +47,10 @@ class Comparison:
         return self.together >= self.alone
 
     def __str__(self) -> str:
-        verdict = "helped" if self.helped else "did not help, and the model has learnt from the labelled rows alone"
+        verdict = "helped" if self.helped else "did not help, and the model has learned from the labeled rows alone"
         return (
-            f"{self.folds}-fold cross-validation on the labelled rows: accuracy {self.alone:.4f} alone, "
-            f"{self.together:.4f} together; the unlabelled rows {verdict}"
+            f"{self.folds}-fold cross-validation on the labeled rows: accuracy {self.alone:.4f} alone, "
+            f"{self.together:.4f} together; the unlabeled rows {verdict}"
         )
 
 
@@ -60,23 +60,47 @@ class SemiSupervised(Composite, PredictsClasses):
 
     Parameters
     ----------
-    classifier: a ``NaiveBayes`` or another model with expected counts (the default is ``NaiveBayes()``), or a
-        ``TextClassifier``: "multinomial" and "set_of_words" by expected counts, and for "auto", "fast" and "weighted"
-        naive Bayes weights on tf-idf, with its smoothing, prior and choice of words. Other recipes have no
-        probabilities to share a document by, and are refused. With every row labelled it is the classifier itself.
-    unlabelled: a label that also means "not known", such as -1.
-    weight: how much an unlabelled row counts; by default 1 for tables and 0.3 for documents.
-    rounds: at most so many rounds; by default 50 for tables, which stop where the likelihood does, and 8 for documents.
-    balance: for documents, whether the posteriors are held to the class mix of the labelled ones. Turn it off where
-        the unlabelled documents have another mix.
-    folds: of the cross-validation that says whether the unlabelled rows helped; 0 for none. Where they did not, the
-        classifier learns from the labelled rows alone.
-    n_classes: with no labels at all, how many classes to look for: a mixture model, its classes numbered from 0.
-    restarts: of the mixture, each from other random beginnings; the most likely one is kept.
-    verbose: print every round.
+    classifier : classifier, default=None
+        A ``NaiveBayes`` or another model with expected counts (None for ``NaiveBayes()``), or a ``TextClassifier``:
+        "multinomial" and "set_of_words" by expected counts, and for "auto", "fast" and "weighted" naive Bayes weights
+        on tf-idf, with its smoothing, prior and choice of words. Other recipes have no probabilities to share a
+        document by, and are refused. If every row is labeled, it is the classifier itself.
+    unlabeled : object, default=None
+        A label that also means "not known", such as -1.
+    weight : float, default=None
+        Weight of an unlabeled row; None for 1 for tables and 0.3 for documents.
+    rounds : int, default=None
+        Largest number of rounds; None for 50 for tables, which stop when the likelihood does, and 8 for documents.
+    balance : bool, default=True
+        For documents, keep the class shares of the labeled ones. Turn it off if the unlabeled documents have others.
+    folds : int, default=5
+        Folds of the cross-validation that decides whether the unlabeled rows helped; 0 for none. If they did not, the
+        classifier learns from the labeled rows alone.
+    n_classes : int, default=None
+        With no labels at all, the number of classes of a mixture model, numbered from 0.
+    restarts : int, default=5
+        Random starts of the mixture; the most likely one is kept.
+    random_state : int or generator, default=None
+        Seed of the mixture.
+    verbose : bool, default=False
+        Print every round.
 
-    After ``fit``: ``history_`` (a table of the rounds), ``comparison_`` (None without cross-validation), ``helped_``,
-    ``estimator_``, the fitted classifier, and ``target_``, the name of what it predicts.
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    history_ : Table
+        The rounds of EM.
+    comparison_ : Comparison or None
+        Accuracy with and without unlabeled rows; None without cross-validation.
+    helped_ : bool
+    target_ : str
+        Name of the predicted column.
+
+    References
+    ----------
+    Nigam, McCallum, Thrun and Mitchell (2000), Text classification from labeled and unlabeled documents using EM.
+    Machine Learning 39.
 
     Examples
     --------
@@ -91,7 +115,7 @@ class SemiSupervised(Composite, PredictsClasses):
     """
 
     classifier: Any = None
-    unlabelled: Any = None
+    unlabeled: Any = None
     weight: float | None = None
     rounds: int | None = None
     balance: bool = True
@@ -101,17 +125,27 @@ class SemiSupervised(Composite, PredictsClasses):
     random_state: Any = None
     verbose: bool = False
 
+    _fitted_attribute: ClassVar[str] = "estimator_"
+
     # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows, some of whose labels are missing (all of them: ``n_classes`` says how many there are).
+        """Fit on rows, some of whose labels are missing; all rows are kept in memory.
 
-        All rows are held in memory, those of files too.
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or str, optional
+            Labels, or the name of their column; if all are missing, ``n_classes`` is required.
+
+        Returns
+        -------
+        self
         """
         model = NaiveBayes() if self.classifier is None else self.classifier
         self._check_settings(model)
-        rows = read_table(X, y, labelled=False)
-        labels = _labels(rows, self.unlabelled)
+        rows = read_table(X, y, labeled=False)
+        labels = _labels(rows, self.unlabeled)
         known = np.array([label is not None for label in labels], dtype=bool)
         if isinstance(model, TextClassifier) and known.any() and not known.all():
             check_learns_unlabeled(model)
@@ -125,13 +159,13 @@ class SemiSupervised(Composite, PredictsClasses):
             comparison = self._compare(model, rows, codes, classes)
             if comparison is not None and not comparison.helped:
                 warnings.warn(str(comparison), BayesWarning, stacklevel=2)
-                estimator, history = self._alone(model, rows, codes, classes), []
+                estimator, history = self._fit_labeled(model, rows, codes, classes), []
             else:
-                estimator, history = self._together(model, rows, codes, classes, self._tell())
+                estimator, history = self._fit_all(model, rows, codes, classes, self._tell())
         self.target_ = rows.target if isinstance(y, str) else "class"
         return self._become(estimator, comparison, history)
 
-    def _become(self, estimator: Any, comparison: Comparison | None, history: list[tuple[int, float, int]]) -> Self:
+    def _become(self, estimator: Any, comparison: AccuracyGain | None, history: list[tuple[int, float, int]]) -> Self:
         self.estimator_, self.comparison_ = estimator, comparison
         self.helped_ = comparison is None or comparison.helped
         self.classes_ = estimator.classes_
@@ -146,24 +180,25 @@ class SemiSupervised(Composite, PredictsClasses):
         if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
             raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
         if self.weight is not None and not 0 <= self.weight < np.inf:
-            raise BayesError(f"weight={self.weight!r}: an unlabelled row counts for a finite number of 0 or more")
-        if self.rounds is not None and (not isinstance(self.rounds, (int, np.integer)) or self.rounds < 1):
-            raise BayesError(f"rounds={self.rounds!r}: give a whole number of at least 1")
+            raise BayesError(f"weight={self.weight!r}: an unlabeled row counts for a finite number of 0 or more")
+        if self.rounds is not None:
+            check_whole_number("rounds", self.rounds, 1)
 
     def _tell(self) -> Callable[[tuple[int, float, int]], None] | None:
         if not self.verbose:
             return None
-        return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabelled rows changed their class")
+        return lambda r: print(f"round {r[0]}: log likelihood {r[1]:.6g}, {r[2]} unlabeled rows changed their class")
 
-    def _together(
+    def _fit_all(
         self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...], tell: Any = None
     ) -> tuple[Any, list[tuple[int, float, int]]]:
         known = codes >= 0
         if known.all():
-            return self._alone(model, rows, codes, classes), []
+            return self._fit_labeled(model, rows, codes, classes), []
         if isinstance(model, TextClassifier) and RECIPES[model.recipe].learns_by_weighted_em:
             weight = 0.3 if self.weight is None else self.weight
-            return fit_documents(model, rows.data, codes, classes, weight, self.rounds or 8, self.balance, tell)
+            settings: dict[str, Any] = {"weight": weight, "rounds": self.rounds or 8, "balance": self.balance}
+            return fit_documents(model, rows.data, codes, classes, tell=tell, **settings)
         start = np.zeros((rows.n_rows, len(classes)))
         start[known, codes[known]] = 1.0
         first = clone(model).fit(rows.take(np.flatnonzero(known)), Responsibilities(classes, start[known]))
@@ -189,7 +224,7 @@ class SemiSupervised(Composite, PredictsClasses):
             likelihood = float(weights[weights > 0] @ log_likelihoods[weights > 0])
             posterior = _posterior(fitted, joint, classes)
             if mix is not None:
-                posterior[~known] = balanced(posterior[~known], mix)
+                posterior[~known] = balance_posteriors(posterior[~known], mix)
             share = np.where(known[:, None], share, posterior)
             now = share.argmax(axis=1)
             history.append((number, likelihood, int((now != chosen).sum())))
@@ -201,12 +236,12 @@ class SemiSupervised(Composite, PredictsClasses):
                 break
         return fitted, history
 
-    def _alone(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Any:
+    def _fit_labeled(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Any:
         known = np.flatnonzero(codes >= 0)
         return clone(model).fit(rows.take(known), [classes[c] for c in codes[known]])
 
-    def _compare(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> Comparison | None:
-        """Both ways on held-out labelled rows; None where there are too few of them, or no unlabelled one."""
+    def _compare(self, model: Any, rows: WholeTable, codes: Array, classes: tuple[Value, ...]) -> AccuracyGain | None:
+        """Both ways on held-out labeled rows; None where there are too few of them, or no unlabeled one."""
         known = np.flatnonzero(codes >= 0)
         fewest = np.bincount(codes[known], minlength=len(classes)).min()
         folds = int(min(self.folds, fewest))
@@ -224,10 +259,10 @@ class SemiSupervised(Composite, PredictsClasses):
             assert len(train) == (inner >= 0).sum()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", BayesWarning)
-                alone = self._alone(model, part, inner, classes)
-                together, _ = self._together(model, part, inner, classes)
+                alone = self._fit_labeled(model, part, inner, classes)
+                together, _ = self._fit_all(model, part, inner, classes)
             right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
-        return Comparison(float(right[0] / len(known)), float(right[1] / len(known)), folds)
+        return AccuracyGain(float(right[0] / len(known)), float(right[1] / len(known)), folds)
 
     def _mixture(self, model: Any, rows: WholeTable) -> tuple[Any, list[tuple[int, float, int]]]:
         if self.n_classes is None or self.n_classes < 1:
@@ -248,15 +283,42 @@ class SemiSupervised(Composite, PredictsClasses):
     # -- prediction -----------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return np.asarray(self._fitted().predict(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | x), shape (n_rows, n_classes)."""
+        """Return P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return np.asarray(self._fitted().predict_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | x), shape (n_rows, n_classes)."""
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return np.asarray(self._fitted().predict_log_proba(X))
 
     # -- persistence -----------------------------------------------------------------------------------
@@ -274,7 +336,7 @@ class SemiSupervised(Composite, PredictsClasses):
         """The classifier, or none."""
         return ("estimator",) if saved.parts else ()
 
-    def _held_state(self) -> State:
+    def _state_to_save(self) -> State:
         """Return the fit history and the word weights found by EM."""
         held = self.comparison_
         comparison = None if held is None else [held.alone, held.together, held.folds]
@@ -298,23 +360,19 @@ class SemiSupervised(Composite, PredictsClasses):
                 raise BadFile(f"EM is around a counting classifier, not {type(estimator).__name__}")
         else:
             if not isinstance(model, TextClassifier):
-                raise BadFile("weights of words stand where a TextClassifier has learnt, and the setting names another")
+                raise BadFile(
+                    "weights of words stand where a TextClassifier has learned, and the setting names another"
+                )
             estimator = DocumentModel.of_state(
                 State(state.header["documents"], state.arrays[1:]), model.tokenizer(), model.column
             )
         held, self.target_ = state.header["comparison"], str(state.header["target"])
         return self._become(estimator, None if held is None else _comparison(*held), rounds)
 
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self)
-
     def _fitted(self) -> Classifier | DocumentModel:
         check_is_fitted(self)
         fitted: Classifier | DocumentModel = self.estimator_
         return fitted
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -327,18 +385,18 @@ class SemiSupervised(Composite, PredictsClasses):
 HISTORY = ("round", "log likelihood", "changed")
 
 
-def _comparison(alone: Any, together: Any, folds: Any) -> Comparison:
+def _comparison(alone: Any, together: Any, folds: Any) -> AccuracyGain:
     """The comparison of a file."""
     if any(type(share) not in (int, float) or not 0 <= share <= 1 for share in (alone, together)) or folds < 2:
-        raise BadFile("the comparison with the labelled rows alone is none of two accuracies")
-    return Comparison(float(alone), float(together), int(folds))
+        raise BadFile("the comparison with the labeled rows alone is none of two accuracies")
+    return AccuracyGain(float(alone), float(together), int(folds))
 
 
-def _labels(rows: WholeTable, unlabelled: Any) -> list[Value | None]:
+def _labels(rows: WholeTable, unlabeled: Any) -> list[Value | None]:
     """Labels as plain values, None where a row has none."""
     labels = [canonical(cell) for cell in rows.listed_labels()]
-    if unlabelled is not None:
-        mark = canonical(unlabelled)
+    if unlabeled is not None:
+        mark = canonical(unlabeled)
         labels = [None if label == mark else label for label in labels]
     return labels
 
@@ -353,7 +411,7 @@ def _joint(model: Any, X: Any, classes: tuple[Value, ...]) -> Floats:
 
 def _posterior(model: Any, joint: Floats, classes: tuple[Value, ...]) -> Floats:
     """P(class | x) of rows with these scores; the prior where a row is impossible under every class."""
-    posterior, evidence = logspace.normalise(joint)
+    posterior, evidence = logspace.normalize(joint)
     prior = np.zeros(len(classes))
     prior[[classes.index(label) for label in model.tally_.classes]] = logspace.exp(model.params_.log_prior)
     posterior[np.isneginf(evidence)] = prior

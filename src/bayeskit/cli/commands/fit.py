@@ -1,0 +1,669 @@
+"""``bayes fit``: fit a model to a file, score it and save it.
+
+The options stand first, by kind of data, then the command, then the fit of a table. Documents and sequences are fitted
+in ``cli/texts.py`` and ``cli/sequences.py``.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayeskit.cli.options import (
+    Data,
+    DropUnlabeled,
+    Json,
+    Reading,
+    Roles,
+    Weight,
+    choice,
+    given,
+    grouped,
+    option,
+    pairs,
+    typed,
+)
+from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.errors import BayesError
+from bayeskit.inner_model import reader_of
+from bayeskit.tolerance import NO_WORSE
+
+if TYPE_CHECKING:
+    from bayeskit.cli.console import Page
+    from bayeskit.evaluate.evaluation import Evaluation
+
+DEFAULT_OUTPUT = "model.bayes"
+
+
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+    "gaussian": "GaussianBayes",
+    "subclass": "SubclassBayes",
+    "nbtree": "NBTree",
+    "best": "BayesClassifier",
+    "exponents": "DiscriminativeWeights",
+}
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Options for the target, the output file, the prior and the smoothing."""
+
+    target: Annotated[str | None, option("--target -t", "COLUMN", "Column with the class.")] = None
+    output: Annotated[str, option("--output -o", "FILE", "Model file to write; - for stdout.")] = DEFAULT_OUTPUT
+    smoothing: Annotated[
+        str | None,
+        option(
+            "--smoothing",
+            "NUMBER|auto",
+            "Pseudo-count added to every count: 1 is Laplace, 0 none. Default: that of the model.",
+        ),
+    ] = None
+    prior: Annotated[
+        str | None,
+        choice("--prior", "Class prior; laplace adds one row to every class.", "empirical", "uniform", "laplace"),
+    ] = None
+    drop_unlabeled: DropUnlabeled = False
+    scores: Annotated[
+        bool, option("--scores/--no-scores", None, "Compute leave-one-out scores, which reads the data again.")
+    ] = True
+
+    plot: Plot = None
+
+    @property
+    def unlabeled(self) -> str | None:
+        """Return the setting for rows without a class, if given."""
+        return "drop" if self.drop_unlabeled else None
+
+    @property
+    def class_prior(self) -> Any:
+        """Return the prior as a Python value."""
+        from bayeskit.estimate.smoothing import Laplace
+
+        return Laplace() if self.prior == "laplace" else self.prior
+
+    @property
+    def amount(self) -> Any:
+        """Return the smoothing as a number, or "auto"."""
+        if self.smoothing is None or self.smoothing == "auto":
+            return self.smoothing
+        try:
+            return float(self.smoothing)
+        except ValueError:
+            refusal = f"{self.smoothing!r} is neither a number nor auto"
+            raise typer.BadParameter(refusal, param_hint="--smoothing") from None
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options for tables."""
+
+    kind: Annotated[str | None, choice("--model -m", f"Model: {', '.join(MODELS)}.", *MODELS, metavar="MODEL")] = None
+    calibrate: Annotated[
+        str | None,
+        choice(
+            "--calibrate", "Calibrate the probabilities on left-out rows.", "isotonic", "sigmoid", "beta", "temperature"
+        ),
+    ] = None
+    numeric: Annotated[
+        str | None,
+        option(
+            "--numeric",
+            "[COLUMN=]KIND",
+            "naive: density of numbers: gaussian (default), student, lognormal, poisson, kernel, histogram, auto.",
+            autocompletion=lambda: ["auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"],
+        ),
+    ] = None
+    unseen: Annotated[
+        str | None, choice("--unseen", "How to treat values never seen in training.", "ignore", "smooth", "error")
+    ] = None
+    memory_limit: Annotated[
+        float | None,
+        option(
+            "--memory-limit",
+            "GB",
+            "tan, aode, kdb, joint, gaussian, best: fail if more is needed. Documents: fit on fewer.",
+        ),
+    ] = None
+    processes: Annotated[
+        int | None,
+        option(
+            "--processes",
+            "N",
+            "naive, tan, aode, kdb, joint, gaussian: count on N processes (parts of Parquet files, or whole files).",
+            min=1,
+        ),
+    ] = None
+    push: Annotated[
+        bool, option("--push", None, "Count inside the database, so that no row leaves it (DuckDB, PostgreSQL).")
+    ] = False
+    variance: Annotated[
+        str | None,
+        choice(
+            "--variance",
+            "naive: variances shared by: nothing (class_feature), a column (feature), a class, or all.",
+            "class_feature",
+            "feature",
+            "class",
+            "all",
+            metavar="SHARED",
+        ),
+    ] = None
+    ddof: Annotated[
+        int | None, option("--ddof", "0|1", "naive: 0 for maximum-likelihood variances, 1 for unbiased ones.")
+    ] = None
+    cuts: Annotated[
+        list[str] | None,
+        option(
+            "--cuts",
+            "[COLUMN=]HOW",
+            "Discretization: mdl, frequency:5, width:5, number of intervals, or points (18,65). May be repeated.",
+        ),
+    ] = None
+    domain: Annotated[
+        list[str] | None,
+        option(
+            "--domain",
+            "COLUMN=A,B,...",
+            "All values of a column in order; unseen ones are smoothed, too. May be repeated.",
+        ),
+    ] = None
+    weight: Weight = None
+    role: Roles = None
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """Options for documents; the recipe gives the defaults."""
+
+    text: Annotated[str | None, option("--text", "COLUMN", "Classify documents: column with the text.")] = None
+    recipe: Annotated[str | None, option("--recipe", "NAME", "Documents: auto, best, fast, multinomial, ...")] = None
+    pattern: Annotated[
+        str | None,
+        option("--pattern", "PATTERN", "Documents: tokens: words, words1, char, ..., or a regular expression."),
+    ] = None
+    ngrams: Annotated[
+        str | None, option("--ngrams", "N|LOW-HIGH", "Documents: lengths of word n-grams, such as 1-2.")
+    ] = None
+    characters: Annotated[
+        str | None,
+        option("--characters", "LOW-HIGH|auto", "Documents: also character n-grams inside words, such as 3-5."),
+    ] = None
+    hash_bits: Annotated[
+        int | None, option("--hash-bits", "BITS", "Documents: hash words to 2^BITS buckets to limit the memory.")
+    ] = None
+
+    def settings(self, shared: FitOptions) -> dict[str, Any]:
+        """Return the settings of a TextClassifier."""
+        given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
+        given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabeled": shared.unlabeled}
+        given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams, "--ngrams")
+        given["characters"] = (
+            self.characters if self.characters in (None, "auto") else _runs(self.characters, "--characters")
+        )
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class SentenceOptions:
+    """Options for sentences."""
+
+    tags: Annotated[bool, option("--tags", None, "Fit a tagger on CoNLL-U or lines of word/TAG.")] = False
+    own_states: Annotated[
+        int | None, option("--own-states", "N", "Tags: number of common words with a state of their own.", min=0)
+    ] = None
+    fine: Annotated[bool, option("--fine/--no-fine", None, "Tags: use the finer tags of CoNLL-U.")] = True
+
+
+@dataclass(frozen=True)
+class SequenceOptions:
+    """Options for sequences."""
+
+    sequence: Annotated[str | None, option("--sequence", "COLUMN", "Column with the sequence of each row.")] = None
+    order: Annotated[
+        str | None, option("--order", "COLUMN", "Sequences: column to order rows by. Default: the order of the file.")
+    ] = None
+    states: Annotated[
+        str | None, option("--states", "K|K-K", "Sequences: number of hidden states, or a range to choose from.")
+    ] = None
+    of: Annotated[
+        str | None, choice("--of", "Sequences: the target labels each row, or the whole sequence.", "rows", "sequences")
+    ] = None
+    context: Annotated[
+        int | None, option("--context", "N", "Classes of sequences: order of the Markov chain.", min=1)
+    ] = None
+
+
+@grouped
+def command(
+    data: Data,
+    shared: FitOptions,
+    tables: TableOptions,
+    documents: DocumentOptions,
+    sentences: SentenceOptions,
+    sequences: SequenceOptions,
+    reading: Reading,
+    json: Json = False,
+) -> None:
+    """Fit a classifier to a file, score it and save it.
+
+    Strings become categories and numbers stay numbers, unless --role says
+    otherwise. Scores are leave-one-out: exact for naive, a little optimistic for
+    best, absent for subclass; a note tells where a learned structure has seen the
+    row. naive streams the rows; best is the most accurate and keeps all rows in
+    memory.
+
+    Documents: give --text, or a folder with one subfolder of files per class.
+    Sentences: --tags fits a tagger; see bayes tag.
+    Sequences: --sequence groups rows. --states finds hidden states. A target that
+    varies within sequences is the state of each row; a target that is constant in
+    each sequence is the class of the sequence.
+
+    \b
+    Examples:
+      bayes fit birds.csv --target species --role year=ignore -o birds.bayes
+      bayes fit parts/*.csv --target species
+      bayes fit mail.csv --text body --target kind -o mail.bayes
+      bayes fit newsgroups/ -o news.bayes
+      bayes fit train.conllu --tags -o english.bayes
+      bayes fit days.csv --sequence town --order day --states 2 -o weather.bayes
+      bayes fit frames.csv --sequence word --states 4 --target said -o words.bayes
+    """
+    from bayeskit.cli.sequences import fit_sequences
+    from bayeskit.cli.texts import fit_documents, fit_sentences
+
+    if sequences.sequence is not None:
+        rest = replace(shared, target=None, output=DEFAULT_OUTPUT, smoothing=None, prior=None, scores=True)
+        for group in (documents, sentences, replace(tables, role=None, numeric=None, unseen=None), rest):
+            _refuse(group, "does not go with --sequence")
+        fit_sequences(data, shared, sequences, tables, reading, json)
+        return
+    _refuse(sequences, "is for sequences: name the column that says to which one a row belongs with --sequence")
+    if sentences.tags:
+        for options in (tables, documents, replace(shared, output=DEFAULT_OUTPUT)):
+            _refuse(options, "does not go with --tags")
+        fit_sentences(data, shared, sentences, reading, json)
+        return
+    _refuse(sentences, "is for tagged sentences: add --tags")
+    is_folder = len(data) == 1 and Path(data[0]).is_dir()
+    of_documents = documents.text is not None or (shared.target is None and is_folder)
+    if of_documents:
+        _refuse(replace(tables, memory_limit=None), "is for tables, and these are documents")
+    else:
+        _refuse(documents, "is for documents: name their column with --text, or give a folder of classes")
+    if shared.target is None and not (of_documents and is_folder):
+        raise typer.BadParameter("it is missing: name the column that holds the class", param_hint="--target")
+    if of_documents:
+        fit_documents(data, shared.target or "class", shared, documents, reading, tables.memory_limit, json)
+    else:
+        fit_table(data, str(shared.target), shared, tables, reading, json)
+
+
+def _refuse(options: Any, why: str) -> None:
+    """Raise an error for options that do not apply to the data."""
+    for names, _ in given(options):
+        raise typer.BadParameter(why, param_hint=names[0])
+
+
+CALIBRATED = "These scores are those before calibration: bayes evaluate --folds 10 has those after it."
+
+
+def fit_table(
+    data: list[str], target: str, shared: FitOptions, options: TableOptions, reading: Reading, json: bool
+) -> None:
+    """Fit a classifier of rows, score it and save it."""
+    from bayeskit.cli import summary
+    from bayeskit.cli.console import Page, plural
+    from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
+    from bayeskit.engines.processes import Processes
+    from bayeskit.engines.sql import count_in_database
+    from bayeskit.explain.overview import column_records
+
+    output, kind = shared.output, options.kind or "naive"
+    given = FitOptions(drop_unlabeled=shared.drop_unlabeled)  # options that every model accepts
+    check_writable(output, is_model=True)
+    check_plot(shared.plot, data)
+    page = Page(json, output=output)
+    source = open_data(data, target, reading)
+    source = count_in_database(source) if options.push else source
+    source = source if options.weight is None else source.with_weight(options.weight)
+    engine = None if options.processes is None else Processes(options.processes, max_categories=None)
+    if engine is not None and options.calibrate is not None:
+        raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
+    model = _model(kind, _settings(shared, options, source.kinds))
+    if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
+        raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
+    if options.calibrate is not None:
+        from bayeskit.models.wrappers.calibrated import Calibrated
+
+        model = Calibrated(model, options.calibrate)
+    if kind == "best" and options.calibrate is None:
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine)
+    else:
+        with watched(source, "counting") as rows:
+            advice = _fit(model, rows, target, engine)
+    before = model.model_ if options.calibrate is not None else model  # the uncalibrated model is scored
+    tally = reader_of(model).tally_
+    evaluation = None
+    if shared.scores and tally.n_rows > 1 and hasattr(before, "leave_one_out") and not options.push:
+        with watched(source, "leaving each row out") as rows:
+            evaluation = before.leave_one_out(rows, target)
+    harm = None
+    if evaluation is not None and options.calibrate is None and is_worse(evaluation):
+        harm = find_harmful_column(model, source, evaluation)
+    importance = summary.importance_of(model)
+    written = save_model(model, output)  # after all that can fail, and before printing: a pipe may be closed
+    page.line(f"{source.name}: {plural(tally.n_rows, 'row')}, {plural(len(tally.classes), 'class')} of {target}")
+    page.line()
+    summary.show_columns(page, tally)
+    page.line()
+    summary.show_classes(page, tally)
+    if evaluation is not None:
+        page.line()
+        summary.show_measures(page, evaluation)
+        if options.calibrate is not None:
+            page.line(CALIBRATED)
+        elif is_worse(evaluation):
+            same = replace(options, kind=None if kind == "naive" else kind)
+            counts = replace(given, smoothing=shared.smoothing, prior=shared.prior)
+            again = None if "-" in data else _again(data, target, shared.output, same, counts, reading)
+            page.line()
+            show_worse(page, evaluation, harm, again)
+    if hasattr(model, "left_out_"):
+        page.line()
+        summary.show_left_out(page, model)
+    page.line()
+    if importance is not None:
+        summary.show_importance(page, importance)
+        page.line()
+    can_be_read_again = all(file.place.size is not None for file in getattr(source, "files", ())) and engine is None
+    plain = kind == "naive" and options.calibrate is None
+    if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
+        rule = None if options.unseen == "smooth" else options.unseen  # other models do not support this rule
+        stronger = TableOptions("best", role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
+        page.command("stronger:", _again(data, target, output, stronger, given, reading))
+    for sentence in advice:
+        page.line(f"advice: {sentence}")
+    page.saved(output, written)
+    draw(page, shared.plot, lambda: _picture(before))
+    page.json(
+        {
+            "data": source.name,
+            "rows": tally.n_rows,
+            "target": target,
+            "columns": column_records(tally),
+            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "leave_one_out": None
+            if evaluation is None
+            else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
+            **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
+            "column_importance": summary.importance_records(importance),
+            "advice": advice,
+            "model": output,
+            "bytes": written,
+        }
+    )
+
+
+def _settings(shared: FitOptions, options: TableOptions, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings of a model by name; None where no option was given."""
+    column, is_one, kind = (options.numeric or "").rpartition("=")
+    numeric: Any = {column: kind} if is_one else options.numeric
+    cuts = cuts_of(options.cuts)
+    if options.kind in (None, "naive") and cuts is not None and numeric != "histogram":
+        if numeric is not None:
+            raise typer.BadParameter(f"goes with --numeric histogram, not {numeric}", param_hint="--cuts")
+        numeric = dict.fromkeys(cuts, "histogram") if isinstance(cuts, dict) else "histogram"
+    return {
+        "smoothing": shared.amount,
+        "prior": shared.class_prior,
+        "unlabeled": shared.unlabeled,
+        "numeric": numeric,
+        "cuts": cuts,
+        "unseen": options.unseen,
+        "variance": options.variance,
+        "ddof": options.ddof,
+        "memory_limit": None if options.memory_limit is None else int(options.memory_limit * 1e9),
+        "roles": pairs("--role", options.role) or None,
+        "domains": domains_of(options.domain, kinds),
+    }
+
+
+def _picture(model: Any) -> Any:
+    """Draw the column importance, or the structure over the columns."""
+    return (model.column_importance() if hasattr(model, "column_importance") else model.describe_structure()).chart()
+
+
+def _model(kind: str, given: dict[str, Any]) -> Any:
+    """Return the model of a name with its settings; raise an error for unsupported settings."""
+    import bayeskit
+
+    if kind == "exponents":
+        return bayeskit.DiscriminativeWeights(_model("naive", given))
+    model = getattr(bayeskit, MODELS[kind])()
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name in settings.keys() - model.get_params():
+        if name in ("smoothing", "numeric", "memory_limit", "variance", "ddof", "cuts", "domains") or (
+            name == "prior" and settings[name] != "empirical"
+        ):
+            option_name = "--domain" if name == "domains" else f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=option_name)
+        del settings[name]
+    model.set_params(**settings)
+    model._check_settings()
+    return model
+
+
+def _best_takes(tally: Any) -> bool:
+    """Return True if ``--model best`` supports these rows: no texts, and all rows fit in memory."""
+    from bayeskit.errors import BayesError
+    from bayeskit.models.ensemble.classifier import BayesClassifier
+
+    try:
+        BayesClassifier()._check_size(tally)
+    except BayesError:
+        return False
+    return not tally.words
+
+
+def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
+    """Return a command with these options and the same file and output."""
+    from bayeskit.cli.inputs import shown
+
+    words = [
+        "bayes",
+        "fit",
+        *map(shown, data),
+        *typed(FitOptions(target=target)),
+        *(word for group in groups for word in typed(group)),
+    ]
+    return [*words, *typed(FitOptions(output=output))]
+
+
+def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
+    """Fit the model and return its advice."""
+    import warnings
+
+    from bayeskit.cli.hints import with_options
+    from bayeskit.errors import AdviceWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if hasattr(model, "fit_source"):
+            model.fit_source(source, engine=engine)
+        else:
+            model.fit(source, target)
+    for warning in caught:
+        if not issubclass(warning.category, AdviceWarning):
+            warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
+    return [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
+
+
+TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+
+
+def domains_of(given: Sequence[str] | None, kinds: Mapping[str, str]) -> dict[str, list[Any]] | None:
+    """Parse ``COLUMN=a,b,c`` texts to the setting ``domains``, with values in the type of their column.
+
+    >>> domains_of(["level=low,medium,high", "color=0,1,2", 'town="Rome, old",Ostia'], {"color": "integer"})
+    {'level': ['low', 'medium', 'high'], 'color': [0, 1, 2], 'town': ['Rome, old', 'Ostia']}
+    """
+    domains = {}
+    for name, text in pairs("--domain", given).items():
+        values = next(csv.reader([text], skipinitialspace=True), [])
+        if not values or not all(values):
+            raise typer.BadParameter(f"{name}={text} names no values: write {name}=a,b,c", param_hint="--domain")
+        domains[name] = [_of_kind(value, kinds.get(name, "string"), name) for value in values]
+    return domains or None
+
+
+def _of_kind(value: str, kind: str, name: str) -> Any:
+    from bayeskit.data.vocabulary import canonical
+
+    try:
+        if kind == "boolean":
+            return TRUTH[value.lower()]
+        if kind in ("integer", "float"):
+            return canonical(float(value))
+    except (KeyError, ValueError):
+        wanted = "true or false" if kind == "boolean" else "a number"
+        raise typer.BadParameter(f"column {name!r} has no value {value!r}: {wanted}", param_hint="--domain") from None
+    return value
+
+
+def cuts_of(given: Sequence[str] | None) -> Any:
+    """Parse the setting ``cuts``: one for all columns, or a mapping by column.
+
+    >>> cuts_of(["mdl"]), cuts_of(["5"]), cuts_of(["frequency:4"]), cuts_of(["age=18,65", "size=width:3"])
+    ('mdl', 5, ('frequency', 4), {'age': [18.0, 65.0], 'size': ('width', 3)})
+    """
+    if not given:
+        return None
+    for_all = [text for text in given if "=" not in text]
+    if for_all and len(given) > 1:
+        raise typer.BadParameter("give one for all columns, or COLUMN=… of each", param_hint="--cuts")
+    if for_all:
+        return _cut(for_all[0])
+    return {name: _cut(text) for name, text in pairs("--cuts", given).items()}
+
+
+def _cut(text: str) -> Any:
+    """Parse a method, a number of intervals, a method with a number, or points."""
+    way, sign, number = text.partition(":")
+    try:
+        if sign:
+            return (way, int(number))
+        if "," in text or "." in text:
+            return [float(part) for part in text.split(",") if part.strip()]
+        return int(text)
+    except ValueError:
+        if sign or not text.isalpha():
+            refusal = (
+                f"{text!r} is no way to cut: give mdl, frequency, width, a number of intervals, or points such as 1,5"
+            )
+            raise typer.BadParameter(refusal, param_hint="--cuts") from None
+        return text
+
+
+COLUMNS = 100  # largest number of columns to leave out in turn
+IMPOSSIBLE = -745.0  # ln of the smallest float, for impossible events
+
+
+def is_worse(evaluation: Evaluation) -> bool:
+    """Return True if the majority class has a better accuracy, or the class shares a better log loss."""
+    return wrong_more_often(evaluation) or evaluation.log_loss > evaluation.baseline.log_loss * (1 + NO_WORSE)
+
+
+def wrong_more_often(evaluation: Evaluation) -> bool:
+    """Return True if the majority class has a better accuracy."""
+    return evaluation.accuracy < evaluation.baseline.accuracy * (1 - NO_WORSE)
+
+
+def find_harmful_column(model: Any, source: Any, evaluation: Evaluation) -> tuple[str, Evaluation] | None:
+    """Return the column whose removal improves the first rows most, and the scores without it.
+
+    None if that is less than half of the deficit. The models without a column use the same tally.
+    """
+    source, columns = model._with_labels(source), model.schema_.used
+    if not hasattr(model, "restrict") or len(columns) < 2:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        losses = {column: _loss(_without(model, column), source) for column in columns[:COLUMNS]}
+        column = min(losses, key=lambda name: losses[name])
+        without = _without(model, column).leave_one_out(source, model.schema_.target.name)
+    harm = evaluation.log_loss - evaluation.baseline.log_loss
+    gain = evaluation.log_loss - without.log_loss
+    return (column, without) if gain > 0 and gain >= harm / 2 else None
+
+
+def _without(model: Any, column: str) -> Any:
+    return model.restrict([name for name in model.schema_.used if name != column])
+
+
+def _loss(model: Any, source: Any) -> float:
+    """Return the mean of −ln P(own class) of the first block of rows, each left out."""
+    import numpy as np
+
+    from bayeskit import logspace
+
+    block = next(iter(model._encoder().blocks(source)))
+    labels = np.asarray(block.labels, dtype=np.int64)
+    log_p = logspace.log_normalize(model._tempered(model._left_out().scores(block)))[0][np.arange(len(labels)), labels]
+    return float(-np.nan_to_num(log_p, nan=IMPOSSIBLE, neginf=IMPOSSIBLE).mean())
+
+
+def show_worse(
+    page: Page, evaluation: Evaluation, harm: tuple[str, Evaluation] | None, command: list[str] | None
+) -> None:
+    """Print a warning, the column that does most harm and the command without it."""
+    from bayeskit.cli.console import short
+    from bayeskit.explain.overview import percent
+
+    majority = evaluation.baseline
+    if wrong_more_often(evaluation):
+        text = "WORSE THAN THE MAJORITY CLASS: always predicting the most frequent class has a higher accuracy, "
+        text += f"{percent(majority.accuracy)} instead of {percent(evaluation.accuracy)}."
+    else:
+        text = "WORSE THAN THE CLASS FREQUENCIES: predicting them for every row has a lower log loss, "
+        text += f"{short(majority.log_loss)} instead of {short(evaluation.log_loss)}."
+    page.line(text, style="bold red")
+    if harm is None:
+        page.line("No single column is the cause. If columns depend on each other, fit a model that allows for it.")
+        return
+    column, without = harm
+    page.line(
+        f"Column {column!r} is the main cause: without it the accuracy is {percent(without.accuracy)}, "
+        f"the log loss {short(without.log_loss)}."
+    )
+    if command is not None:
+        page.command("without it:", [*command, "--role", f"{column}=ignore"])
+
+
+def worse_record(evaluation: Evaluation, harm: tuple[str, Evaluation] | None) -> dict[str, Any]:
+    """Return the warning as plain data."""
+    worse: dict[str, Any] = {"worse_than_majority": is_worse(evaluation)}
+    if harm is not None:
+        column, without = harm
+        scores = {"accuracy": without.accuracy, "log_loss": without.log_loss}
+        worse["harmful_column"] = {"column": column, "without": scores}
+    return worse
+
+
+def _runs(text: str, option: str) -> tuple[int, int]:
+    low, sign, high = text.partition("-")
+    try:
+        return (int(low), int(high)) if sign else (1, int(low))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number and no LOW-HIGH, such as 1-2", param_hint=option) from None

@@ -1,1 +1,0 @@
-"""Build SQL as a tree, and describe the differences between databases."""

@@ -1,1 +1,0 @@
-"""What words say of classes: weights, evidence, EM, and documents left out."""

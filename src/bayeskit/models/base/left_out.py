@@ -1,0 +1,74 @@
+"""Choose settings of a model by its leave-one-out scores, and name the choices that these cannot judge.
+
+Formula: T on leave-one-out scores
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source
+from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
+from bayeskit.estimate.temperature import fit_temperature
+from bayeskit.typing import Floats
+
+
+def weighty_blocks(model: Any, source: Source) -> Iterator[Block]:
+    """Yield the rows in the codes of the model, without those of weight zero."""
+    for block in model._encoder().blocks(source):
+        yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
+
+
+def best_temperature(model: Any, source: Source, capped: bool = False) -> float:
+    """Return the T with the least leave-one-out log loss of softmax(scores / T) on the training rows.
+
+    ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
+    """
+    left_out = model._left_out()
+    scores, labels, weights = [], [], []
+    for block in weighty_blocks(model, source):
+        block_scores = left_out.scores(block)
+        block_labels = np.asarray(block.labels, dtype=np.int64)
+        # a class that only one row shows is lost for every T
+        known = np.isfinite(block_scores[np.arange(block.n_rows), block_labels])
+        scores.append(block_scores[known])
+        labels.append(block_labels[known])
+        weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
+    s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
+    return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0
+
+
+def left_out_loss(scored: Iterable[tuple[Block, Floats]]) -> float:
+    """Return −Σ w ln P(class | row) of left-out log scores, shape (n_rows, n_classes) per block.
+
+    Rows that are the only ones of their class are left out: no model without them knows it.
+    """
+    total = 0.0
+    for block, scores in scored:
+        log_p = logspace.log_posterior_of(scores, np.asarray(block.labels, dtype=np.int64))
+        known = np.isfinite(log_p)
+        total -= float((log_p * (1.0 if block.weights is None else block.weights))[known].sum())
+    return total
+
+
+def choices_by_class(smoothing: Any, cuts: Any, schema: Schema) -> tuple[str, ...]:
+    """Return which of cut points and smoothing were chosen by looking at the classes of the rows.
+
+    >>> choices_by_class("auto", "mdl", Schema({"age": Numeric((27.5,))})), choices_by_class(1.0, 10, Schema({}))
+    (('cuts', 'smoothing'), ())
+    """
+    ways = cuts.values() if isinstance(cuts, Mapping) else [cuts]
+    by_class = any(
+        "mdl" in ((way,) if isinstance(way, str) else way[:1] if isinstance(way, tuple) else ()) for way in ways
+    )
+    cut = any(isinstance(role, Numeric) and role.cuts for role in schema.columns.values())
+    amounts = [as_smoothing(one) for one in (smoothing.values() if isinstance(smoothing, Mapping) else [smoothing])]
+    fitted = any(isinstance(one, Automatic) or (isinstance(one, BackOff) and one.m is None) for one in amounts)
+    smoothed = bool(schema.coded or schema.texts)
+    return ("cuts",) * (by_class and cut) + ("smoothing",) * (fitted and smoothed)

@@ -1,0 +1,82 @@
+"""Shared parts of the models of sequences: checks before use, merging, and the printed summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bayeskit.data.sequences import Sequences
+from bayeskit.errors import BayesError, with_article
+from bayeskit.memory import Need, check_memory
+from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, seed_of
+from bayeskit.tables import Grid, Sheet
+
+LISTED = 8  # maximum number of values listed in a message
+
+
+class SequenceModel:
+    """Mixin of the models of sequences."""
+
+    if TYPE_CHECKING:
+        memory_limit: Any
+
+        def _check_settings(self) -> None: ...
+        def _changed_settings(self) -> list[str]: ...
+        def _read(self, X: Any) -> Sequences: ...
+        def merge(self, other: Any) -> Self: ...
+
+    def __add__(self, other: object) -> Self:
+        return self.merge(other) if isinstance(other, type(self)) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """Support ``sum(models)``, which starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "tally_" in vars(self)
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "sequences")
+
+    def _check_mergeable(self, other: Any) -> None:
+        """Raise an error unless both models are fitted and of the same class."""
+        self._check_is_fitted()
+        if type(other) is not type(self):
+            own, theirs = (with_article(type(model).__name__) for model in (self, other))
+            raise BayesError(f"{own} merges with another one, not with {theirs}")
+        other._check_is_fitted()
+
+    def _check_draws(self, n: int, length: int, n_columns: int = 1) -> None:
+        """Check the model and the number and length of sequences to draw."""
+        self._check_is_fitted()
+        self._check_settings()
+        check_whole_number("n", n, 0)
+        check_whole_number("length", length, 0)
+        need = 64.0 * n * length * n_columns  # bytes of a cell in a list and of its temporaries
+        check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
+
+    def _summary(self, head: str, grid: Grid) -> Sheet:
+        """Return the printed summary: a heading, changed settings and a table."""
+        settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
+        return Sheet(f"{type(self).__name__} of {head}", (*settings, "", grid))
+
+
+def nothing_left_error() -> BayesError:
+    """Build the error for forgetting all sequences."""
+    return BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return a generator with the given seed."""
+    return np.random.default_rng(seed_of(random_state))
+
+
+def list_values(values: Any) -> str:
+    """List the first values for a message."""
+    return ", ".join(map(str, values[:LISTED])) + (", …" if len(values) > LISTED else "")
+
+
+def cell_at(column: Any, at: int) -> Any:
+    """Return a cell of an array or Arrow column as a Python value."""
+    return column[at].as_py() if hasattr(column[at], "as_py") else column[at]

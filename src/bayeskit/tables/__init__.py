@@ -1,1 +1,0 @@
-"""Print tables in terminals and notebooks."""

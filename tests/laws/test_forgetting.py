@@ -1,0 +1,87 @@
+"""Forgetting: names that only forgotten rows had are gone, and what stays fixed is listed."""
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayeskit as bk
+from bayeskit.models import to_bytes
+from bayeskit.storage.container import unpack
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
+lawful = settings.get_profile("laws")
+GONE = ("zqvalue", "zqclass", "zqword")
+KEPT_WORDS = st.sampled_from(["sun", "sea", "rain", "été", "wind", "fog"])
+GONE_WORDS = st.sampled_from(["sun", "zqword", "zqword zqword", "rain zqword"])
+TEXT_RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "weighted", "best", "auto"]
+
+
+def mentioned(model):
+    """The names of forgotten rows in the decoded file, the schema, the tables and the exports of a model."""
+    header, arrays = unpack(to_bytes(model))
+    # Bytes of a list of words, and of cells of a row.
+    raw = b"\0".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    said = [json.dumps(header, ensure_ascii=False), str(model.schema_.to_json())]
+    if hasattr(model, "describe_structure"):
+        said.append(str(model.describe_structure()))
+    if not isinstance(model, bk.TextClassifier):
+        said += [str(model.table(name)) for name in model.schema_.used if name in model.tally_.families]
+    with suppress(AttributeError, bk.BayesError):  # some have no export
+        said.append(json.dumps(model.to_json()))
+    return [name for name in GONE if name.encode() in raw or any(name in text for text in said)]
+
+
+def with_gone_names(law, data):
+    """Rows of which each has a value or a class of its own; a declared domain has no other values."""
+    marks = [{"label": "zqclass"}, {"sky": "zqvalue"}, {"sky": "zqvalue", "label": "zqclass"}]
+    some = st.sampled_from(marks[:1] if "sky" in law.settings.get("domains", {}) else marks)
+    return [{**row, **data.draw(some)} for row in law.rows(data)]
+
+
+@lawful
+@given(data=st.data())
+def test_no_name_of_forgotten_rows_alone_stays_in_the_file(any_law, data):
+    if not hasattr(any_law.model(), "forget"):
+        pytest.skip("it cannot forget")
+    kept, gone = any_law.rows(data, min_size=4), with_gone_names(any_law, data)
+    model = any_law.forget(any_law.fit(kept + gone), gone)
+    assert mentioned(model) == []
+    assert mentioned(any_law.learn(model, kept)) == []
+
+
+@pytest.mark.parametrize("recipe", TEXT_RECIPES)
+@lawful
+@given(data=st.data())
+def test_no_word_of_forgotten_documents_alone_stays_in_the_file(recipe, data):
+    words = st.lists(KEPT_WORDS, min_size=1, max_size=6).map(" ".join)
+    kept = data.draw(st.lists(st.tuples(words, st.sampled_from("ab")), min_size=2, max_size=8))
+    gone_words = st.lists(GONE_WORDS, min_size=1, max_size=4).map(" ".join)
+    labels = st.sampled_from(["a", "zqclass"])
+    gone = data.draw(st.lists(st.tuples(gone_words, labels), min_size=1, max_size=6))
+    texts, tags = zip(*(kept + gone), strict=True)
+    model = bk.TextClassifier(recipe).fit(list(texts), list(tags))
+    model.forget(*map(list, zip(*gone, strict=True)))
+    assert mentioned(model) == []
+    assert model.tally_.n_rows == len(kept)
+
+
+@lawful
+@given(data=st.data())
+def test_refit_gives_the_fit_on_the_remaining_rows_or_says_why_not(any_law, data):
+    if not hasattr(any_law.model(), "forget"):
+        pytest.skip("it cannot forget")
+    kept, gone = any_law.rows(data, min_size=4), any_law.rows(data)
+    model, (args, weight) = any_law.fit(kept + gone), any_law.told(gone)
+    before = to_bytes(model)
+    if model.fixed_ and not isinstance(model, bk.BayesClassifier):
+        with pytest.raises(bk.BayesError, match=model.fixed_[0]):
+            model.forget(*args, **weight, refit=True)
+        assert to_bytes(model) == before
+        return
+    model.forget(*args, **weight, refit=True)
+    X = any_law.frame(kept + gone)
+    np.testing.assert_allclose(model.predict_proba(X), any_law.fit(kept).predict_proba(X), rtol=1e-9, atol=1e-12)
