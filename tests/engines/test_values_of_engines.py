@@ -99,6 +99,7 @@ MORE = [
     Way("dask-objects", dask_objects, "dask"),
 ]
 HELD_AS_TEXT = [("csv", "moment"), ("csv", "instant"), ("csv", "sky"), ("csv", "sign")]  # '' and NULL are missing there
+WRITTEN_NUMBERS = ("id", "x")  # texts that a number would not give back: -0, 9223372036854775807
 UNHEARD_OF = [("sqlite", name) for name in CELLS if name not in UNTYPED]
 NAMES = [name for name in CELLS if name not in ("label", "days")]
 NUMBERS = ["price", "id", "small", "x", "large", "day", "moment", "instant"]
@@ -130,6 +131,11 @@ def test_a_column_of_values_is_the_same_on_every_engine(anyhow, name, tmp_path):
         pytest.skip("CSV has other ways to write it")
     here, there = learned(anyhow, name, "categorical", tmp_path)
     assert there.classes == here.classes == ("A", "a", "a ")
+    if anyhow.name == "csv" and name in WRITTEN_NUMBERS:
+        # A categorical column of a text file keeps the text of cells that a number would not give back.
+        assert {*map(float, there.families[name].values)} == {*map(float, here.families[name].values)}
+        assert {*map(type, there.families[name].values)} == {str}
+        return
     assert there.families[name].values == here.families[name].values
     assert [*map(type, there.families[name].values)] == [*map(type, here.families[name].values)]
     assert agree(there, here)
