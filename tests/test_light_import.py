@@ -12,11 +12,16 @@ from bayeskit.datasets import load_penguins, load_worked_example
 HEAVY = {"sklearn", "scipy", "pandas", "joblib", "polars"}
 
 
-def loaded(code, *arguments):
-    """The heavy packages that a program of Python has imported by its end."""
+def modules(code, *arguments):
+    """All modules that a program of Python has imported by its end."""
     told = f"import json, sys\ntry:\n    {code}\nfinally:\n    print(json.dumps([*sys.modules]), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", told, *arguments], capture_output=True, text=True, check=True)
-    return HEAVY & {name.partition(".")[0] for name in json.loads(run.stderr.splitlines()[-1])}
+    return set(json.loads(run.stderr.splitlines()[-1]))
+
+
+def loaded(code, *arguments):
+    """The heavy packages that a program of Python has imported by its end."""
+    return HEAVY & {name.partition(".")[0] for name in modules(code, *arguments)}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +60,25 @@ def test_a_command_on_a_small_file_imports_nothing_heavy(words, folder):
     paths = [str(folder / word) if word.endswith((".bayes", ".csv")) else word for word in words]
     run = "sys.argv = ['bayes', *sys.argv[1:]]; from bayeskit.cli import main; main()"
     assert loaded(run, *paths) == set()
+
+
+def test_the_version_is_printed_without_numpy_and_without_the_commands():
+    imported = modules("sys.argv = ['bayes', '--version']; from bayeskit.cli import main; main()")
+    assert not {"numpy", "pyarrow", "rich"} & imported
+    assert not [name for name in imported if name.startswith("bayeskit.cli.commands.")]
+
+
+def test_predicting_imports_neither_other_commands_nor_explanations(folder):
+    run = "sys.argv = ['bayes', *sys.argv[1:]]; from bayeskit.cli import main; main()"
+    imported = modules(run, "predict", str(folder / "days.bayes"), str(folder / "days.csv"))
+    unused = (
+        "bayeskit.explain.",
+        "bayeskit.charts.",
+        "bayeskit.evaluate.cross_validation",
+        "bayeskit.evaluate.diagnosis",
+    )
+    assert [name for name in imported if name.startswith("bayeskit.cli.commands.")] == ["bayeskit.cli.commands.predict"]
+    assert [name for name in imported if name.startswith(unused)] == []
 
 
 def test_loading_asking_and_copying_a_model_imports_nothing_heavy(folder):

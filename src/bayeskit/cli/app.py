@@ -5,53 +5,26 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from bayeskit import __version__
-from bayeskit.cli.commands import (
-    ask,
-    compare,
-    demo,
-    diagnose,
-    evaluate,
-    explain,
-    export,
-    fit,
-    forget,
-    inspect,
-    learn,
-    merge,
-    predict,
-    rank,
-    tag,
-    topics,
-)
 from bayeskit.cli.hints import with_options
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 from bayeskit.storage.files import hide_secrets
 
-COMMANDS = [
-    fit, predict, rank, tag, topics, evaluate, compare, diagnose, explain, inspect, ask, learn, forget, merge, export,
-    demo,
-]  # fmt: skip
-"""One module per command, each with a function ``command``, in the order of the help. Add new commands here."""
+COMMANDS = (
+    "fit", "predict", "rank", "tag", "topics", "evaluate", "compare", "diagnose", "explain", "inspect", "ask", "learn",
+    "forget", "merge", "export", "demo",
+)  # fmt: skip
+"""Modules of ``cli.commands``, each with a function ``command``, in the order of the help. Add new commands here."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Exception that typer raises for an invalid command; its module depends on the version."""
-
-app = typer.Typer(
-    name="bayes",
-    no_args_is_help=True,
-    add_completion=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-)
-for module in COMMANDS:
-    app.command(name=module.__name__.rpartition(".")[2])(module.command)
 
 
 def _version(wanted: bool) -> None:
@@ -60,7 +33,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def bayes(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -77,13 +49,31 @@ def bayes(
     """
 
 
+def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Return the program with some of the commands; the modules of the others are not imported."""
+    app = typer.Typer(
+        name="bayes",
+        no_args_is_help=True,
+        add_completion=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    )
+    app.callback()(bayes)
+    for name in names:
+        app.command(name=name)(import_module(f"bayeskit.cli.commands.{name}").command)
+    return app
+
+
 def run() -> None:
     """Run the command line; exit 0 on success, 1 for unusable data or models, 2 for an invalid command."""
+    first = next(iter(sys.argv[1:]), "")
+    names = [name for name in COMMANDS if first == name] if first in (*COMMANDS, "--version") else COMMANDS
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _Notes()
             warnings.simplefilter("always", BayesWarning)
-            ended = app(prog_name="bayes", standalone_mode=False)
+            ended = build_app(names)(prog_name="bayes", standalone_mode=False)
         if ended:  # such as by an interrupt
             sys.exit(ended)
     except WrongCommand as problem:
@@ -111,7 +101,7 @@ def run() -> None:
 
 def options() -> dict[str, set[str]]:
     """Return the options of each command."""
-    commands: Any = getattr(typer.main.get_command(app), "commands")  # noqa: B009 - of a group, which mypy does not know
+    commands: Any = getattr(typer.main.get_command(build_app()), "commands")  # noqa: B009 - of a group, which mypy does not know
     return {name: {option for param in command.params for option in param.opts} for name, command in commands.items()}
 
 

@@ -32,21 +32,15 @@ from bayeskit.estimate.columns.kinds import NUMERIC
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.smoothing import UNSEEN, as_smoothing
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import as_variance_floor
-from bayeskit.evaluate.diagnosis import Diagnosis
-from bayeskit.evaluate.selection import Selection, selection
-from bayeskit.explain.densities import ClassImages, DensityTable, class_densities, class_images
-from bayeskit.export.scoring_form import ScoringForm, column_terms
 from bayeskit.models.base import Classifier
 from bayeskit.models.base.estimator import clone, one_of
 from bayeskit.models.base.left_out import best_temperature, choices_by_class
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.base.scoring import OneRow
-from bayeskit.models.logistic_form import LogisticForm, naive_form
 from bayeskit.models.naive_bayes_loo import NaiveLeftOut, best_kinds, best_smoothing, column_search, with_chosen_kinds
 from bayeskit.tables import Table
 from bayeskit.tally.distinct import LEAST, MOST
@@ -55,6 +49,11 @@ from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
 if TYPE_CHECKING:
+    from bayeskit.evaluate.diagnosis import Diagnosis
+    from bayeskit.evaluate.selection import Selection
+    from bayeskit.explain.densities import ClassImages
+    from bayeskit.export.scoring_form import ScoringForm
+    from bayeskit.models.logistic_form import LogisticForm
     from bayeskit.network.network import BayesianNetwork
 
 
@@ -375,6 +374,8 @@ class NaiveBayes(Classifier):
         >>> NaiveBayes().select(table, ["a", "a", "a", "b", "b", "b"]).columns
         ('x',)
         """
+        from bayeskit.evaluate.selection import selection
+
         one_of("direction", direction, ("forward", "backward"))
         fitted = clone(self)
         source = fitted._with_labels(self._labeled(X, y, sample_weight))
@@ -420,6 +421,8 @@ class NaiveBayes(Classifier):
 
     def _scoring_form(self) -> ScoringForm:
         """Return the class prior and the term of each column as plain numbers."""
+        from bayeskit.export.scoring_form import column_terms
+
         self._check_is_fitted()
         refuse_random_ties(self)
         params, refuse = self.params_, self.unseen == "error"
@@ -469,6 +472,8 @@ class NaiveBayes(Classifier):
         >>> form.weights.tolist(), form.intercept.round(12).tolist()      # (2 − 1)/2 and (1² − 2²)/(2 · 2)
         ([[0.5]], [-0.75])
         """
+        from bayeskit.models.logistic_form import naive_form
+
         self._check_is_fitted()
         return naive_form(self)
 
@@ -508,6 +513,8 @@ class NaiveBayes(Classifier):
         >>> round(NaiveBayes().fit(load_worked_example("tennis"), "play").log_marginal_likelihood(), 6)
         -65.357526
         """
+        from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
+
         self._check_is_fitted()
         tally, params = self.tally_, self.params_
         others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
@@ -529,6 +536,8 @@ class NaiveBayes(Classifier):
 
     def _column_table(self, column: str) -> Table:
         """Return P(value | class) with counts, or the parameters of the density of each class."""
+        from bayeskit.explain.densities import DensityTable, class_densities
+
         params: NaiveParameters = self.params_
         belief = params.by_column[column]
         table = belief.table(column, self.tally_)
@@ -547,6 +556,8 @@ class NaiveBayes(Classifier):
         -------
         ClassImages
         """
+        from bayeskit.explain.densities import class_images
+
         self._check_is_fitted()
         names, moments = self.tally_.moment_columns, self.tally_.moments
         means = dict(zip(names, moments.mean().T, strict=True))

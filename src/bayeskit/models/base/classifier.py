@@ -39,16 +39,6 @@ from bayeskit.errors import AdviceWarning, BadFile, BayesError, BayesWarning, fo
 from bayeskit.estimate.cuts import learn_cuts
 from bayeskit.estimate.prior import write_prior
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.evaluate.cross_validation import evaluate_rows
-from bayeskit.evaluate.evaluation import Evaluation
-from bayeskit.evaluate.leave_one_out import leave_one_out
-from bayeskit.explain.densities import ClassDensities, class_densities
-from bayeskit.explain.evidence import explain_rows
-from bayeskit.explain.informative import ColumnImportance, column_importance
-from bayeskit.explain.nomogram import Nomogram, nomogram
-from bayeskit.explain.overview import overview
-from bayeskit.explain.regions import DecisionRegions, decision_regions
-from bayeskit.explain.work import Work, build_work
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import Estimator, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
@@ -61,6 +51,14 @@ from bayeskit.threads import thread_count
 from bayeskit.tolerance import NOISE
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
+
+if TYPE_CHECKING:
+    from bayeskit.evaluate.evaluation import Evaluation
+    from bayeskit.explain.densities import ClassDensities
+    from bayeskit.explain.informative import ColumnImportance
+    from bayeskit.explain.nomogram import Nomogram
+    from bayeskit.explain.regions import DecisionRegions
+    from bayeskit.explain.work import Work
 
 MOST_TABLES = 20  # columns whose tables a notebook shows
 BY_COLUMN = ("roles", "domains", "smoothing", "numeric", "variance", "cuts")  # settings that may be mappings
@@ -789,6 +787,8 @@ class Classifier(Estimator):
         -------
         Evaluation
         """
+        from bayeskit.evaluate.leave_one_out import leave_one_out
+
         self._check_is_fitted()
         self._check_settings()
         blocks = self._blocks_learned(X, y, sample_weight)
@@ -820,6 +820,8 @@ class Classifier(Estimator):
         >>> NaiveBayes().fit(days, "play").evaluate(days, "play").method
         'leave-one-out'
         """
+        from bayeskit.evaluate.cross_validation import evaluate_rows
+
         self._check_is_fitted()
         X = in_order(X)
         return evaluate_rows(self, self._labeled(X, y, sample_weight), method)
@@ -883,6 +885,8 @@ class Classifier(Estimator):
             For a Spark or Dask frame: the frame with the columns ``predicted``, ``against``, ``evidence_prior`` and
             ``evidence_<column>``.
         """
+        from bayeskit.explain.evidence import explain_rows
+
         if is_cluster_frame(X):
             return self._scored_there(X, "explain", against=against)
         self._check_is_fitted()
@@ -902,6 +906,8 @@ class Classifier(Estimator):
         Work
             Prints as text, is a table in a notebook, and has ``latex()``.
         """
+        from bayeskit.explain.work import build_work
+
         blocks = list(self._score(row))
         if len(blocks) != 1 or blocks[0][0].n_rows != 1:
             n = sum(block.n_rows for block, _ in blocks)
@@ -953,6 +959,8 @@ class Classifier(Estimator):
         -------
         DecisionRegions
         """
+        from bayeskit.explain.regions import decision_regions
+
         self._check_is_fitted()
         return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 
@@ -964,6 +972,8 @@ class Classifier(Estimator):
         -------
         ColumnImportance
         """
+        from bayeskit.explain.informative import column_importance
+
         self._check_is_fitted()
         return column_importance(self)
 
@@ -986,6 +996,8 @@ class Classifier(Estimator):
         -------
         Nomogram
         """
+        from bayeskit.explain.nomogram import nomogram
+
         self._check_is_fitted()
         return nomogram(self, predicted, against, X, row)
 
@@ -1003,6 +1015,8 @@ class Classifier(Estimator):
         -------
         ClassDensities
         """
+        from bayeskit.explain.densities import class_densities
+
         self._check_is_fitted()
         return class_densities(self, self.schema_.find(column), None if X is None else self._labeled(X, y, None))
 
@@ -1127,6 +1141,8 @@ def _room_for(X: Any, n_classes: int) -> Floats | None:
 
 def _model_html(model: Any) -> str:
     """Return the overview of a model with folded tables of the prior and of the first columns."""
+    from bayeskit.explain.overview import overview
+
     names = model.schema_.used
     parts = [overview(model).html]
     for name in (None, *names[:MOST_TABLES]):
