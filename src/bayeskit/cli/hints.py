@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayeskit.cli.commands.fit import MODELS
+from bayeskit.cli.options import MODELS
 from bayeskit.errors import Message, join_hint
 from bayeskit.printable import printable
 

@@ -11,6 +11,19 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+MODELS = {  # what --model may say, and the class that is fitted
+    "naive": "NaiveBayes",
+    "tan": "TAN",
+    "aode": "AODE",
+    "kdb": "KDB",
+    "joint": "FullJointBayes",
+    "gaussian": "GaussianBayes",
+    "subclass": "SubclassBayes",
+    "nbtree": "NBTree",
+    "best": "BayesClassifier",
+    "exponents": "DiscriminativeWeights",
+}
+
 
 def option(names: str, metavar: str | None, text: str, **settings: Any) -> Any:
     """Declare an option by its names, placeholder and help."""

@@ -41,7 +41,6 @@ from bayeskit.models.base.estimator import clone, one_of
 from bayeskit.models.base.left_out import best_temperature, choices_by_class
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.base.scoring import OneRow
-from bayeskit.models.naive_bayes_loo import NaiveLeftOut, best_kinds, best_smoothing, column_search, with_chosen_kinds
 from bayeskit.tables import Table
 from bayeskit.tally.distinct import LEAST, MOST
 from bayeskit.tally.plan import Plan, Request
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from bayeskit.explain.densities import ClassImages
     from bayeskit.export.scoring_form import ScoringForm
     from bayeskit.models.logistic_form import LogisticForm
+    from bayeskit.models.naive_bayes_loo import NaiveLeftOut
     from bayeskit.network.network import BayesianNetwork
 
 
@@ -219,6 +219,8 @@ class NaiveBayes(Classifier):
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Choose the kinds of columns that are "auto", and learn cut points for histograms."""
+        from bayeskit.models.naive_bayes_loo import with_chosen_kinds
+
         for setting in _DEFAULTS:
             for key in given if isinstance(given := getattr(self, setting), Mapping) else ():
                 schema.find(key)  # a misspelled column is an error
@@ -328,6 +330,8 @@ class NaiveBayes(Classifier):
         -------
         self
         """
+        from bayeskit.models.naive_bayes_loo import best_smoothing
+
         X = in_order(X)
         capped = "auto" in _all_settings(self.numeric)  # as the kinds were chosen
         if capped:
@@ -342,6 +346,8 @@ class NaiveBayes(Classifier):
 
     def _fix_kinds(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Set ``numeric`` and ``cuts`` to the best kinds of columns that are "auto"."""
+        from bayeskit.models.naive_bayes_loo import best_kinds
+
         self._check_settings()
         source = self._labeled(X, y, sample_weight)
         schema = self._inferred_schema(source)
@@ -375,6 +381,7 @@ class NaiveBayes(Classifier):
         ('x',)
         """
         from bayeskit.evaluate.selection import selection
+        from bayeskit.models.naive_bayes_loo import column_search
 
         one_of("direction", direction, ("forward", "backward"))
         fitted = clone(self)
@@ -412,6 +419,8 @@ class NaiveBayes(Classifier):
 
     def _left_out(self) -> NaiveLeftOut:
         """Return the leave-one-out scorer."""
+        from bayeskit.models.naive_bayes_loo import NaiveLeftOut
+
         self._check_is_fitted()
         return NaiveLeftOut(self)
 

@@ -175,7 +175,7 @@ def _show_calibration(
     page: Any, model: Any, data: list[str], target: str, reading: Reading, weight: str | None, evaluation: Any
 ) -> None:
     """Show the calibration of the probabilities, and a fix if they are not calibrated."""
-    from bayeskit.cli.commands.fit import MODELS
+    from bayeskit.cli.options import MODELS
     from bayeskit.cli.saved_models import fit_command
 
     curve = evaluation.trust

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayeskit.cli.options import (
+    MODELS,
     Data,
     DropUnlabeled,
     Json,
@@ -40,20 +41,6 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
 
 DEFAULT_OUTPUT = "model.bayes"
-
-
-MODELS = {  # what --model may say, and the class that is fitted
-    "naive": "NaiveBayes",
-    "tan": "TAN",
-    "aode": "AODE",
-    "kdb": "KDB",
-    "joint": "FullJointBayes",
-    "gaussian": "GaussianBayes",
-    "subclass": "SubclassBayes",
-    "nbtree": "NBTree",
-    "best": "BayesClassifier",
-    "exponents": "DiscriminativeWeights",
-}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from bayeskit.data.reader import read_table
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import is_number
-from bayeskit.explain.overview import overview
 from bayeskit.models import refuse_unsaved, saved_class, to_bytes
 from bayeskit.models.base.available import Conditional, available_if
 from bayeskit.nearest import did_you_mean
@@ -211,6 +210,8 @@ class Estimator:
         return sheet.text if sheet.parts else repr(self)
 
     def _overview(self) -> Sheet:
+        from bayeskit.explain.overview import overview
+
         fitted = getattr(self, "__sklearn_is_fitted__", None)
         return overview(self) if fitted is not None and fitted() else Sheet(type(self).__name__)
 
