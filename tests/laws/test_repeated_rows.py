@@ -21,7 +21,7 @@ def test_rows_repeated_k_times_are_rows_of_weight_k(law, data, k):
 
 
 @lawful
-@given(data=st.data(), k=st.sampled_from([2, 1000]))
+@given(data=st.data(), k=st.sampled_from([2, 1024]))
 def test_an_ensemble_of_all_rows_k_times_or_of_weight_k_is_that_of_the_rows(ensemble_law, data, k):
     drawn = ensemble_law.rows(data, min_size=4)
     # Rows that naive Bayes does not expect twice.
@@ -30,7 +30,7 @@ def test_an_ensemble_of_all_rows_k_times_or_of_weight_k_is_that_of_the_rows(ense
     X, y = ensemble_law.frame(rows), [row["label"] for row in rows]
     once = ensemble_law.fit(rows)
     weighted = ensemble_law.model().fit(X, y, sample_weight=weights * k)
-    np.testing.assert_allclose(weighted.predict_log_proba(X), once.predict_log_proba(X), rtol=1e-9, atol=1e-9)
+    assert np.array_equal(weighted.predict_log_proba(X), once.predict_log_proba(X))  # k is a power of two
     if not ensemble_law.weighted and k == 2:
         repeated = ensemble_law.model().fit(ensemble_law.frame(rows * k), y * k)
         assert np.array_equal(repeated.predict_log_proba(X), once.predict_log_proba(X))
