@@ -18,7 +18,7 @@ import numpy as np
 from bayeskit.arrow_arrays import Column, is_arrow, plain_strings, taken
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import MemorySource, collected, columns_of, is_sparse, label_column, open_source, unmasked
+from bayeskit.data.frames import MemorySource, collected, is_sparse, label_column, open_source, unmasked
 from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.source import Batch, Responsibilities, Source, is_source
 from bayeskit.errors import BayesError
@@ -61,17 +61,6 @@ class WholeTable:
         if type(self.data).__module__.partition(".")[0] == "polars":
             return self.data[rows.tolist()]
         return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
-
-    @property
-    def has_columns(self) -> bool:
-        """Return True for a table; False for a list of texts, a sparse matrix or sequences."""
-        is_array = isinstance(self.data, np.ndarray) and self.data.ndim == 2
-        return is_array or isinstance(self.data, dict) or hasattr(self.data, "columns")
-
-    def as_columns(self) -> WholeTable:
-        """Return the table with its columns already read, so that several models can share them."""
-        is_frame = hasattr(self.data, "iloc") or type(self.data).__module__.partition(".")[0] == "polars"
-        return replace(self, data=self.columns or columns_of(self.data)[1]) if is_frame else self
 
     def part(self, rows: Array) -> WholeTable:
         """Return the rows at these indices as an unlabeled table."""

@@ -78,7 +78,7 @@ class Sequences(Taken):
             array with ``lengths``, as in hmmlearn. An array or frame with neither is one sequence.
         lengths : array-like of int, optional
         labels : optional
-            Labels of the steps in the same form, or the name of a column; missing where a step has none.
+            Labels of the steps in the same form, or the name of a column; missing where a step is unlabeled.
         sequence : str, optional
             Column with the sequence of each row.
         order : str, optional

@@ -65,7 +65,7 @@ class ClosedGaussian:
 
 @dataclass(frozen=True)
 class LeftOutGaussians:
-    """Numeric columns of one variance rule, each row left out in turn."""
+    """Numeric columns of one variance rule, with leave-one-out scores."""
 
     moments: Moments
     class_counts: Floats
@@ -231,7 +231,7 @@ def _cells(x: Floats, unit: Floats) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutValue:
-    """State of a coded column whose rows are left out in turn."""
+    """State of a coded column during leave-one-out."""
 
     table: ValueTable
     counts: Array  # shape (n_classes, n_slots − 1)

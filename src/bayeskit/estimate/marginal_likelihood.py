@@ -38,7 +38,7 @@ def log_evidence(counts: Any, beta: Any) -> float:
 
 
 def hyperparameters(rule: Smoothing, values: Sequence[object], setting: Any) -> Floats:
-    """Return β_v of the prior of a smoothing; raise an error if it has none."""
+    """Return β_v of the prior of a smoothing; raise an error if the smoothing is no Dirichlet prior."""
     is_prior = isinstance(rule, (Laplace, Lidstone, Dirichlet)) or (
         isinstance(rule, MEstimate) and rule.prior != "marginal"
     )

@@ -271,7 +271,7 @@ class Automatic:
     >>> sharp = np.array([[40, 0, 0], [0, 25, 0]])       # the class decides the value: trust the counts
     >>> Automatic().alpha(sharp)
     0.001
-    >>> blunt = np.array([[10, 11, 9], [10, 9, 11]])     # it says nothing: hold to uniform
+    >>> blunt = np.array([[10, 11, 9], [10, 9, 11]])     # uninformative: shrink to uniform
     >>> Automatic().alpha(blunt)
     1000.0
     >>> round(Automatic().alpha(np.array([[5, 1, 0, 1], [0, 6, 1, 2]])), 3)

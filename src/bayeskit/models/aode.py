@@ -1,4 +1,4 @@
-"""AODE, averaged one-dependence estimators: every column in turn is the parent of all others, and the mean decides.
+"""AODE, averaged one-dependence estimators: the mean of models that each make one column the parent of the others.
 
     P(c, x) = mean over parents p of P(c) · P(x_p | c) · Π_j P(x_j | c, x_p)
 

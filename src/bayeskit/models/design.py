@@ -1,7 +1,7 @@
 """The design matrix: a table as numbers, for models that multiply columns by weights.
 
 A measured column is itself; a coded column is one indicator per value ("full"), or per value but the first
-("reference"). A missing cell, and a value never seen, stands at the average of its features: it says nothing.
+("reference"). A missing cell, and a value never seen, stands at the average of its features, so it adds no evidence.
 """
 
 from __future__ import annotations

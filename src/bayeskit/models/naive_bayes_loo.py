@@ -328,8 +328,8 @@ class _Search:
     """Greedy search for the kind of each column by Σ ln P(class | row without itself).
 
     The search starts from the best single kind for all columns and changes one column at a time while that gains.
-    A column may become a histogram without cuts, which says nothing. Cuts learned from the classes ("mdl") are not
-    tried, because left-out rows cannot judge them.
+    A column may become a histogram without cuts, which carries no information. Cuts learned from the classes ("mdl")
+    are not tried, because left-out rows cannot judge them.
     """
 
     terms: Mapping[str, Terms]

@@ -146,7 +146,7 @@ class Columns(Protocol):
         ...
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
-        """Return the same columns with each row left out in turn."""
+        """Return the same columns with leave-one-out scores."""
         ...
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:

@@ -10,7 +10,7 @@ no count rules a class out by itself. A class that is declared and has no rows h
 constant, or in which a class that occurs has no count, is left out for all classes.
 
 Numbers that are no counts (negative, or with a fraction) are refused in learning. When a model is asked of one it is as
-a value never seen: it says nothing, and ``unseen="error"`` refuses it.
+a value never seen: it is ignored, and ``unseen="error"`` refuses it.
 
 Gelman, Carlin, Stern, Rubin, "Bayesian Data Analysis", 1995, section 2.7.
 

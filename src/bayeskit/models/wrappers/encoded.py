@@ -1,7 +1,7 @@
 """Encoded: scikit-learn's classifiers on raw tables, by one encoder for all of them.
 
 A tree, nearest neighbors or a perceptron ask for a matrix of numbers. Strings become indicators, numbers are scaled to
-a spread of one, and a missing cell or a value never seen stands at the average, where it says nothing. Models that
+a spread of one, and a missing cell or a value never seen stands at the average, where it adds no evidence. Models that
 know categories and missing cells themselves, such as scikit-learn's boosting, get codes and NaN instead.
 """
 

@@ -393,7 +393,7 @@ def _comparison(alone: Any, together: Any, folds: Any) -> AccuracyGain:
 
 
 def _labels(rows: WholeTable, unlabeled: Any) -> list[Value | None]:
-    """Labels as plain values, None where a row has none."""
+    """Labels as plain values, None for unlabeled rows."""
     labels = [canonical(cell) for cell in rows.listed_labels()]
     if unlabeled is not None:
         mark = canonical(unlabeled)
