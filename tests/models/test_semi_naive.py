@@ -57,7 +57,7 @@ def product(rows, record, label, parents, alpha, m):
 
 
 def summed(rows, record, label, parents, alpha, m):
-    """P(label, the known cells): the sum of the product over the values of every missing cell that a known one needs."""
+    """P(label, the known cells): the sum of the product over the values of every missing cell a known one needs."""
     known = [name for i, name in enumerate(NAMES) if record[i] is not None and any(r[i] == record[i] for r in rows)]
     needed = set(known)
     for name in reversed(NAMES):  # parents come before their children
