@@ -405,6 +405,8 @@ def _pandas_column(series: Any) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return series.to_numpy()
+    if type(dtype).__name__ == "ArrowDtype":
+        return pa.array(series, from_pandas=True)
     if type(dtype).__name__ == "SparseDtype":
         return series.sparse.to_dense().to_numpy()
     if dtype.name.startswith(("interval", "period")):
@@ -419,7 +421,7 @@ def _pandas_column(series: Any) -> Column:
                 dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
             )
         return series.to_numpy(dtype=dtype.numpy_dtype)
-    if dtype.name == "category" or dtype.name in ("string", "str") or type(dtype).__name__ == "ArrowDtype":
+    if dtype.name in ("category", "string", "str"):
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):  # of a time zone
         return pa.array(series.dt.tz_convert("UTC"), from_pandas=True)
