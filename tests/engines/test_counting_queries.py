@@ -15,6 +15,7 @@ DRAWN = {
         "SELECT * FROM draws TABLESAMPLE 40%",
         "SELECT * FROM draws WHERE random() < 0.5",
         "SELECT * FROM draws ORDER BY random() LIMIT 100",
+        "SELECT * FROM (SELECT * FROM draws TABLESAMPLE 40% REPEATABLE (1)) ORDER BY random() LIMIT 100",
         "SELECT * FROM drawn_view",
     ],
     "postgres": [

@@ -259,9 +259,9 @@ def _writes(query: Node) -> bool:
 
 def refuse_sampling(query: Node) -> None:
     """Raise an error for a query that draws its rows: each of several counting queries would see another draw."""
-    drawn = query.find(exp.TableSample, exp.Rand, exp.Uuid)
-    seeded = isinstance(drawn, exp.TableSample) and drawn.args.get("seed") is not None
-    if drawn is not None and not seeded:
+    for drawn in query.find_all(exp.TableSample, exp.Rand, exp.Uuid):
+        if isinstance(drawn, exp.TableSample) and drawn.args.get("seed") is not None:
+            continue
         raise BayesError(
             f"the query draws its rows ({drawn.sql().strip()}), and counting in the database runs it several times",
             hint="write the drawn rows to a table first, or read them once, without push=True",
