@@ -414,3 +414,15 @@ def test_categories_of_polars_are_looked_at_for_advice():
     frame = pl.DataFrame({"s": cells, "x": np.linspace(0.1, 3.7, 30)})
     with pytest.warns(bk.AdviceWarning, match="'s' has another value in every row"):
         bk.NaiveBayes().fit(frame, ["a", "b"] * 15)
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+def test_large_integers_of_arrow_dtypes_stay_apart_beside_a_missing_cell(kind):
+    frame = pd.DataFrame({"x": pd.Series([2**53, 2**53 + 1, None], dtype=f"{kind}[pyarrow]"), "y": ["a", "b", "a"]})
+    model = bk.NaiveBayes(roles={"x": "categorical"}).fit(frame, "y")
+    assert model.tally_.families["x"].values == (2**53, 2**53 + 1)
+    assert bk.NaiveBayes().fit(pd.DataFrame({"z": [1.0, 2.0, 3.0]}), frame["x"].fillna(0)).classes_.tolist() == [
+        0,
+        2**53,
+        2**53 + 1,
+    ]

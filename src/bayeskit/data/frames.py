@@ -126,9 +126,9 @@ def is_cluster_frame(data: Any) -> bool:
 
 
 def check_not_cluster_frame(data: Any) -> None:
-    """Raise an error for a cluster frame where rows must be read on this machine."""
-    if is_cluster_frame(data):
-        package = type(data).__module__.partition(".")[0]
+    """Raise an error for a cluster frame, or a column of one, where rows must be read on this machine."""
+    package = type(data).__module__.partition(".")[0]
+    if is_cluster_frame(data) or (package in CLUSTER_FRAMES and hasattr(data, "to_frame")):
         raise BayesError(
             f"the rows of this {package} frame lie on other machines, and this work reads rows on this one",
             hint=f"pass {CLUSTER_FRAMES[package]} where they fit in memory, or a model that needs counts alone, such "
@@ -285,7 +285,8 @@ def columns_of(data: Any) -> tuple[list[str], dict[str, Column], int, bool]:
 
 
 def collected(data: Any) -> Any:
-    """Collect a polars lazy frame; return anything else unchanged."""
+    """Collect a polars lazy frame; return anything else unchanged, and raise an error for a cluster frame."""
+    check_not_cluster_frame(data)
     return data.collect() if type(data).__name__ == "LazyFrame" and hasattr(data, "collect") else data
 
 
@@ -405,6 +406,8 @@ def _pandas_column(series: Any) -> Column:
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return series.to_numpy()
+    if type(dtype).__name__ == "ArrowDtype":
+        return pa.array(series, from_pandas=True)
     if type(dtype).__name__ == "SparseDtype":
         return series.sparse.to_dense().to_numpy()
     if dtype.name.startswith(("interval", "period")):
@@ -419,7 +422,7 @@ def _pandas_column(series: Any) -> Column:
                 dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
             )
         return series.to_numpy(dtype=dtype.numpy_dtype)
-    if dtype.name == "category" or dtype.name in ("string", "str") or type(dtype).__name__ == "ArrowDtype":
+    if dtype.name in ("category", "string", "str"):
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):  # of a time zone
         return pa.array(series.dt.tz_convert("UTC"), from_pandas=True)

@@ -37,6 +37,7 @@ MOST_APART = 200  # bits between the largest numbers of two classes
 WEIGHT_BITS = 54  # between the largest weight and the least
 LEAST_SCALE = -500  # numbers below it, and their squares, would vanish
 TOGETHER = 36  # sums of one query
+ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,11 @@ def _totals(
     query = _Query(counts, sums, spans)
     position = {label: i for i, label in enumerate(classes)}
     totals = {one: [Fraction(0)] * len(classes) for one in sums}
-    for row in counts.run(query.node()).to_pylist():
-        label: Any = canonical(row[CLASS]) if counts.source.target is not None else classes[0]
+    rows = counts.run(query.node()).to_pylist()
+    has_labels = counts.source.target is not None
+    counts.check_rows({repr(row[CLASS]) if has_labels else "": row[ROWS] for row in rows})
+    for row in rows:
+        label: Any = canonical(row[CLASS]) if has_labels else classes[0]
         for i, name in enumerate(query.columns):
             if (row[f"m{i}"] or 0.0) > 1.0:
                 raise LostParts(
@@ -288,7 +292,8 @@ class _Query:
                 }
             )
         values = {j: self._value(one, parts) for j, (one, parts) in enumerate(zip(self.sums, factors, strict=True))}
-        columns = [syntax.named(_of(name), name) for name in label]
+        columns = [syntax.named(self.counts.decoded(str(self.counts.source.target), _of(name)), name) for name in label]
+        columns.append(syntax.named(syntax.cast(exp.Count(this=exp.Star()), "bigint"), ROWS))
         sizes = {f"m{i}": syntax.called("ABS", _of(f"y{i}")) for i in range(len(self.columns))}
         columns += [syntax.named(exp.Max(this=size), name) for name, size in sizes.items()]
         columns += [syntax.named(exp.Count(this=values[j]), f"n{j}") for j, parts in enumerate(factors) if not parts]

@@ -18,7 +18,7 @@ from bayeskit.data.io.sql_syntax import Node, exp
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.engines import local
-from bayeskit.errors import TooLarge
+from bayeskit.errors import LostParts, TooLarge
 from bayeskit.lazy import pa, pc
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families
@@ -54,6 +54,7 @@ class GroupedCounts:
     memory_limit: float | None = None
     passed: list[int] = field(default_factory=list)  # rows that were there
     weight_scale: int | None = None  # of a column of weights: all of it lies below 2 to that power
+    class_rows: dict[str, int] = field(default_factory=dict)  # by the label's repr; every later query must find them
 
     @property
     def n_rows(self) -> int:
@@ -129,8 +130,22 @@ class GroupedCounts:
         if not self.field(name).is_text:
             return node
         if self.source.database.dialect.name == "duckdb":
-            return syntax.called("DECODE", syntax.called("ENCODE", node))
+            return syntax.called("ENCODE", syntax.cast(node, "text"))
         return exp.Collate(this=syntax.cast(node, "text"), expression=syntax.name("C"))
+
+    def decoded(self, name: str, cell: Node) -> Node:
+        """Return a cell of ``_exact`` as text again; DuckDB groups texts by their bytes."""
+        if self.field(name).is_text and self.source.database.dialect.name == "duckdb":
+            return syntax.called("DECODE", cell)
+        return cell
+
+    def check_rows(self, found: Mapping[str, int]) -> None:
+        """Raise an error if a query found other rows of some class than the first one."""
+        if dict(found) != self.class_rows:
+            raise LostParts(
+                f"{self.source.name}: the query gives other rows each time it runs. Nothing was learned.",
+                hint="write its rows to a table first, or read them once, without push=True",
+            )
 
     def weight(self) -> Node:
         """Return the weight of a row, NULL if missing."""
@@ -149,8 +164,14 @@ class GroupedCounts:
         for start in range(0, len(sets), TOGETHER):
             part = sets[start : start + TOGETHER]
             table = self._grouping_sets(part, None if limit is None else limit * len(part))
-            for i, names in enumerate(part):
-                yield self._of_set(table, i, names, part)
+            tables = [self._of_set(table, i, names, part) for i, names in enumerate(part)]
+            for names, one in zip(part, tables, strict=True):
+                if limit is not None and one.num_rows >= limit:
+                    raise TooLarge(
+                        f"{' and '.join(map(repr, names))} would bring over {limit:,} counts from the database: leave "
+                        "one out, or cut numbers more coarsely",
+                    )
+            yield from tables
 
     def _grouping_sets(self, sets: Sequence[tuple[str, ...]], limit: int | None) -> pa.Table:
         names = list(dict.fromkeys(name for one in sets for name in one))
@@ -162,7 +183,11 @@ class GroupedCounts:
         tuples = [exp.Tuple(expressions=[*(c.copy() for c in label), *(cells[n].copy() for n in one)]) for one in sets]
         groups = exp.GroupingSets(expressions=tuples)
         n = syntax.cast(exp.Count(this=exp.Star()), "bigint")
-        columns = [*label, *cells.values(), syntax.named(n, NUMBER)]
+        columns = [syntax.named(self.decoded(str(self.source.target), c.copy()), CLASS) for c in label]
+        for name, cell in cells.items():
+            shown = cell.copy() if name in self.schema.measured else self.decoded(self.where[name], cell.copy())
+            columns.append(syntax.named(shown, position[name]))
+        columns.append(syntax.named(n, NUMBER))
         for kind, part in _limbs(syntax.column("s", WEIGHT)).items() if weights else ():
             columns.append(syntax.named(syntax.cast(exp.Sum(this=part), "text"), kind))
         if cells:
@@ -208,11 +233,7 @@ class GroupedCounts:
         elif self.max_categories is not None:
             limit = 1 + 64 * self.max_categories
         for names, table in zip(sets, self.grouped(sets, limit), strict=True):
-            if limit is not None and table.num_rows >= limit:
-                raise TooLarge(
-                    f"{' and '.join(map(repr, names))} would bring over {limit:,} counts from the database: leave one "
-                    "out, or cut numbers more coarsely",
-                )
+            self.check_rows(rows_by_class(table))
             yield self._piece(request, names, table)
 
     def _piece(self, request: Request, names: tuple[str, ...], table: pa.Table) -> Tally:
@@ -252,6 +273,15 @@ def class_totals(counts: GroupedCounts) -> Totals:
         return Totals(table, int(n.sum()), 0)
     labeled = pc.is_valid(table[f"={CLASS}"]).to_numpy() if table.num_rows else np.zeros(0, dtype=bool)
     return Totals(table.filter(pc.is_valid(table[f"={CLASS}"])), int(n.sum()), int(n[~labeled].sum()))
+
+
+def rows_by_class(table: pa.Table) -> dict[str, int]:
+    """Return the number of rows of each label in a table of groups, by the label's repr."""
+    if f"={CLASS}" not in table.column_names:
+        return {"": int(pc.sum(table[NUMBER]).as_py() or 0)}
+    sums = table.group_by(f"={CLASS}").aggregate([(NUMBER, "sum")])
+    labels, n_rows = sums[f"={CLASS}"].to_pylist(), sums[f"{NUMBER}_sum"].to_pylist()
+    return {repr(label): n for label, n in zip(labels, n_rows, strict=True)}
 
 
 def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...], Counts]:

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql import SqlSource
 from bayeskit.data.missing_labels import HINT, LabeledRows
 from bayeskit.data.schema import DatePart, Numeric, Schema, Text
@@ -22,7 +23,7 @@ from bayeskit.engines.exact_sums import (
     refuse_unusable,
     weight_scale,
 )
-from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of
+from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of, rows_by_class
 from bayeskit.errors import BayesError, BayesWarning, Unlabeled
 from bayeskit.tally.moments import ColumnMoments, CountMoments
 from bayeskit.tally.plan import Plan
@@ -115,6 +116,7 @@ class PushDown:
         drops = isinstance(source, LabeledRows)
         rows: SqlSource = source.source if drops else source
         self._check(rows, schema, plan)
+        syntax.refuse_sampling(rows.query)
         counts = GroupedCounts(rows, schema, self.max_categories, drops, memory_limit)
         with rows.database.snapshot():
             counts = replace(counts, weight_scale=weight_scale(counts))
@@ -177,4 +179,5 @@ class PushDown:
                 raise labeled.none_labeled(totals.n_rows)
             have = "row has" if missing == 1 else "rows have"
             warnings.warn(BayesWarning(f"{missing:,} of {totals.n_rows:,} {have} no label: left out"), stacklevel=4)
+        counts.class_rows.update(rows_by_class(totals.table))
         return classes_of(counts, totals)

@@ -257,6 +257,17 @@ def _writes(query: Node) -> bool:
     return query.find(*doing) is not None
 
 
+def refuse_sampling(query: Node) -> None:
+    """Raise an error for a query that draws its rows: each of several counting queries would see another draw."""
+    for drawn in query.find_all(exp.TableSample, exp.Rand, exp.Uuid):
+        if isinstance(drawn, exp.TableSample) and drawn.args.get("seed") is not None:
+            continue
+        raise BayesError(
+            f"the query draws its rows ({drawn.sql().strip()}), and counting in the database runs it several times",
+            hint="write the drawn rows to a table first, or read them once, without push=True",
+        )
+
+
 @dataclass(frozen=True)
 class Dialect:
     """Describe a database as far as it matters to queries.
