@@ -36,6 +36,16 @@ def test_the_checks_of_scikit_learn_pass(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("numeric", ["gaussian", "histogram"])
+def test_the_order_of_columns_does_not_change_the_model(numeric):
+    X, y = rings(80)
+    fitted = [
+        bk.SubclassBayes(2, numeric=numeric, random_state=0, restarts=1).fit(X[names], y)
+        for names in (["x", "z", "k"], ["k", "x", "z"])
+    ]
+    np.testing.assert_allclose(fitted[0].predict_proba(X), fitted[1].predict_proba(X), atol=1e-9)
+
+
 def test_it_solves_xor_where_naive_bayes_cannot():
     assert bk.NaiveBayes().fit(XOR, XOR_Y).score(XOR, XOR_Y) == 0.5
     model = bk.SubclassBayes().fit(XOR, XOR_Y)

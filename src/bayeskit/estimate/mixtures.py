@@ -103,7 +103,7 @@ class Cells:
         return cls(
             settings,
             rule,
-            _indicators(list(block.codes.values()), [len(part) for part in pseudo], block.n_rows),
+            _indicators([block.codes[name] for name in tally.families], [len(part) for part in pseudo], block.n_rows),
             np.concatenate([np.zeros(0, dtype=np.int64), *column_of]).astype(np.int64),
             np.concatenate([np.zeros(0), *pseudo]),
             x / scale,
