@@ -87,16 +87,20 @@ def _are_copies(columns: list[Array], labels: Array, first: Ints, copies: Ints) 
         return answer
     repeated, single = np.flatnonzero(copies > 1), np.flatnonzero(copies == 1)
     single = single[:: -(-len(single) // MOST_RANKED) or 1]
-    expected = _expected(columns, labels, first, copies, np.concatenate([repeated, single]))
+    expected = _expected(columns, labels, first, copies, repeated)
+    # Ranked by the distinct rows alone: copies would make their own values look probable.
+    distinct = [cells[first] for cells in columns]
+    alone, ranked = np.ones(len(copies), dtype=np.int64), np.concatenate([repeated, single])
+    probable = _expected(distinct, labels[first], np.arange(len(copies)), alone, ranked)
     # A row that occurs more often than there are different rows is an observation.
-    rare = (expected[: len(repeated)] < FEW_EXPECTED) & (copies[repeated] < len(copies))
+    rare = (expected < FEW_EXPECTED) & (copies[repeated] < len(copies))
     n_classes = int(labels.max()) + 1
     own = labels[first[repeated]]
     n_copies = np.bincount(own, rare * (copies[repeated] - 1), minlength=n_classes)
     above, pairs = np.zeros(n_classes), np.zeros(n_classes)
     for c in np.unique(own):
-        once = np.sort(expected[len(repeated) :][labels[first[single]] == c])
-        twice = expected[: len(repeated)][own == c]
+        once = np.sort(probable[len(repeated) :][labels[first[single]] == c])
+        twice = probable[: len(repeated)][own == c]
         above[c] = (np.searchsorted(once, twice, "left") + np.searchsorted(once, twice, "right")).sum() / 2
         pairs[c] = len(once) * len(twice)
     few = n_copies < LEAST_COPIES
