@@ -114,3 +114,13 @@ def test_leaves_heavier_than_single_precision_are_refused_without_rows_as_with_t
     heavy = Leaves(held.trees, held.counts * 1e60)
     with pytest.raises(bk.BayesError, match="single precision"):
         from_leaves(heavy, tally.class_counts * 1e60, tally.classes, model.structure_, 1)
+
+
+def test_a_structure_with_members_needs_the_rows(penguins):
+    whole = bk.BayesClassifier(n_members=2, n_chains=2, n_trees=3, n_threads=1).fit(*penguins)
+    with pytest.raises(bk.BayesError, match="need the rows"):
+        bk.BayesClassifier(structure=whole.structure_, keep_rows=False).fit(*penguins)
+    fast = bk.BayesClassifier(fast=True, n_trees=3, n_threads=1).fit(*penguins)
+    model = bk.BayesClassifier(structure=fast.structure_, keep_rows=False).fit(*penguins)
+    loaded = from_bytes(to_bytes(model))
+    np.testing.assert_array_equal(loaded.predict_proba(penguins[0]), model.predict_proba(penguins[0]))

@@ -232,6 +232,12 @@ class BayesClassifier(Classifier):
         return plan_of(schema)
 
     def _begin(self, tally: Tally) -> Self:
+        held = self.structure
+        if not self.keep_rows and held is not None and (len(held.cuts) or len(held.steps)):
+            raise BayesError(
+                f"keep_rows=False, and {held!r} scores members and chains, which need the rows:",
+                hint="pass keep_rows=True, or the structure of a fit with fast=True",
+            )
         rows = training_rows(tally)
         extent = self._extent(TableSize.of_rows(rows), self.structure)
         rng = np.random.default_rng(seed_of(self.random_state))
