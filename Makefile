@@ -24,17 +24,8 @@ SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randb
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-# The project is installed as it stands in src, so that only a change in native or pyproject.toml installs anew.
-$(STAMP): pyproject.toml $(NATIVE)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
-	@echo "Installing bayeskit and the developers' tools into .venv and compiling the core: two to four minutes ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@scripts/compiler $(BIN)/python -m pip install --quiet --group dev --editable '.[charts,sql,onnx]'
-	@touch $@
-	@echo "Installed."
-
-# What a user needs, and none of the developers' tools; where these are installed, nothing more is needed.
+# What a user needs. The project is installed as it stands in src, so that only a change in native or pyproject.toml
+# installs anew and compiles.
 $(USER_STAMP): pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	@echo "Installing bayeskit into .venv and compiling its core: one to two minutes ..."
@@ -43,12 +34,20 @@ $(USER_STAMP): pyproject.toml $(NATIVE)
 	@touch $@
 	@echo "Installed."
 
+# The developers' tools and the optional packages. bayeskit itself is installed by then, so nothing is compiled again.
+$(STAMP): $(USER_STAMP)
+	@echo "Installing the developers' tools into .venv: about a minute ..."
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --group dev 'bayeskit[charts,sql,onnx]'
+	@touch $@
+	@echo "Installed."
+
 # Those whom benchmarks compare with; tests do without them.
 $(PEERS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-demo: $(if $(wildcard $(STAMP)),$(STAMP),$(USER_STAMP)) ## the tour
+demo: $(USER_STAMP) ## the tour
 	$(BIN)/python -m bayeskit.demo
 
 test: $(STAMP) ## the tests, in five minutes: all behavior on fixed examples, docstrings and the short pages
