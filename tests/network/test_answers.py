@@ -13,7 +13,7 @@ from bayeskit.data import frames
 from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_worked_example
 from bayeskit.errors import BayesError, QueryError
-from bayeskit.network import answers
+from bayeskit.network import ask
 from bayeskit.network.ask import answer_from_data, lines, network_of
 from bayeskit.network.query import parse
 
@@ -25,8 +25,8 @@ DATA = {
 }
 
 
-def ask_of(question, data=DATA):
-    return answers.answer_from_data(open_source(data), parse(question))
+def ask_of(question, data=DATA, level=0.95):
+    return answer_from_data(open_source(data), parse(question), level)
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def ask_of(question, data=DATA):
 )
 def test_rows_are_counted_and_those_with_missing_cells_left_out(question, both, condition, left_out):
     found = ask_of(question)
-    assert (found.n_both, found.n_condition, found.n_left_out, found.n_rows) == (both, condition, left_out, 6)
-    assert found.probability == both / condition
+    assert [found[key] for key in ("matching", "of", "left_out", "rows")] == [both, condition, left_out, 6]
+    assert found["probability"] == both / condition
 
 
 def test_the_interval_is_jeffreys():
-    low, high = ask_of("P(wet = true | sky in {rain, sun})").interval(0.9)
-    assert (low, high) == pytest.approx(stats.beta(3.5, 2.5).interval(0.9), rel=1e-9)
+    interval = ask_of("P(wet = true | sky in {rain, sun})", level=0.9)["interval"]
+    assert (interval["low"], interval["high"]) == pytest.approx(stats.beta(3.5, 2.5).interval(0.9), rel=1e-9)
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_counting_in_batches_equals_the_joint_distribution(seed, block):
         found = ask_of(question, data)
     finally:
         frames.BLOCK = before
-    assert found.probability == pytest.approx(bk.JointDistribution.from_data(data).probability(question), rel=1e-12)
+    assert found["probability"] == pytest.approx(bk.JointDistribution.from_data(data).probability(question), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,9 @@ def test_questions_that_cannot_be_answered_say_why(question, what):
 )
 def test_a_column_alone_asks_for_the_share_of_each_value(question, counts, condition, left_out):
     shares = ask_of(question)
-    assert dict(shares.counts) == counts
-    assert list(shares.counts) == list(counts)
-    assert (shares.n_condition, shares.n_left_out, shares.n_rows) == (condition, left_out, 6)
-    assert shares.of(next(iter(counts))).probability == next(iter(counts.values())) / condition
+    assert [(one["value"], one["matching"]) for one in shares["distribution"]] == list(counts.items())
+    assert [shares[key] for key in ("of", "left_out", "rows")] == [condition, left_out, 6]
+    assert shares["distribution"][0]["probability"] == next(iter(counts.values())) / condition
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_a_column_alone_asks_for_the_share_of_each_value(question, counts, condi
 )
 def test_cells_may_be_asked_whether_they_are_missing(question, both, condition, left_out):
     answer = ask_of(question)
-    assert (answer.n_both, answer.n_condition, answer.n_left_out, answer.n_rows) == (both, condition, left_out, 6)
+    assert [answer[key] for key in ("matching", "of", "left_out", "rows")] == [both, condition, left_out, 6]
 
 
 @given(st.lists(st.tuples(st.none() | st.floats(-1e6, 1e6), st.sampled_from("xyz")), min_size=2), st.integers(1, 9))
@@ -143,25 +142,27 @@ def test_the_mean_is_that_of_the_rows_however_they_are_cut(cells, block):
         answer = ask_of("E(x | k = x or not k = z)", data)
     finally:
         frames.BLOCK = before
-    assert answer.n_condition == len(numbers)
-    assert answer.mean == pytest.approx(numbers.mean(), rel=1e-12, abs=1e-6)
-    assert answer.standard_deviation == pytest.approx(numbers.std(ddof=1), rel=1e-9, abs=1e-6)
-    assert answer.standard_error == pytest.approx(stats.sem(numbers), rel=1e-9, abs=1e-6)
+    assert answer["of"] == len(numbers)
+    assert answer["mean"] == pytest.approx(numbers.mean(), rel=1e-12, abs=1e-6)
+    assert answer["standard_deviation"] == pytest.approx(numbers.std(ddof=1), rel=1e-9, abs=1e-6)
+    assert answer["standard_error"] == pytest.approx(stats.sem(numbers), rel=1e-9, abs=1e-6)
 
 
 def test_shares_in_batches_are_those_of_asking_for_each_value(monkeypatch):
     monkeypatch.setattr(frames, "BLOCK", 2)
     for question, each in (("P(sky | wet)", "P(sky = {} | wet)"), ("P(age | n = 1)", "P(age = {} | n = 1)")):
         shares = ask_of(question)
-        for value in shares.counts:
-            assert shares.of(value) == ask_of(each.format(value))
+        for share in shares["distribution"]:
+            alone = ask_of(each.format(share.pop("value")))
+            assert share == {key: alone[key] for key in share}
+            assert all(shares[key] == alone[key] for key in ("of", "left_out", "rows"))
 
 
 def test_a_measured_column_has_too_many_numbers_to_list(monkeypatch):
-    monkeypatch.setattr(answers, "LISTED", 3)
+    monkeypatch.setattr(ask, "LISTED", 3)
     with pytest.raises(QueryError, match=r"'age' has more than 3 different numbers to list: ask for its mean, E\(age"):
         ask_of("P(age)")
-    assert ask_of("E(age)").mean == 32
+    assert ask_of("E(age)")["mean"] == 32
 
 
 def test_distributions_and_means_are_told_in_words():
@@ -184,8 +185,8 @@ def test_distributions_and_means_are_told_in_words():
 
 def test_a_value_of_a_later_batch_is_known(monkeypatch):
     monkeypatch.setattr(frames, "BLOCK", 1)
-    assert ask_of("P(sky = rain)").n_both == 2
-    assert ask_of("P(not sky = rain)").n_both == 3
+    assert ask_of("P(sky = rain)")["matching"] == 2
+    assert ask_of("P(not sky = rain)")["matching"] == 3
 
 
 def test_no_rows_give_no_answer():

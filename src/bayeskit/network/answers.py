@@ -1,8 +1,7 @@
-"""Answers to queries: from a network by inference, from data by counting."""
+"""Answers of a network to queries, and the distributions and tables that hold answers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -11,35 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.beliefs import BetaBernoulli
-from bayeskit.data.block import Block
-from bayeskit.data.cells import raise_unusable
-from bayeskit.data.encoder import Encoder
-from bayeskit.data.schema import Categorical, Numeric, Role, Schema
-from bayeskit.data.source import Source, by_name
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
-from bayeskit.errors import BayesError, QueryError, TooLarge
+from bayeskit.errors import BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.query import (
-    IS_MISSING,
     ColumnComparison,
-    Domain,
     Negation,
     ProbabilityQuery,
     Statement,
     check_numbers,
-    compare,
     conjuncts,
     evaluate,
     impossible_condition_error,
     leaves,
-    no_mean_error,
-    number,
     values_where,
 )
 from bayeskit.tables import ProbabilityTable, Table
-from bayeskit.tally.moments import Moments
 from bayeskit.typing import Bools, Floats
 
 
@@ -201,212 +188,3 @@ class _Conjunction:
         for statement in self.rest:
             mask = mask & evaluate(statement, spread)
         return tied, np.where(mask, table, 0.0), log_p
-
-
-# -- data ---------------------------------------------------------------------------------------------
-
-LISTED = 1000  # maximum number of distinct numbers whose shares are listed
-
-
-@dataclass(frozen=True)
-class RowCounts:
-    """Number of rows that match the condition, of all rows, and of rows skipped for a missing cell."""
-
-    n_condition: int
-    n_rows: int
-    n_left_out: int
-
-
-@dataclass(frozen=True)
-class ShareAnswer(RowCounts):
-    """Share of the rows matching the condition that also match the event."""
-
-    n_both: int
-
-    @property
-    def probability(self) -> float:
-        """Relative frequency."""
-        return self.n_both / self.n_condition
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the credible interval under Jeffreys' prior, Beta(½, ½)."""
-        seen = BetaBernoulli(0.5, 0.5, self.n_both, self.n_condition - self.n_both)
-        return seen.credible_interval(level)
-
-
-@dataclass(frozen=True)
-class ValueShares(RowCounts):
-    """Counts of each value among the rows matching the condition: numbers by size, texts by frequency."""
-
-    variable: str
-    counts: Mapping[Value, int]
-
-    def of(self, value: Value) -> ShareAnswer:
-        """Return the share of one value."""
-        return ShareAnswer(self.n_condition, self.n_rows, self.n_left_out, self.counts[value])
-
-
-@dataclass(frozen=True)
-class MeanAnswer(RowCounts):
-    """Mean of a column over the rows matching the condition, and its sample standard deviation."""
-
-    variable: str
-    mean: float
-    standard_deviation: float
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean."""
-        return self.standard_deviation / sqrt(self.n_condition)
-
-
-def answer_from_data(source: Source, query: ProbabilityQuery) -> ShareAnswer | ValueShares | MeanAnswer:
-    """Return P(event | condition) as a relative frequency, batch by batch.
-
-    Of a variable alone, the share of each of its values (of a boolean one, that of true); of ``E(variable | …)`` its
-    mean. Rows in which a column that the question names is missing are left out; but a column of which it is asked
-    whether it is missing may be, and such a cell is neither equal to a value nor different from one.
-    """
-    kinds = source.kinds
-    query.check_columns(kinds)
-    numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
-    if query.asks == "E" and query.variable is not None and not numeric[query.variable.column]:
-        raise no_mean_error(query, f"it is read as {kinds[query.variable.column]}")
-    counter = _RowCounter(query, numeric)
-    for block in counter.encoder.blocks(by_name(source)):
-        counter.add(block)
-    return counter.answer()
-
-
-class _RowCounter:
-    """Running counts over blocks of rows."""
-
-    def __init__(self, query: ProbabilityQuery, numeric: Mapping[str, bool]) -> None:
-        self.query, self.numeric = query, numeric
-        roles: dict[str, Role] = {
-            name: Numeric() if is_number else Categorical() for name, is_number in numeric.items()
-        }
-        self.encoder = Encoder(Schema(roles), grow=True)
-        self.n_rows = self.n_present = self.n_condition = self.n_both = 0
-        maybe_missing = {leaf.column for leaf in query.comparisons if leaf.op in IS_MISSING}
-        self._filled_in = set(query.columns) - maybe_missing
-        self._variable = None if query.variable is None else query.variable.column
-        if self._variable is not None:
-            self._filled_in.add(self._variable)
-        self._counts: Counter[float] = Counter()  # of numbers, or of codes
-        self._moments = Moments.zeros(1, 1)
-        self._zeros_and_ones = True
-        self._bounds: dict[ColumnComparison, list[float]] = {}
-        self._domains: dict[str, Domain] = {}
-
-    def add(self, block: Block) -> None:
-        """Count the rows of one block."""
-        missing = {name: np.isnan(values) for name, values in block.floats.items()}
-        missing |= {name: codes == 0 for name, codes in block.codes.items()}
-        present = np.ones(block.n_rows, dtype=bool)
-        for name in self._filled_in:
-            present &= ~missing[name]
-
-        def leaf(comparison: ColumnComparison) -> Bools:
-            name = comparison.column
-            if comparison.op in IS_MISSING:
-                return missing[name] if comparison.op == "missing" else ~missing[name]
-            if self.numeric[name]:
-                return self._compared(comparison, block.floats[name]) & ~missing[name]
-            holds = values_where(self.query, comparison, self._domain(name), so_far=True)
-            return np.concatenate([[False], holds])[block.codes[name]]
-
-        condition = present
-        if self.query.condition is not None:
-            condition = present & evaluate(self.query.condition, leaf)
-        self.n_rows += block.n_rows
-        self.n_present += int(present.sum())
-        self.n_condition += int(condition.sum())
-        if self._variable is None:
-            self.n_both += int((condition & evaluate(self.query.event, leaf)).sum())
-        elif self.numeric[self._variable]:
-            numbers = block.floats[self._variable]
-            raise_unusable({self._variable: numbers}, block.start)
-            self._add_numbers(numbers, numbers[condition])
-        else:
-            counts = np.bincount(block.codes[self._variable][condition])
-            self._counts.update({code: int(counts[code]) for code in np.flatnonzero(counts).tolist()})
-
-    def _add_numbers(self, column: Floats, matching: Floats) -> None:
-        """Add numbers to the mean, or to the counts while there are few enough to list."""
-        if self.query.asks == "E":
-            self._moments = self._moments + Moments.of(matching[:, None], np.zeros(len(matching)), n_classes=1)
-            return
-        self._zeros_and_ones &= bool(np.isin(column[~np.isnan(column)], (0, 1)).all())
-        if len(self._counts) <= LISTED:
-            numbers, counts = np.unique(matching, return_counts=True)
-            self._counts.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-
-    def _domain(self, name: str) -> Domain:
-        """Return the domain of values seen so far."""
-        values = self.encoder.vocabularies[name].values
-        if name not in self._domains or len(self._domains[name].values) != len(values):
-            self._domains[name] = Domain(name, values)
-        return self._domains[name]
-
-    def _compared(self, comparison: ColumnComparison, values: Floats) -> Bools:
-        op = comparison.op
-        if op == "true":
-            if not np.isin(values[~np.isnan(values)], (0, 1)).all():
-                what = f"{comparison.column!r} alone is no statement, for it holds other numbers than 0 and 1"
-                raise self.query.error(comparison.at, what)
-            return np.asarray(values == 1)
-        if comparison not in self._bounds:
-            self._bounds[comparison] = [number(self.query, token, op) for token in comparison.values]
-        bounds = self._bounds[comparison]
-        if op in ("in", "not in"):
-            listed = np.isin(values, bounds)
-            return ~listed if op == "not in" else listed
-        return compare(values, op, bounds[0])
-
-    def answer(self) -> ShareAnswer | ValueShares | MeanAnswer:
-        """Return the answer; raise an error for unseen values and impossible conditions."""
-        if not self.n_rows:
-            raise QueryError("the data has no rows, so there is nothing to count")
-        for comparison in self.query.comparisons:
-            if comparison.op in IS_MISSING or comparison is self.query.variable:
-                continue
-            if not self.numeric[comparison.column] and self._domain(comparison.column).values:
-                values_where(self.query, comparison, self._domain(comparison.column))
-        left_out = self.n_rows - self.n_present
-        if not self.n_condition:
-            missing_rows = (
-                f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" if left_out else ""
-            )
-            if self.query.condition is None:
-                raise QueryError(f"there is no row to count{missing_rows}")
-            raise QueryError(f"{impossible_condition_error(self.query)}: no row matches it{missing_rows}")
-        rows = (self.n_condition, self.n_rows, left_out)
-        if self._variable is None:
-            return ShareAnswer(*rows, self.n_both)
-        if self.query.asks == "E":
-            n, squares = self.n_condition, float(self._moments.squared_deviations()[0, 0])
-            deviation = sqrt(squares / (n - 1)) if n > 1 else float("nan")
-            return MeanAnswer(*rows, self._variable, float(self._moments.mean()[0, 0]), deviation)
-        return self._shares(rows, self._variable)
-
-    def _shares(self, rows: tuple[int, int, int], name: str) -> ShareAnswer | ValueShares:
-        """Return the share of each value, or that of true for a boolean column."""
-        if self.numeric[name]:
-            if self._zeros_and_ones:
-                return ShareAnswer(*rows, self._counts[1.0])
-            if len(self._counts) > LISTED:
-                raise self.query.error(
-                    self.query.event.at,  # type: ignore[union-attr]
-                    f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
-                    f"compare it with one, {name} > …",
-                )
-            ordered = sorted(self._counts.items())
-            return ValueShares(*rows, name, {int(x) if x.is_integer() else x: count for x, count in ordered})
-        domain = self._domain(name)
-        counts = np.array([self._counts[code] for code in range(1, len(domain.values) + 1)])
-        if domain.boolean:
-            true = values_where(self.query, self.query.event, domain)  # type: ignore[arg-type]
-            return ShareAnswer(*rows, int(counts[true].sum()))
-        order = sorted(range(len(counts)), key=lambda i: (-counts[i], str(domain.values[i])))
-        return ValueShares(*rows, name, {domain.values[i]: int(counts[i]) for i in order})

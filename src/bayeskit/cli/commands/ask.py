@@ -56,7 +56,7 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import load_model, open_data, watched
     from bayeskit.cli.saved_models import probability_model
-    from bayeskit.network.ask import answer_from_data, answer_from_network, of_model, of_table, reply_of
+    from bayeskit.network.ask import answer_from_data, of_model, of_table, reply_of
     from bayeskit.network.query import parse
 
     page = Page(json)
@@ -68,7 +68,7 @@ def command(
     if suffix == ".bif":
         from bayeskit.network.bif import read_bif
 
-        answer = answer_from_network(read_bif(data_or_model), question)
+        answer = of_model(read_bif(data_or_model), question)
     elif suffix == ".bayes":
         answer = of_model(probability_model(load_model(data_or_model)), question)
     else:
