@@ -24,6 +24,7 @@ import numpy as np
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.nearest import nearest
 from bayeskit.network.inputs import MOST_PARENTS, check_table_size, normalize_tables, read_parents
+from bayeskit.network.query import QueryToken
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
@@ -122,14 +123,10 @@ def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network")
 
 def to_bif(network: BayesianNetwork, name: str = "network") -> str:
     """Return a network as BIF text."""
-    lines = [f"network {_quoted(name)} {{", "}"]
+    lines = [f"network {_quoted(name)} {{\n}}"]
     for node in network.nodes:
         states = ", ".join(_quoted(str(state)) for state in network.states[node])
-        lines += [
-            f"variable {_quoted(node)} {{",
-            f"  type discrete [ {len(network.states[node])} ] {{ {states} }};",
-            "}",
-        ]
+        lines += [f"variable {_quoted(node)} {{\n  type discrete [ {len(network.states[node])} ] {{ {states} }};\n}}"]
     for node in network.nodes:
         parents = network.parents[node]
         given = f" | {', '.join(map(_quoted, parents))}" if parents else ""
@@ -151,13 +148,6 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-@dataclass(frozen=True)
-class _BifToken:
-    content: str
-    kind: str
-    at: int
-
-
 @dataclass
 class _BifParser:
     text: str
@@ -172,7 +162,7 @@ class _BifParser:
         self.tokens = self._tokens()
         self.now = next(self.tokens)
 
-    def _tokens(self) -> Iterator[_BifToken]:
+    def _tokens(self) -> Iterator[QueryToken]:
         at = 0
         while at < len(self.text):
             match = TOKEN.match(self.text, at)
@@ -180,10 +170,10 @@ class _BifParser:
                 raise self.error(at, "this quote or comment is never closed")
             if match.lastgroup != "skip":
                 content = match[0][1:-1] if match.lastgroup == "text" else match[0]
-                yield _BifToken(content, match.lastgroup, at)
+                yield QueryToken(content, match.lastgroup, at)
             at = match.end()
         while True:
-            yield _BifToken("the end of the file", "end", len(self.text.rstrip()))
+            yield QueryToken("the end of the file", "end", len(self.text.rstrip()))
 
     def error(self, at: int, message: str) -> BadFile:
         return BadFile(f"{self.place(at)}: {message}")
@@ -193,19 +183,19 @@ class _BifParser:
         column = at - self.text.rfind("\n", 0, at)
         return f"{self.name}, line {line}, column {column}"
 
-    def take(self) -> _BifToken:
+    def take(self) -> QueryToken:
         taken, self.now = self.now, next(self.tokens)
         return taken
 
+    def accept(self, sign: str) -> bool:
+        """Take a sign if it is next."""
+        return self.now.is_(sign) and bool(self.take())
+
     def sign(self, content: str) -> None:
-        if self.now.kind != "sign" or self.now.content != content:
+        if not self.accept(content):
             raise self.error(self.now.at, f"{content!r} is expected here, not {self.now.content!r}")
-        self.take()
 
-    def is_sign(self, content: str) -> bool:
-        return self.now.kind == "sign" and self.now.content == content
-
-    def word(self, what: str) -> _BifToken:
+    def word(self, what: str) -> QueryToken:
         if self.now.kind not in ("word", "text"):
             raise self.error(self.now.at, f"{what} is expected here, not {self.now.content!r}")
         return self.take()
@@ -229,12 +219,11 @@ class _BifParser:
     def listed(self, read: Callable[[], T]) -> list[T]:
         """Parse items separated by commas."""
         items = [read()]
-        while self.is_sign(","):
-            self.take()
+        while self.accept(","):
             items.append(read())
         return items
 
-    def state(self) -> _BifToken:
+    def state(self) -> QueryToken:
         return self.word("a state")
 
     def file(self) -> None:
@@ -248,25 +237,22 @@ class _BifParser:
             else:
                 self.word("a name")
                 self.sign("{")
-                while not self.is_sign("}"):
+                while not self.accept("}"):
                     self.property_()
-                self.take()
 
     def property_(self) -> None:
         self.keyword("property")
-        while not self.is_sign(";"):
-            if self.now.kind == "end":
+        while not self.accept(";"):
+            if self.take().kind == "end":
                 raise self.error(self.now.at, "';' is expected after a property")
-            self.take()
-        self.take()
 
     def variable(self) -> None:
         name = self.word("the name of a variable")
         if name.content in self.states:
             raise self.error(name.at, f"the variable {name.content!r} is there twice")
         self.sign("{")
-        states: list[_BifToken] = []
-        while not self.is_sign("}"):
+        states: list[str] = []
+        while not self.accept("}"):
             if self.now.content == "property":
                 self.property_()
                 continue
@@ -278,24 +264,19 @@ class _BifParser:
             n = self.word("the number of states")
             self.sign("]")
             self.sign("{")
-            states = self.listed(self.state)
+            states = [state.content for state in self.listed(self.state)]
             self.sign("}")
             if n.content != str(len(states)):
                 raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
             self.sign(";")
-        states_named = [state.content for state in states]
-        if not states_named or len(set(states_named)) < len(states_named):
-            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {states_named}")
-        self.take()
-        self.states[name.content] = tuple(states_named)
+        if not states or len(set(states)) < len(states):
+            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {states}")
+        self.states[name.content] = tuple(states)
 
     def probability(self) -> None:
         self.sign("(")
         node = self.known()
-        parents: list[str] = []
-        if self.is_sign("|"):
-            self.take()
-            parents = [parent.content for parent in self.listed(self.known)]
+        parents = [parent.content for parent in self.listed(self.known)] if self.accept("|") else []
         self.sign(")")
         if node.content in self.tables:
             raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
@@ -306,27 +287,26 @@ class _BifParser:
             self.cost = check_table_size(node.content, parents, cards, self.cost, self.memory_limit)
         except TooLarge as problem:
             raise problem.within(self.place(node.at)) from None
-        shape, n_states = [cards[p] for p in parents], cards[node.content]
         self.parents[node.content] = tuple(parents)
-        self.tables[node.content] = self.rows(node, parents, shape, n_states)
+        self.tables[node.content] = self.rows(node, parents, [cards[p] for p in parents], cards[node.content])
 
-    def known(self) -> _BifToken:
+    def known(self) -> QueryToken:
         name = self.word("the name of a variable")
         if name.content not in self.states:
             raise self.error(name.at, f"there is no variable {name.content!r} ({nearest(name.content, self.states)})")
         return name
 
-    def rows(self, node: _BifToken, parents: list[str], shape: list[int], n_states: int) -> Floats:
+    def rows(self, node: QueryToken, parents: list[str], shape: list[int], n_states: int) -> Floats:
         """Parse a table of shape (n_contexts, n_states); memory is allocated only after all numbers were read."""
         n_rows, default, numbers = prod(shape), None, array("d")
         place: dict[int, int] = {}  # row in ``numbers`` of each context
         self.sign("{")
-        while not self.is_sign("}"):
+        while not self.now.is_("}"):
             at = self.now.at
             if self.now.kind == "word" and self.now.content == "property":
                 self.property_()
                 continue
-            if self.is_sign("("):
+            if self.now.is_("("):
                 row = self.context(parents, shape)
                 if row in place:
                     raise self.error(at, "this row is there twice")
@@ -335,7 +315,7 @@ class _BifParser:
             elif self.keyword("table", "default") == "table":
                 whole = self.numbers(n_rows * n_states, at)
                 numbers = array("d", np.reshape(whole, (n_states, n_rows)).T.tobytes())
-                place = dict(zip(range(n_rows), range(n_rows), strict=True))
+                place = {row: row for row in range(n_rows)}
             else:
                 default = self.numbers(n_states, at)
         end = self.take()

@@ -20,7 +20,7 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_block
 from bayeskit.data.schema import TYPES, Categorical, Numeric, Schema, as_domain, infer
 from bayeskit.data.source import Source
-from bayeskit.data.vocabulary import Value, declared_first
+from bayeskit.data.vocabulary import Value, declared_first, positions
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, BayesWarning, QueryError, SchemaMismatch, format_setting
 from bayeskit.estimate.cuts import labels
@@ -60,9 +60,7 @@ class Combinations(Sequence[tuple[Value, ...]]):
         return prod(len(column_values) for column_values in self.values)
 
     def __getitem__(self, at: Any) -> Any:
-        if not 0 <= at < len(self):
-            raise IndexError(at)
-        cells = []
+        at, cells = range(len(self))[at], []
         for column_values in reversed(self.values):
             at, i = divmod(at, len(column_values))
             cells.append(column_values[i])
@@ -85,21 +83,15 @@ def read_coded_rows(source: Source, schema: Schema) -> CodedRows:
     block = read_block(encoder, source)
     roles = schema.columns
     cuts = {n: r.cuts for n in schema.coded if isinstance(r := roles[n], Numeric) and r.cuts is not None}
-    values: dict[str, tuple[Value, ...]] = {}
-    codes: dict[str, Ints] = {}
+    values: dict[str, tuple[Value, ...]] = {name: tuple(labels(points)) for name, points in cuts.items()}
+    codes: dict[str, Ints] = {name: block.codes[name].astype(np.int64) for name in schema.coded}
     for name in schema.coded:
-        cells = block.codes[name].astype(np.int64)
-        if name in cuts:
-            values[name], codes[name] = tuple(labels(cuts[name])), cells
-            continue
-        met = encoder.vocabularies[name].values
-        role = roles[name]
-        order = declared_first((role.domain or ()) if isinstance(role, Categorical) else (), met)
-        place = {value: i + 1 for i, value in enumerate(order)}
-        values[name] = order
-        codes[name] = np.array([0, *(place[value] for value in met)], dtype=np.int64)[cells]
-    floats = {name: block.floats[name] for name in schema.measured}
-    return CodedRows(block.n_rows, values, codes, floats, cuts)
+        if name not in cuts:
+            met = encoder.vocabularies[name].values
+            values[name] = declared_first(getattr(roles[name], "domain", None) or (), met)
+            codes[name] = np.append(0, positions(met, values[name]) + 1)[codes[name]]
+    values = {name: values[name] for name in schema.coded}
+    return CodedRows(block.n_rows, values, codes, {name: block.floats[name] for name in schema.measured}, cuts)
 
 
 def categorical_roles(roles: Any, kinds: Mapping[str, Any]) -> Any:
@@ -296,12 +288,10 @@ class JointDistribution(Readable, Drawable):
             present &= codes > 0
         if not present.any():
             raise BayesError("there is no row without a missing cell, so nothing can be counted")
-        if not present.all():
-            gone = int((~present).sum())
-            warnings.warn(
-                f"{gone} of {cells.n_rows} rows have a missing cell and were left out", BayesWarning, stacklevel=2
-            )
         n = int(present.sum())
+        if n < cells.n_rows:
+            skipped = f"{cells.n_rows - n} of {cells.n_rows} rows have a missing cell and were left out"
+            warnings.warn(skipped, BayesWarning, stacklevel=2)
         complete = {name: column[present] - 1 for name, column in cells.codes.items()}
         counted = cls(cells.values, complete, np.full(n, 1 / n), n, cells.cuts).marginal(*cells.values)
         rule = as_smoothing(smoothing)
@@ -324,19 +314,14 @@ class JointDistribution(Readable, Drawable):
         TooLarge
             If the list of all combinations exceeds the network's memory limit.
         """
-        cells = prod(len(states) for states in network.states.values())
-        check_cost(
-            8 * cells * (4 + len(network.nodes)), network.memory_limit, "the list of every combination of values"
-        )
+        _check_cells(network.states, 4, network.memory_limit)
         table, log_scale = network._joint_table(range(len(network.nodes)), {})
         dense = table.reshape(-1) * float(logspace.exp(log_scale))
         return cls(network.states, enumerate_cells(network.states), dense, None, network.cuts)
 
     def _smoothed(self, rule: Any, memory_limit: int = MEMORY_LIMIT) -> JointDistribution:
         """Smooth the counts of all possible combinations."""
-        cells = prod(len(listed) for listed in self.values.values())
-        check_cost(8 * cells * (2 + len(self.variables)), memory_limit, "the list of every combination of values")
-        counts = np.zeros((1, cells))
+        counts = np.zeros((1, _check_cells(self.values, 2, memory_limit)))
         counts[0, self._cell_numbers(self.variables)] = self.p * float(self.n_rows or 1)
         counts = np.rint(counts) if self.n_rows == int(self.n_rows or 0) else counts
         p = probabilities(counts, rule.pseudo_counts(Combinations(self.values), counts))[0]
@@ -428,13 +413,11 @@ class JointDistribution(Readable, Drawable):
         -------
         JointDistribution
         """
-        held = self._matching(condition)
-        total = float(self.p[held].sum())
+        matching = self._matching(condition)
+        total = float(self.p[matching].sum())
         if total == 0:
             raise QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")
-        codes = {name: column[held] for name, column in self.codes.items()}
-        rows = None if self.n_rows is None else self.n_rows * total
-        return JointDistribution(self.values, codes, self.p[held] / total, rows, self.cuts)
+        return self._restrict(matching, total)
 
     def marginal(self, *names: str | Sequence[str]) -> JointDistribution:
         """Return the distribution of some variables, the others summed out.
@@ -472,12 +455,9 @@ class JointDistribution(Readable, Drawable):
         target, known = self._find(target), [self._find(name) for name in _all_names(given)]
         both = self.marginal(*known, target)
         _, first, context = np.unique(both._cell_numbers(known), return_index=True, return_inverse=True)
-        check_cost(
-            16 * len(first) * len(self.values[target]),
-            MEMORY_LIMIT,
-            f"the table of {target!r} in {len(first):,} contexts",
-        )
-        table = np.zeros((len(first), len(self.values[target])))
+        n, n_states = len(first), len(self.values[target])
+        check_cost(16 * n * n_states, MEMORY_LIMIT, f"the table of {target!r} in {n:,} contexts")
+        table = np.zeros((n, n_states))
         table[context, both.codes[target]] = both.p
         can = table.sum(axis=1) > 0
         table = table[can] / table[can].sum(axis=1, keepdims=True)
@@ -532,8 +512,9 @@ class JointDistribution(Readable, Drawable):
         """
         other = _names(given)
         chosen = [n for n in (_all_names(names) or self.variables) if n not in other]
-        joint = entropy(self.marginal(*chosen, *other).p) if chosen else 0.0
-        nats = joint - (entropy(self.marginal(*other).p) if other else 0.0) if chosen else 0.0
+        if not chosen:
+            return 0.0
+        nats = entropy(self.marginal(*chosen, *other).p) - (entropy(self.marginal(*other).p) if other else 0.0)
         return max(0.0, nats) / (NATS_IN_A_BIT if bits else 1.0)
 
     def mutual_information(
@@ -561,7 +542,8 @@ class JointDistribution(Readable, Drawable):
         (0.0, 1.0)
         """
         left, right, known = _names(a), _names(b), _names(given)
-        every = self.marginal(*dict.fromkeys([*left, *right, *known]))._possible()
+        every = self.marginal(*dict.fromkeys([*left, *right, *known]))
+        every = every._restrict(every.p > 0)
         both, of_a, of_b = (
             every._cell_numbers(list(dict.fromkeys([*group, *known]))) for group in ([*left, *right], left, right)
         )
@@ -644,9 +626,8 @@ class JointDistribution(Readable, Drawable):
     @property
     def sheet(self) -> Sheet:
         """Variables and first cells, for display."""
-        first = {name: [self.values[name][i] for i in self.codes[name][:ROWS]] for name in self.variables}
-        grid = Grid(first | {"probability": self.p[:ROWS].tolist()}, more=max(self.n_cells - ROWS, 0))
-        return Sheet(repr(self)[1:-1], (grid,))
+        first = {name: self._listed(name, ROWS) for name in self.variables} | {"probability": self.p[:ROWS].tolist()}
+        return Sheet(repr(self)[1:-1], (Grid(first, more=max(self.n_cells - ROWS, 0)),))
 
     def __repr__(self) -> str:
         names = ", ".join(self.variables[:8]) + (", …" if len(self.variables) > 8 else "")
@@ -658,20 +639,18 @@ class JointDistribution(Readable, Drawable):
     def _domains(self) -> dict[str, Domain]:
         return {name: Domain(name, self.values[name], self.cuts.get(name)) for name in self.variables}
 
-    def _possible(self) -> JointDistribution:
-        """Return the distribution without cells of probability zero."""
-        keep = self.p > 0
-        codes = {name: column[keep] for name, column in self.codes.items()}
-        return JointDistribution(self.values, codes, self.p[keep], self.n_rows, self.cuts)
+    def _restrict(self, cells: Bools, total: float = 1.0) -> JointDistribution:
+        """Return the distribution of some cells, whose probabilities sum to ``total``."""
+        codes = {name: column[cells] for name, column in self.codes.items()}
+        rows = None if self.n_rows is None else self.n_rows * total
+        return JointDistribution(self.values, codes, self.p[cells] / total, rows, self.cuts)
 
-    def _listed(self, name: str) -> list[Value]:
-        """Return the value of a variable in each cell."""
-        return [self.values[name][i] for i in self.codes[name]]
+    def _listed(self, name: str, n: int | None = None) -> list[Value]:
+        """Return the value of a variable in each cell, or in the first n."""
+        return [self.values[name][i] for i in self.codes[name][:n]]
 
     def _find(self, name: str) -> str:
-        if not isinstance(name, str):
-            raise BayesError(f"{name!r} is no variable: name one of {', '.join(self.variables)}")
-        if name not in self.values:
+        if not isinstance(name, str) or name not in self.values:
             raise SchemaMismatch(f"there is no variable {name!r}: {nearest(name, self.variables)}")
         return name
 
@@ -704,6 +683,13 @@ class JointDistribution(Readable, Drawable):
             if not fits:  # too many for int64: renumber at every step
                 cell = np.unique(cell, return_inverse=True)[1]
         return cell
+
+
+def _check_cells(values: Mapping[str, Sequence[Value]], columns: int, memory_limit: int) -> int:
+    """Return the number of combinations; raise an error if they and some columns exceed the memory limit."""
+    n = prod(map(len, values.values()))
+    check_cost(8 * n * (columns + len(values)), memory_limit, "the list of every combination of values")
+    return n
 
 
 def _all_names(names: Sequence[str | Sequence[str]]) -> list[str]:

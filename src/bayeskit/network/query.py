@@ -32,7 +32,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,15 @@ from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
 from bayeskit.typing import Array, Bools
 
-OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
-COMPARISONS = {operator: operator for operator in OPERATORS} | {"==": "=", "≠": "!=", "≤": "<=", "≥": ">="}
+COMPARE = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+COMPARISONS = {operator: operator for operator in COMPARE} | {"==": "=", "≠": "!=", "≤": "<=", "≥": ">="}
 BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
 TOKEN = re.compile(
     r"""\s*(?: (?P<text> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
@@ -52,12 +59,11 @@ TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class QueryToken:
-    """Token of a query: content, kind and position."""
+class QueryToken(NamedTuple):
+    """Token of a query or a file: content, kind ("text", "sign", "word" or "end") and position."""
 
     content: str
-    kind: Literal["text", "sign", "word", "end"]
+    kind: str
     at: int
 
     def is_(self, *words: str) -> bool:
@@ -203,20 +209,23 @@ class _QueryParser:
         self.i += 1
         return self.tokens[self.i - 1]
 
+    def accept(self, *words: str) -> bool:
+        """Take a token if it is one of these."""
+        accepted = self.now.is_(*words)
+        self.i += accepted
+        return accepted
+
     def expect(self, sign: str, what: str) -> None:
-        if not self.now.is_(sign):
+        if not self.accept(sign):
             raise error(self.text, self.now.at, what)
-        self.i += 1
 
     def query(self) -> ProbabilityQuery:
         asks: Literal["P", "E"] = "E" if self.now.is_("e") else "P"
         self.expect(asks.lower(), "a query begins with P( … or E( …")
         self.expect("(", "'(' is expected here: a query is P(event), P(event | condition) or E(column | condition)")
         event = self.statement("the event") if asks == "P" else self.variable()
-        condition, begin = None, self.now.at + 1
-        if self.now.is_("|"):
-            self.i += 1
-            condition = self.statement("the condition after '|'")
+        begin = self.now.at + 1
+        condition = self.statement("the condition after '|'") if self.accept("|") else None
         condition_text = self.text[begin : self.now.at].strip()
         self.expect(")", "')' is expected here, or 'and', 'or'")
         if self.now.kind != "end":
@@ -273,10 +282,8 @@ class _QueryParser:
         if negated or self.now.is_("in"):
             self.i += 1 + negated
             return ColumnComparison(name.content, "not in" if negated else "in", self.values(), name.at)
-        if self.now.is_("is"):
-            self.i += 1
-            negated = self.now.is_("not")
-            self.i += negated
+        if self.accept("is"):
+            negated = self.accept("not")
             self.expect("missing", "'missing' or 'not missing' is expected here; a value is compared with =")
             return ColumnComparison(name.content, "not missing" if negated else "missing", (), name.at)
         return ColumnComparison(name.content, "true", (), name.at)
@@ -284,8 +291,7 @@ class _QueryParser:
     def values(self) -> tuple[QueryToken, ...]:
         self.expect("{", "'{' is expected here: in {a, b}")
         tokens = [self.value()]
-        while self.now.is_(","):
-            self.i += 1
+        while self.accept(","):
             tokens.append(self.value())
         self.expect("}", "',' or '}' is expected here")
         return tuple(tokens)
@@ -309,7 +315,7 @@ def _tokens(text: str) -> Iterator[QueryToken]:
         begin, at = match.start(kind), match.end()
         if kind == "text":
             content = re.sub(r"\\(.)", r"\1", content[1:-1], flags=re.DOTALL)
-        yield QueryToken(content, kind, begin)  # type: ignore[arg-type]
+        yield QueryToken(content, kind, begin)
     yield QueryToken("", "end", end)
 
 
@@ -417,11 +423,16 @@ def values_where(
     >>> values_where(question, question.event, Domain("age", (25, 30, 35))).tolist()
     [False, True, True]
     """
+    column = comparison.column
     if comparison.op == "true":
-        return _boolean_mask(query, comparison, domain)
+        if not domain.boolean:
+            what = f"{column!r} alone is no statement, for it is not boolean: compare it with one of "
+            raise query.error(comparison.at, what + _list_values(domain.values))
+        return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
     if comparison.op in IS_MISSING:
-        what = f"{comparison.column!r} is missing nowhere, for here every value is known: ask the data itself"
-        raise query.error(comparison.at, what)
+        raise query.error(
+            comparison.at, f"{column!r} is missing nowhere, for here every value is known: ask the data itself"
+        )
     if comparison.op in ("=", "!=", "in", "not in"):
         mask = np.zeros(len(domain.values), dtype=bool)
         for token in comparison.values:
@@ -433,21 +444,22 @@ def values_where(
                 raise query.error(token.at, f"{domain.name!r} has no value {token.content!r} ({meant})")
         return ~mask if comparison.op in ("!=", "not in") else mask
     bound = number(query, comparison.values[0], comparison.op)
+    listed = _list_values(domain.values)
     if domain.cuts is not None:
-        return _interval_mask(query, comparison, domain, bound)
+        if comparison.op not in ("<=", ">") or bound not in domain.cuts:
+            what = f"{column!r} is known by its intervals only: ask <= or > at one of {_list_values(domain.cuts)}, "
+            raise query.error(comparison.at, what + f"or for one of {listed}")
+        below = np.arange(len(domain.values)) <= domain.cuts.index(bound)
+        return below if comparison.op == "<=" else ~below
     if not domain.numeric:
-        raise query.error(
-            comparison.at,
-            f"{comparison.op} needs a column of numbers, and {comparison.column!r} has the values "
-            f"{_list_values(domain.values)}",
-        )
+        what = f"{comparison.op} needs a column of numbers, and {column!r} has the values {listed}"
+        raise query.error(comparison.at, what)
     return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
 
 
 def compare(numbers: Array, op: str, bound: float) -> Bools:
     """Compare numbers with a bound."""
-    by = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-    return np.asarray(by[op](numbers, bound))
+    return np.asarray(COMPARE[op](numbers, bound))
 
 
 def number(query: ProbabilityQuery, token: QueryToken, op: str) -> float:
@@ -459,28 +471,6 @@ def number(query: ProbabilityQuery, token: QueryToken, op: str) -> float:
     if np.isnan(bound):
         raise query.error(token.at, f"{op} compares numbers, and {token.content!r} is none")
     return bound
-
-
-def _boolean_mask(query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain) -> Bools:
-    if not domain.boolean:
-        raise query.error(
-            comparison.at,
-            f"{comparison.column!r} alone is no statement, for it is not boolean: compare it with one of "
-            f"{_list_values(domain.values)}",
-        )
-    return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
-
-
-def _interval_mask(query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain, bound: float) -> Bools:
-    cuts = domain.cuts or ()
-    if comparison.op not in ("<=", ">") or bound not in cuts:
-        raise query.error(
-            comparison.at,
-            f"{comparison.column!r} is known by its intervals only: ask <= or > at one of {_list_values(cuts)}, "
-            f"or for one of {_list_values(domain.values)}",
-        )
-    below = np.arange(len(domain.values)) <= cuts.index(bound)
-    return below if comparison.op == "<=" else ~below
 
 
 def _list_values(values: Sequence[object]) -> str:
