@@ -14,18 +14,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.nearest import nearest
-from bayeskit.network.query import (
-    ColumnComparison,
-    Negation,
-    ProbabilityQuery,
-    Statement,
-    check_numbers,
-    conjuncts,
-    evaluate,
-    impossible_condition_error,
-    leaves,
-    values_where,
-)
+from bayeskit.network.query import ColumnComparison, Negation, ProbabilityQuery, Statement
 from bayeskit.tables import ProbabilityTable, Table
 from bayeskit.typing import Bools, Floats
 
@@ -126,20 +115,20 @@ def distribution_from_network(n: BayesianNetwork, query: ProbabilityQuery) -> Di
     query.check_columns(n.nodes)
     name = query.queried_variable("node")
     if query.asks == "E":
-        check_numbers(query, n._domains[name])
+        query.check_numbers(n._domains[name])
     tied, table, log_p = _Conjunction(n, query, query.conditions).table(n._reader.index[name])
     shares = np.moveaxis(table, tied.index(n._reader.index[name]), -1)
     shares = shares.reshape(-1, shares.shape[-1]).sum(axis=0)
     if log_p == -np.inf or not shares.sum() > 0:
-        raise impossible_condition_error(query)
+        raise query.impossible_condition_error()
     return Distribution(name, n.states[name], np.asarray(shares / shares.sum(), dtype=np.float64))
 
 
 def _ratio(n: BayesianNetwork, query: ProbabilityQuery, event: Statement) -> float:
     log_condition = _Conjunction(n, query, query.conditions).log_probability()
     if log_condition == -np.inf:
-        raise impossible_condition_error(query)
-    log_both = _Conjunction(n, query, [*query.conditions, *conjuncts(event)]).log_probability()
+        raise query.impossible_condition_error()
+    log_both = _Conjunction(n, query, [*query.conditions, *event.conjuncts()]).log_probability()
     return min(1.0, float(logspace.exp(log_both - log_condition)))
 
 
@@ -155,16 +144,16 @@ class _Conjunction:
 
     def __post_init__(self) -> None:
         for statement in self.statements:
-            columns = {leaf.column for leaf in leaves(statement)}
+            columns = {leaf.column for leaf in statement.leaves()}
             if len(columns) > 1:
                 self.rest.append(statement)
                 continue
             v = self.n._reader.index[columns.pop()]
-            mask = evaluate(statement, self._holds).astype(np.float64)
+            mask = statement.evaluate(self._holds).astype(np.float64)
             self.likelihoods[v] = self.likelihoods[v] * mask if v in self.likelihoods else mask
 
     def _holds(self, comparison: ColumnComparison) -> Bools:
-        return values_where(self.query, comparison, self.n._domains[comparison.column])
+        return self.query.values_where(comparison, self.n._domains[comparison.column])
 
     def log_probability(self) -> float:
         """Return ln P(all statements)."""
@@ -175,7 +164,7 @@ class _Conjunction:
 
     def table(self, *nodes: int) -> tuple[list[int], Floats, float]:
         """Return the tied variables, their table where the statements hold, and ln P(the others)."""
-        tied = sorted({self.n._reader.index[leaf.column] for one in self.rest for leaf in leaves(one)}.union(nodes))
+        tied = sorted({self.n._reader.index[leaf.column] for one in self.rest for leaf in one.leaves()}.union(nodes))
         table, log_p = self.n._joint_table(tied, self.likelihoods)
         axis = {self.n.nodes[v]: i for i, v in enumerate(tied)}
 
@@ -186,5 +175,5 @@ class _Conjunction:
 
         mask: Bools = np.ones([1] * len(tied), dtype=bool)
         for statement in self.rest:
-            mask = mask & evaluate(statement, spread)
+            mask = mask & statement.evaluate(spread)
         return tied, np.where(mask, table, 0.0), log_p

@@ -20,10 +20,9 @@ from bayeskit.data.source import Source, by_name
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError, QueryError, format_setting, with_article
-from bayeskit.network import query as language
 from bayeskit.network.joint_distribution import JointDistribution
 from bayeskit.network.network import BayesianNetwork
-from bayeskit.network.query import IS_MISSING, ColumnComparison, Domain, ProbabilityQuery, evaluate, values_where
+from bayeskit.network.query import IS_MISSING, ColumnComparison, Domain, ProbabilityQuery, compare, parse
 from bayeskit.tables import Figure, Grid, Readable, Sheet
 from bayeskit.tally.moments import Moments
 from bayeskit.typing import Bools, Floats
@@ -105,7 +104,7 @@ def ask(
     >>> float(reply), reply.record["matching"], reply.record["of"]
     (0.5, 3, 6)
     """
-    query = language.parse(question)
+    query = parse(question)
     if isinstance(of, (int, float, complex)):
         raise BayesError(f"{of!r} is nothing to ask of: pass rows, a file, a network or a fitted model")
     if isinstance(of, (BayesianNetwork, JointDistribution)) or hasattr(of, "params_") or hasattr(of, "fit"):
@@ -140,7 +139,7 @@ def answer_from_data(source: Source, query: ProbabilityQuery, level: float = 0.9
     query.check_columns(kinds)
     numeric = {name: kinds[name] in ("integer", "float") for name in query.columns}
     if query.asks == "E" and query.variable is not None and not numeric[query.variable.column]:
-        raise language.no_mean_error(query, f"it is read as {kinds[query.variable.column]}")
+        raise query.no_mean_error(f"it is read as {kinds[query.variable.column]}")
     counter = _RowCounter(query, numeric)
     for block in counter.encoder.blocks(by_name(source)):
         counter.add(block)
@@ -178,17 +177,17 @@ class _RowCounter:
                 return missing[name] if comparison.op == "missing" else ~missing[name]
             if self.numeric[name]:
                 return self._compared(comparison, block.floats[name]) & ~missing[name]
-            holds = values_where(self.query, comparison, self._domain(name), so_far=True)
+            holds = self.query.values_where(comparison, self._domain(name), so_far=True)
             return np.concatenate([[False], holds])[block.codes[name]]
 
         condition = present
         if self.query.condition is not None:
-            condition = present & evaluate(self.query.condition, leaf)
+            condition = present & self.query.condition.evaluate(leaf)
         self.n_rows += block.n_rows
         self.n_present += int(present.sum())
         self.n_condition += int(condition.sum())
         if self._variable is None:
-            self.n_both += int((condition & evaluate(self.query.event, leaf)).sum())
+            self.n_both += int((condition & self.query.event.evaluate(leaf)).sum())
         elif self.numeric[self._variable]:
             numbers = block.floats[self._variable]
             raise_unusable({self._variable: numbers}, block.start)
@@ -222,12 +221,12 @@ class _RowCounter:
                 raise self.query.error(comparison.at, what)
             return np.asarray(values == 1)
         if comparison not in self._bounds:
-            self._bounds[comparison] = [language.number(self.query, token, op) for token in comparison.values]
+            self._bounds[comparison] = [self.query.number(token, op) for token in comparison.values]
         bounds = self._bounds[comparison]
         if op in ("in", "not in"):
             listed = np.isin(values, bounds)
             return ~listed if op == "not in" else listed
-        return language.compare(values, op, bounds[0])
+        return compare(values, op, bounds[0])
 
     def answer(self, level: float) -> Record:
         """Return the answer; raise an error for unseen values and impossible conditions."""
@@ -238,7 +237,7 @@ class _RowCounter:
             if leaf.op in IS_MISSING or leaf is query.variable or self.numeric[leaf.column]:
                 continue
             if (domain := self._domain(leaf.column)).values:
-                values_where(query, leaf, domain)
+                query.values_where(leaf, domain)
         left_out = self.n_rows - self.n_present
         if not n:
             skipped = (
@@ -246,7 +245,7 @@ class _RowCounter:
             )
             if query.condition is None:
                 raise QueryError(f"there is no row to count{skipped}")
-            raise QueryError(f"{language.impossible_condition_error(query)}: no row matches it{skipped}")
+            raise QueryError(f"{query.impossible_condition_error()}: no row matches it{skipped}")
         record: Record = {"query": query.text.strip()}
         if query.asks == "E":
             deviation = sqrt(float(self._moments.squared_deviations()[0, 0]) / (n - 1)) if n > 1 else float("nan")
@@ -275,7 +274,7 @@ class _RowCounter:
                 return self._counts[1.0]
             if len(self._counts) > LISTED:
                 raise self.query.error(
-                    self.query.event.at,  # type: ignore[union-attr]
+                    self.query.comparisons[0].at,
                     f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
                     f"compare it with one, {name} > …",
                 )
@@ -283,7 +282,7 @@ class _RowCounter:
         domain = self._domain(name)
         counts = np.array([self._counts[code] for code in range(1, len(domain.values) + 1)])
         if domain.boolean:
-            return int(counts[values_where(self.query, self.query.event, domain)].sum())  # type: ignore[arg-type]
+            return int(counts[self.query.values_where(self.query.comparisons[0], domain)].sum())
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], str(domain.values[i])))
         return {domain.values[i]: int(counts[i]) for i in order}
 

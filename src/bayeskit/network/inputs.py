@@ -101,13 +101,10 @@ def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any
     elif is_number(table):
         states = [True, False]
     elif isinstance(table, Mapping) and table:
-        rows = list(table.values()) if has_parents else [table]
-        states = []
-        for row in rows:
-            if is_number(row):
-                states += [True, False]
-            elif isinstance(row, Mapping):
-                states += [canonical(state) for state in row]
+        rows = [
+            row for row in (table.values() if has_parents else [table]) if is_number(row) or isinstance(row, Mapping)
+        ]
+        states = [canonical(state) for row in rows for state in ((True, False) if is_number(row) else row)]
         states = list(dict.fromkeys(states))
     else:
         raise BayesError(
@@ -329,9 +326,16 @@ class EvidenceReader:
             yield from ((b.start, [], np.zeros((b.n_rows, 0))) for b in source.batches())
             return
         choices = [np.vstack([np.ones(len(self._certain[v])), *self._certain[v].values()]) for v in observed]
-        for block in self._encoder(names).blocks(by_name(source)):
+        roles: dict[str, Role] = {n: Numeric(self.cuts[n]) if n in self.cuts else Categorical() for n in names}
+        vocabularies = {name: Vocabulary(self.states[name]) for name in names if name not in self.cuts}
+        for block in Encoder(Schema(roles), vocabularies).blocks(by_name(source)):
             codes = [block.codes[name] for name in names]
-            self._refuse_unknown(names, codes, data, block.start)
+            for name, column in zip(names, codes, strict=True):
+                for row in np.flatnonzero(column > len(self.states[name]))[:1].tolist():
+                    raise UnknownValue(
+                        f"column {name!r} has in row {block.start + row} a value that is no state of the node; "
+                        f"{nearest('', self.states[name])}. Mend the cell, or empty it: a missing cell says nothing."
+                    )
             for at in range(0, block.n_rows, ROWS):
                 parts = [table[column[at : at + ROWS]] for table, column in zip(choices, codes, strict=True)]
                 yield block.start + at, observed, np.concatenate(parts, axis=1)
@@ -343,31 +347,14 @@ class EvidenceReader:
         rows = [[row.get(v, ones) for v, ones in zip(observed, unsaid, strict=True)] for row in likelihoods]
         return 0, observed, np.array([np.concatenate(row) for row in rows])
 
-    def _encoder(self, names: Sequence[str]) -> Encoder:
-        roles: dict[str, Role] = {n: Numeric(self.cuts[n]) if n in self.cuts else Categorical() for n in names}
-        vocabularies = {name: Vocabulary(self.states[name]) for name in names if name not in self.cuts}
-        return Encoder(Schema(roles), vocabularies)
-
-    def _refuse_unknown(self, names: Sequence[str], codes: Sequence[Any], data: Any, start: int) -> None:
-        for name, column in zip(names, codes, strict=True):
-            rows = np.flatnonzero(column > len(self.states[name]))
-            if len(rows):
-                row = start + int(rows[0])
-                raise UnknownValue(
-                    f"column {name!r} has in row {row} a value that is no state of the node; "
-                    f"{nearest('', self.states[name])}. Mend the cell, or empty it: a missing cell says nothing."
-                )
-
 
 def read_single_row(evidence: Any) -> Findings | None:
     """Return findings on a single row as pairs; None if the evidence is a frame."""
     if evidence is None:
         return []
     if isinstance(evidence, Mapping):
-        for value in evidence.values():
-            if not (isinstance(value, (str, Mapping)) or np.ndim(value) == 0):
-                return None
-        return list(evidence.items())
+        one_row = all(isinstance(value, (str, Mapping)) or np.ndim(value) == 0 for value in evidence.values())
+        return list(evidence.items()) if one_row else None
     if isinstance(evidence, (list, tuple)) and all(isinstance(f, tuple) and len(f) == 2 for f in evidence):
         return list(evidence)
     return None

@@ -30,18 +30,7 @@ from bayeskit.nearest import nearest
 from bayeskit.network import persistence
 from bayeskit.network.answers import Distribution, conditional_table
 from bayeskit.network.junction_tree import draw_columns
-from bayeskit.network.query import (
-    ColumnComparison,
-    Domain,
-    ProbabilityQuery,
-    Statement,
-    check_numbers,
-    evaluate,
-    impossible_condition_error,
-    parse,
-    parse_statement,
-    values_where,
-)
+from bayeskit.network.query import ColumnComparison, Domain, ProbabilityQuery, Statement, parse, parse_statement
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, check_cost
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import Saved, to_bytes, write_model
@@ -387,7 +376,7 @@ class JointDistribution(Readable, Drawable):
         name = question.queried_variable("variable")
         known, p, total = self._where(question)
         if question.asks == "E":
-            check_numbers(question, self._domains[name])
+            question.check_numbers(self._domains[name])
         shares = np.bincount(self.codes[name][known], weights=p, minlength=len(self.values[name])) / total
         return Distribution(name, self.values[name], shares)
 
@@ -398,7 +387,7 @@ class JointDistribution(Readable, Drawable):
         p = self.p[known]
         total = float(p.sum())
         if total == 0:
-            raise impossible_condition_error(question)
+            raise question.impossible_condition_error()
         return known, p, total
 
     def given(self, condition: str | Mapping[str, Any]) -> JointDistribution:
@@ -670,9 +659,9 @@ class JointDistribution(Readable, Drawable):
         question.check_columns(self.variables)
 
         def leaf(comparison: ColumnComparison) -> Bools:
-            return values_where(question, comparison, self._domains[comparison.column])[self.codes[comparison.column]]
+            return question.values_where(comparison, self._domains[comparison.column])[self.codes[comparison.column]]
 
-        return evaluate(statement, leaf)
+        return statement.evaluate(leaf)
 
     def _cell_numbers(self, names: Sequence[str]) -> Ints:
         """Number the cells by their values of some variables."""

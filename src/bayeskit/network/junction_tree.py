@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.network.graph import DirectedGraph, Nodes, as_set, bits
@@ -69,7 +68,6 @@ def clique_tree(elimination: Elimination) -> Cliques:
     inside: dict[int, int] = {}  # clique in which each variable was eliminated
     members: list[Nodes] = []
     above: list[Nodes] = []  # separator of each clique
-    last: list[int] = []
     waiting: dict[int, list[int]] = {}  # cliques by the first variable of their separator
     for v, nodes in zip(elimination.order, elimination.cliques, strict=True):
         clique = next((k for k in waiting.get(v, ()) if above[k] == nodes), None)
@@ -77,8 +75,7 @@ def clique_tree(elimination: Elimination) -> Cliques:
             clique = len(members)
             members.append(nodes)
             above.append(0)
-            last.append(v)
-        inside[v], above[clique], last[clique] = clique, nodes & ~(1 << v), v
+        inside[v], above[clique] = clique, nodes & ~(1 << v)
         if above[clique]:
             waiting.setdefault(min(bits(above[clique]), key=when.__getitem__), []).append(clique)
     parents = [inside[min(bits(rest), key=when.__getitem__)] if rest else -1 for rest in above]
@@ -134,11 +131,9 @@ class JunctionTree:
         self.sizes = [table_size(nodes, cards) for nodes in self.cliques.members]
         by_size = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
         self.homes = [next(i for i in by_size if self.cliques.members[i] >> v & 1) for v in range(len(cards))]
-        self._families = [(as_set((v, *graph.parents[v])), (*graph.parents[v], v)) for v in range(len(graph))]
-        self._place = [
-            next(i for i in by_size if not family & ~self.cliques.members[i]) for family, _ in self._families
-        ]
-        self._tables = tables
+        families = [(*graph.parents[v], v) for v in range(len(graph))]
+        place = [next(i for i in by_size if not as_set(f) & ~self.cliques.members[i]) for f in families]
+        self._parts = list(zip(place, tables, families, strict=True))  # clique, conditional table, variables
         self._every, self._numbers = list(range(len(cards))), np.arange(len(cards))
         separator_sizes = [table_size(nodes, cards) for nodes in self.cliques.separators]
         self._cliques = np.array([*zip(self.sizes, self.cliques.parents, separator_sizes, strict=True)], np.int64)
@@ -152,19 +147,18 @@ class JunctionTree:
     def _products(self) -> tuple[Floats, Floats]:
         """Multiply the conditional tables into clique potentials; the floor is 0 where digits may be lost."""
         parts = [np.ones(size) for size in self.sizes]
-        bound, exact = np.ones(len(parts)), []
-        for (_, family), place, table in zip(self._families, self._place, self._tables, strict=True):
-            parts[place] *= table.reshape(-1)[project(self.variables[place], family, self.cards)]
-            bound[place] *= smallest_positive(table)
-        for part, below in zip(parts, bound, strict=True):
-            exact.append(smallest_positive(part) if below > UNDERFLOW else 0.0)
-        return np.concatenate(parts), np.array(exact)
+        bound = np.ones(len(parts))
+        for i, table, family in self._parts:
+            parts[i] *= table.reshape(-1)[project(self.variables[i], family, self.cards)]
+            bound[i] *= smallest_positive(table)
+        floors = [smallest_positive(p) if below > UNDERFLOW else 0.0 for p, below in zip(parts, bound, strict=True)]
+        return np.concatenate(parts), np.array(floors)
 
     @cached_property
     def _log_potentials(self) -> list[Floats]:
         parts = [np.zeros(size) for size in self.sizes]
-        for (_, family), place, table in zip(self._families, self._place, self._tables, strict=True):
-            parts[place] += logspace.log(table).reshape(-1)[project(self.variables[place], family, self.cards)]
+        for i, table, family in self._parts:
+            parts[i] += logspace.log(table).reshape(-1)[project(self.variables[i], family, self.cards)]
         return parts
 
     def propagate(
@@ -182,19 +176,16 @@ class JunctionTree:
             np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
         )  # fmt: skip
         for row in () if safe.all() else np.flatnonzero(~safe).tolist():
-            tables, log_evidence[row] = self._in_logs(self._by_variable(observed, likelihoods[row]))
-            for v, p in zip(queried, self.split(posteriors[row : row + 1], queried), strict=True):
-                p[0] = self._marginal(tables[self.homes[v]], self.homes[v], v)
+            of_row = dict(zip(observed, self.split(likelihoods[row], observed), strict=True))
+            tables, log_evidence[row] = self._in_logs(of_row)
+            for v, p in zip(queried, self.split(posteriors[row], queried), strict=True):
+                p[:] = self._marginal(tables[self.homes[v]], self.homes[v], v)
         return posteriors, log_evidence
 
     def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
-        """Split the posteriors of ``propagate`` into views of shape (n_rows, n_states) by variable."""
+        """Split posteriors or likelihoods of several variables into views of shape (..., n_states), one per variable."""
         ends = itertools.accumulate(self.cards[v] for v in queried)
-        return [posteriors[:, end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
-
-    def _by_variable(self, observed: Sequence[int], likelihood: Floats) -> dict[int, Floats]:
-        ends = np.cumsum([self.cards[v] for v in observed])
-        return {v: likelihood[end - self.cards[v] : end] for v, end in zip(observed, ends, strict=True)}
+        return [posteriors[..., end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
 
     def _marginal(self, log_table: Floats, i: int, v: int) -> Floats:
         logs = logspace.log_sum_exp(self._by(log_table, i, (v,)))
@@ -216,11 +207,8 @@ class JunctionTree:
         for i in range(len(tables) - 1, 0, -1):
             p, by = self.cliques.parents[i], tables[i].reshape(self._cliques[i, 2], -1)
             messages[i] = by.max(axis=1) if best else logspace.log_sum_exp(by)
-            tables[p] += messages[i][self._to_separator(i)]
+            tables[p] += messages[i][project(self.variables[p], list(bits(self.cliques.separators[i])), self.cards)]
         return tables, messages
-
-    def _to_separator(self, i: int) -> npt.NDArray[np.int32]:
-        return project(self.variables[self.cliques.parents[i]], list(bits(self.cliques.separators[i])), self.cards)
 
     def _in_logs(self, likelihoods: dict[int, Floats]) -> tuple[list[Floats], float]:
         """Propagate in log space; return all log tables and log P(evidence)."""
@@ -243,12 +231,10 @@ class JunctionTree:
             at = 0
             for v in bits(self.cliques.separators[i]):
                 at = at * self.cards[v] + states[v]
-            self._read(i, at * by.shape[1] + int(by[at].argmax()), states)
+            cell = at * by.shape[1] + int(by[at].argmax())
+            for v in reversed(self.variables[i]):
+                cell, states[v] = divmod(cell, self.cards[v])
         return states, float(tables[0].max())
-
-    def _read(self, i: int, cell: int, states: list[int]) -> None:
-        for v in reversed(self.variables[i]):
-            cell, states[v] = divmod(cell, self.cards[v])
 
     def sample(self, likelihoods: dict[int, Floats], n: int, rng: np.random.Generator) -> Ints:
         """Draw states, shape (n, n_variables), from P(all | findings)."""
@@ -283,8 +269,5 @@ def draw_columns(rows: Floats, which: Ints, rng: np.random.Generator) -> Ints:
     # One search for all: row r of the steps is lifted to r..r+1. Of a draw on a step the next column is taken.
     lifted = steps + np.arange(len(steps))[:, None]
     cells = np.searchsorted(lifted.reshape(-1), which + rng.random(len(which)), side="right")
-    return np.minimum(cells - which * rows.shape[1], _last_positive(rows)[which])
-
-
-def _last_positive(rows: Floats) -> Ints:
-    return rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
+    last_positive = rows.shape[1] - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
+    return np.minimum(cells - which * rows.shape[1], last_positive[which])

@@ -22,20 +22,10 @@ from bayeskit.estimate.information import NATS_IN_A_BIT, conditional_information
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import memory_size
 from bayeskit.nearest import nearest
-from bayeskit.network import learning, persistence
+from bayeskit.network import inputs, learning, persistence
 from bayeskit.network.answers import Distribution, answer_from_network, conditional_table, distribution_from_network
 from bayeskit.network.graph import DirectedGraph, as_set, bits
-from bayeskit.network.inputs import (
-    EvidenceReader,
-    Findings,
-    check_table_size,
-    contradiction_error,
-    normalize_tables,
-    read_parents,
-    read_single_row,
-    read_states,
-    read_table,
-)
+from bayeskit.network.inputs import EvidenceReader, Findings, contradiction_error, read_single_row
 from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliques
 from bayeskit.network.query import Domain, parse
 from bayeskit.network.variable_elimination import MEMORY_LIMIT, Factorization, eliminate
@@ -109,16 +99,16 @@ class BayesianNetwork(Readable, Drawable):
         *,
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
-        parents = read_parents(edges, tables)
+        parents = inputs.read_parents(edges, tables)
         for node in states or {}:
             if node not in parents:
                 raise SchemaMismatch(f"states= names {node!r}, which is no node: {nearest(node, parents)}")
-        known = {n: read_states(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
+        known = {n: inputs.read_states(n, t, bool(parents[n]), (states or {}).get(n)) for n, t in tables.items()}
         cards, cost = {node: len(values) for node, values in known.items()}, 0
         for node in tables:
-            cost = check_table_size(node, parents[node], cards, cost, memory_limit)
-        arrays = {node: read_table(node, table, parents[node], known) for node, table in tables.items()}
-        self._set(parents, known, normalize_tables(arrays, parents, known), {}, None, memory_limit)
+            cost = inputs.check_table_size(node, parents[node], cards, cost, memory_limit)
+        arrays = {node: inputs.read_table(node, table, parents[node], known) for node, table in tables.items()}
+        self._set(parents, known, inputs.normalize_tables(arrays, parents, known), {}, None, memory_limit)
 
     def _set(
         self,
@@ -332,10 +322,8 @@ class BayesianNetwork(Readable, Drawable):
             parts = [self._rows(*rows, wanted, n_threads) for rows in self._reader.rows(evidence)]
             return {self.nodes[v]: np.concatenate([p[k] for p in parts]) for k, v in enumerate(wanted)}
         likelihood_of = self._reader.read(findings)
-        if nodes is not None and not self.is_compiled:
-            listed = np.concatenate(
-                [np.zeros(0), *(self._eliminated([v], likelihood_of, findings) for v in wanted)]
-            ).tolist()
+        if nodes is not None and "tree" not in vars(self):
+            listed = [p for v in wanted for p in self._eliminated(v, likelihood_of, findings).tolist()]
         else:
             likelihoods = np.concatenate([*likelihood_of.values()] if likelihood_of else [np.zeros(0)])[None]
             posteriors, log_evidence = self.tree.propagate(list(likelihood_of), likelihoods, wanted)
@@ -412,9 +400,8 @@ class BayesianNetwork(Readable, Drawable):
         states, log_probability = self.tree.most_probable(self._reader.read(findings))
         if log_probability == -np.inf:
             raise self._contradiction(findings)
-        return MostProbableExplanation(
-            {node: self.states[node][s] for node, s in zip(self.nodes, states, strict=True)}, log_probability
-        )
+        found = {node: self.states[node][s] for node, s in zip(self.nodes, states, strict=True)}
+        return MostProbableExplanation(found, log_probability)
 
     def predict_proba(self, data: Any, target: str, *, n_threads: int | None = None) -> Floats:
         """Return P(target | the other cells of each row).
@@ -431,8 +418,7 @@ class BayesianNetwork(Readable, Drawable):
         ndarray of shape (n_rows, n_states)
         """
         v = self._reader.find(target)
-        rows = list(self._reader.rows(data, ignore=[target]))
-        parts = [self._rows(start, observed, likelihoods, [v], n_threads)[0] for start, observed, likelihoods in rows]
+        parts = [self._rows(*rows, [v], n_threads)[0] for rows in self._reader.rows(data, ignore=[target])]
         return np.concatenate([np.zeros((0, self._cards[v])), *parts])
 
     def predict(self, data: Any, target: str) -> Array:
@@ -467,7 +453,7 @@ class BayesianNetwork(Readable, Drawable):
         findings = self._one(evidence, "sample")
         likelihoods = self._reader.read(findings)
         if likelihoods:
-            if not self._is_possible(findings):
+            if self.log_evidence(findings) == -np.inf:
                 raise self._contradiction(findings)
             drawn = self.tree.sample(likelihoods, n, rng)
         else:
@@ -588,9 +574,8 @@ class BayesianNetwork(Readable, Drawable):
         return Sheet(repr(self)[1:-1], (" ".join(factors + left_out(more)), "", Grid(columns, more)))
 
     def __repr__(self) -> str:
-        return (
-            f"<BayesianNetwork of {len(self.nodes)} nodes, {len(self.edges)} edges, {self.n_parameters_:,} parameters>"
-        )
+        facts = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {self.n_parameters_:,} parameters"
+        return f"<BayesianNetwork of {facts}>"
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -620,11 +605,6 @@ class BayesianNetwork(Readable, Drawable):
         """Junction tree, compiled on first use."""
         return JunctionTree(self._factorization, self.memory_limit)
 
-    @property
-    def is_compiled(self) -> bool:
-        """True if the junction tree is compiled."""
-        return "tree" in self.__dict__
-
     # -- internals -----------------------------------------------------------------------------------
 
     @cached_property
@@ -638,8 +618,8 @@ class BayesianNetwork(Readable, Drawable):
             raise BayesError(f"{what} takes the evidence of one row: a mapping from node to state")
         return findings
 
-    def _eliminated(self, nodes: list[int], likelihoods: Mapping[int, Floats], findings: Findings) -> Floats:
-        table, _ = eliminate(self._factorization, nodes, likelihoods, self.memory_limit, with_evidence=False)
+    def _eliminated(self, v: int, likelihoods: Mapping[int, Floats], findings: Findings) -> Floats:
+        table, _ = eliminate(self._factorization, [v], likelihoods, self.memory_limit, with_evidence=False)
         if not table.any():
             raise self._contradiction(findings)
         return table / table.sum()
@@ -650,9 +630,8 @@ class BayesianNetwork(Readable, Drawable):
         posteriors, log_evidence = self.tree.propagate(observed, likelihoods, wanted, thread_count(n_threads))
         if np.isneginf(log_evidence).any():
             row = int(np.argmin(log_evidence))
-            parts = np.split(likelihoods[row], np.cumsum([self._cards[v] for v in observed])[:-1])
             findings: Findings = []
-            for v, p in zip(observed, parts, strict=True):
+            for v, p in zip(observed, self.tree.split(likelihoods[row], observed), strict=True):
                 node, at = self.nodes[v], np.flatnonzero(p)
                 if len(at) == 1:
                     findings.append((node, self.states[node][at[0]]))
@@ -661,11 +640,8 @@ class BayesianNetwork(Readable, Drawable):
             raise self._contradiction(findings, f"row {start + row}: ")
         return self.tree.split(posteriors, wanted)
 
-    def _is_possible(self, findings: Findings) -> bool:
-        return bool(self._joint_table([], self._reader.read(findings))[1] > -np.inf)
-
     def _contradiction(self, findings: Findings, place: str = "") -> Exception:
-        return contradiction_error(findings, self._is_possible, place)
+        return contradiction_error(findings, lambda some: self.log_evidence(some) > -np.inf, place)
 
     def _forward(self, n: int, rng: np.random.Generator) -> Ints:
         drawn = np.zeros((n, len(self.nodes)), dtype=np.int64)

@@ -73,8 +73,59 @@ class QueryToken(NamedTuple):
 IS_MISSING = ("missing", "not missing")
 
 
+class Statement:
+    """Event or condition: a comparison, a junction or a negation."""
+
+    def leaves(self) -> Iterator[ColumnComparison]:
+        """Yield the comparisons of a statement in order."""
+        waiting: list[Statement] = [self]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, ColumnComparison):
+                yield one
+            elif isinstance(one, Negation):
+                waiting.append(one.part)
+            elif isinstance(one, Junction):
+                waiting.extend(reversed(one.parts))
+
+    def evaluate(self, leaf: Callable[[ColumnComparison], Bools]) -> Bools:
+        """Evaluate a statement from the masks of its comparisons, without recursion."""
+        work: list[Statement | str] = [self]
+        held: list[Bools] = []
+        while work:
+            one = work.pop()
+            if isinstance(one, ColumnComparison):
+                held.append(leaf(one))
+            elif isinstance(one, Negation):
+                work += ["not", one.part]
+            elif isinstance(one, Junction):
+                for part in reversed(one.parts[1:]):
+                    work += [one.kind, part]
+                work.append(one.parts[0])
+            elif one == "not":
+                held[-1] = ~held[-1]
+            else:
+                last = held.pop()
+                held[-1] = held[-1] & last if one == "and" else held[-1] | last
+        return held[0]
+
+    def conjuncts(self) -> list[Statement]:
+        """Split a statement into conjuncts."""
+        waiting: list[tuple[Statement, bool]] = [(self, False)]
+        parts: list[Statement] = []
+        while waiting:
+            one, flip = waiting.pop()
+            if isinstance(one, Negation):
+                waiting.append((one.part, not flip))
+            elif isinstance(one, Junction) and (one.kind == "and") != flip:
+                waiting.extend((part, flip) for part in reversed(one.parts))
+            else:
+                parts.append(Negation(one) if flip else one)
+        return parts
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnComparison:
+class ColumnComparison(Statement):
     """Comparison ``column op values``.
 
     ``op`` is "in", "not in", "true" (the name alone), one of IS_MISSING, or a comparison with one value.
@@ -87,7 +138,7 @@ class ColumnComparison:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Junction:
+class Junction(Statement):
     """Statements joined by "and" or "or"."""
 
     kind: Literal["and", "or"]
@@ -95,13 +146,10 @@ class Junction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Negation:
+class Negation(Statement):
     """Negation of a statement."""
 
     part: Statement
-
-
-Statement = ColumnComparison | Junction | Negation
 
 
 @dataclass(frozen=True)
@@ -123,7 +171,7 @@ class ProbabilityQuery:
     def comparisons(self) -> list[ColumnComparison]:
         """All comparisons, in order of appearance."""
         sides = [self.event] if self.condition is None else [self.event, self.condition]
-        return [leaf for side in sides for leaf in leaves(side)]
+        return [leaf for side in sides for leaf in side.leaves()]
 
     @property
     def columns(self) -> list[str]:
@@ -133,7 +181,7 @@ class ProbabilityQuery:
     @property
     def conditions(self) -> list[Statement]:
         """Conjuncts of the condition."""
-        return [] if self.condition is None else conjuncts(self.condition)
+        return [] if self.condition is None else self.condition.conjuncts()
 
     def error(self, at: int, message: str) -> QueryError:
         """Build an error that points at a character."""
@@ -156,6 +204,72 @@ class ProbabilityQuery:
             raise self.error(0, f"the name of one {what} alone is expected before the bar: P(name | condition)")
         return self.variable.column
 
+    def values_where(self, comparison: ColumnComparison, domain: Domain, *, so_far: bool = False) -> Bools:
+        """Return the mask of the values for which a comparison holds; ``so_far`` if more values may come.
+
+        >>> question = parse("P(age >= 30)")
+        >>> question.values_where(question.event, Domain("age", (25, 30, 35))).tolist()
+        [False, True, True]
+        """
+        column = comparison.column
+        if comparison.op == "true":
+            if not domain.boolean:
+                what = f"{column!r} alone is no statement, for it is not boolean: compare it with one of "
+                raise self.error(comparison.at, what + _list_values(domain.values))
+            return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
+        if comparison.op in IS_MISSING:
+            raise self.error(
+                comparison.at, f"{column!r} is missing nowhere, for here every value is known: ask the data itself"
+            )
+        if comparison.op in ("=", "!=", "in", "not in"):
+            mask = np.zeros(len(domain.values), dtype=bool)
+            for token in comparison.values:
+                at = domain.position(token)
+                if at is not None:
+                    mask[at] = True
+                elif not so_far:
+                    meant = nearest(token.content, domain.values)
+                    raise self.error(token.at, f"{domain.name!r} has no value {token.content!r} ({meant})")
+            return ~mask if comparison.op in ("!=", "not in") else mask
+        bound = self.number(comparison.values[0], comparison.op)
+        listed = _list_values(domain.values)
+        if domain.cuts is not None:
+            if comparison.op not in ("<=", ">") or bound not in domain.cuts:
+                what = f"{column!r} is known by its intervals only: ask <= or > at one of {_list_values(domain.cuts)}, "
+                raise self.error(comparison.at, what + f"or for one of {listed}")
+            below = np.arange(len(domain.values)) <= domain.cuts.index(bound)
+            return below if comparison.op == "<=" else ~below
+        if not domain.numeric:
+            what = f"{comparison.op} needs a column of numbers, and {column!r} has the values {listed}"
+            raise self.error(comparison.at, what)
+        return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
+
+    def number(self, token: QueryToken, op: str) -> float:
+        """Return the value as a number; raise an error if it is none."""
+        try:
+            bound = float(token.content)
+        except ValueError:
+            bound = np.nan
+        if np.isnan(bound):
+            raise self.error(token.at, f"{op} compares numbers, and {token.content!r} is none")
+        return bound
+
+    def check_numbers(self, domain: Domain) -> None:
+        """Raise an error for the mean of a non-numeric column."""
+        if domain.cuts is not None or not domain.numeric:
+            raise self.no_mean_error(_list_values(domain.values))
+
+    def no_mean_error(self, values: str) -> QueryError:
+        """Build the error for the mean of a non-numeric column."""
+        name, at = self.comparisons[0].column, self.comparisons[0].at
+        what = f"{name!r} has no mean, for it holds no numbers ({values}): ask P({name} | …) for its values"
+        return self.error(at, what)
+
+    def impossible_condition_error(self) -> QueryError:
+        """Build the error for a condition of probability zero."""
+        condition = self.condition_text if len(self.condition_text) < 80 else self.condition_text[:77] + "…"
+        return QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")
+
 
 def error(text: str, at: int, message: str) -> QueryError:
     """Build an error that shows the position, with an excerpt of a long text."""
@@ -163,17 +277,6 @@ def error(text: str, at: int, message: str) -> QueryError:
     excerpt = ("…" if first else "") + re.sub(r"\s", " ", text[first:last]) + ("…" if last < len(text) else "")
     pointer = " " * (at - first + bool(first)) + "^"
     return QueryError(f"{message}, at character {at + 1}:\n    {excerpt}\n    {pointer}")
-
-
-def leaves(statement: Statement) -> Iterator[ColumnComparison]:
-    """Yield the comparisons of a statement in order."""
-    waiting = [statement]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ColumnComparison):
-            yield one
-        else:
-            waiting.extend([one.part] if isinstance(one, Negation) else reversed(one.parts))
 
 
 # -- parser -------------------------------------------------------------------------------------------
@@ -334,43 +437,16 @@ def _reduce(done: list[Statement], operator: QueryToken) -> None:
         done[-1] = Junction(kind, [first, last])
 
 
+def _list_values(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
+
+
+def compare(numbers: Array, op: str, bound: float) -> Bools:
+    """Compare numbers with a bound."""
+    return np.asarray(COMPARE[op](numbers, bound))
+
+
 TRUE = ({True, False}, {"true", "false"}, {"yes", "no"})
-
-
-def evaluate(statement: Statement, leaf: Callable[[ColumnComparison], Bools]) -> Bools:
-    """Evaluate a statement from the masks of its comparisons, without recursion."""
-    work: list[Statement | str] = [statement]
-    held: list[Bools] = []
-    while work:
-        one = work.pop()
-        if isinstance(one, ColumnComparison):
-            held.append(leaf(one))
-        elif isinstance(one, Negation):
-            work += ["not", one.part]
-        elif isinstance(one, Junction):
-            for part in reversed(one.parts[1:]):
-                work += [one.kind, part]
-            work.append(one.parts[0])
-        elif one == "not":
-            held[-1] = ~held[-1]
-        else:
-            last = held.pop()
-            held[-1] = held[-1] & last if one == "and" else held[-1] | last
-    return held[0]
-
-
-def conjuncts(statement: Statement, negated: bool = False) -> list[Statement]:
-    """Split a statement (or its negation) into conjuncts."""
-    waiting, parts = [(statement, negated)], []
-    while waiting:
-        one, flip = waiting.pop()
-        if isinstance(one, Negation):
-            waiting.append((one.part, not flip))
-        elif isinstance(one, Junction) and (one.kind == "and") != flip:
-            waiting.extend((part, flip) for part in reversed(one.parts))
-        else:
-            parts.append(Negation(one) if flip else one)
-    return parts
 
 
 class Domain:
@@ -411,87 +487,3 @@ class Domain:
             except (ValueError, KeyError):
                 pass
         return self._by_text.get(token.content)
-
-
-def values_where(
-    query: ProbabilityQuery, comparison: ColumnComparison, domain: Domain, *, so_far: bool = False
-) -> Bools:
-    """Return the mask of the values for which a comparison holds; ``so_far`` if more values may come.
-
-    >>> from bayeskit.network.query import parse
-    >>> question = parse("P(age >= 30)")
-    >>> values_where(question, question.event, Domain("age", (25, 30, 35))).tolist()
-    [False, True, True]
-    """
-    column = comparison.column
-    if comparison.op == "true":
-        if not domain.boolean:
-            what = f"{column!r} alone is no statement, for it is not boolean: compare it with one of "
-            raise query.error(comparison.at, what + _list_values(domain.values))
-        return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
-    if comparison.op in IS_MISSING:
-        raise query.error(
-            comparison.at, f"{column!r} is missing nowhere, for here every value is known: ask the data itself"
-        )
-    if comparison.op in ("=", "!=", "in", "not in"):
-        mask = np.zeros(len(domain.values), dtype=bool)
-        for token in comparison.values:
-            at = domain.position(token)
-            if at is not None:
-                mask[at] = True
-            elif not so_far:
-                meant = nearest(token.content, domain.values)
-                raise query.error(token.at, f"{domain.name!r} has no value {token.content!r} ({meant})")
-        return ~mask if comparison.op in ("!=", "not in") else mask
-    bound = number(query, comparison.values[0], comparison.op)
-    listed = _list_values(domain.values)
-    if domain.cuts is not None:
-        if comparison.op not in ("<=", ">") or bound not in domain.cuts:
-            what = f"{column!r} is known by its intervals only: ask <= or > at one of {_list_values(domain.cuts)}, "
-            raise query.error(comparison.at, what + f"or for one of {listed}")
-        below = np.arange(len(domain.values)) <= domain.cuts.index(bound)
-        return below if comparison.op == "<=" else ~below
-    if not domain.numeric:
-        what = f"{comparison.op} needs a column of numbers, and {column!r} has the values {listed}"
-        raise query.error(comparison.at, what)
-    return compare(np.array(domain.values, dtype=np.float64), comparison.op, bound)
-
-
-def compare(numbers: Array, op: str, bound: float) -> Bools:
-    """Compare numbers with a bound."""
-    return np.asarray(COMPARE[op](numbers, bound))
-
-
-def number(query: ProbabilityQuery, token: QueryToken, op: str) -> float:
-    """Return the value as a number; raise an error if it is none."""
-    try:
-        bound = float(token.content)
-    except ValueError:
-        bound = np.nan
-    if np.isnan(bound):
-        raise query.error(token.at, f"{op} compares numbers, and {token.content!r} is none")
-    return bound
-
-
-def _list_values(values: Sequence[object]) -> str:
-    return ", ".join(map(str, values[:6])) + (", …" if len(values) > 6 else "")
-
-
-def check_numbers(query: ProbabilityQuery, domain: Domain) -> None:
-    """Raise an error for the mean of a non-numeric column."""
-    if domain.cuts is not None or not domain.numeric:
-        raise no_mean_error(query, _list_values(domain.values))
-
-
-def no_mean_error(query: ProbabilityQuery, values: str) -> QueryError:
-    """Build the error for the mean of a non-numeric column."""
-    name, at = query.event.column, query.event.at  # type: ignore[union-attr]
-    return query.error(
-        at, f"{name!r} has no mean, for it holds no numbers ({values}): ask P({name} | …) for its values"
-    )
-
-
-def impossible_condition_error(query: ProbabilityQuery) -> QueryError:
-    """Build the error for a condition of probability zero."""
-    condition = query.condition_text if len(query.condition_text) < 80 else query.condition_text[:77] + "…"
-    return QueryError(f"the condition {condition} has probability 0, so nothing can be said given it")
