@@ -183,7 +183,7 @@ class JunctionTree:
         return posteriors, log_evidence
 
     def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
-        """Split posteriors or likelihoods of several variables into views of shape (..., n_states), one per variable."""
+        """Split posteriors or likelihoods of some variables into views of shape (..., n_states), one for each."""
         ends = itertools.accumulate(self.cards[v] for v in queried)
         return [posteriors[..., end - self.cards[v] : end] for v, end in zip(queried, ends, strict=True)]
 
