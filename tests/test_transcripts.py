@@ -87,9 +87,8 @@ def test_every_command_and_option_is_documented():
     for name in COMMANDS:
         command = import_module(f"bayeskit.cli.commands.{name}").command
         for parameter in inspect.signature(command, eval_str=True).parameters.values():
-            option = parameter.annotation.__metadata__[0]
-            named = [option.default, *(option.param_decls or ())]  # in an annotation the first word is the default
-            told = [word.split("/")[0] for word in named if isinstance(word, str) and word.startswith("--")]
+            option = parameter.default
+            told = [word.split("/")[0] for word in option.param_decls or () if word.startswith("--")]
             if type(option).__name__ == "OptionInfo":
                 place = page if parameter.name in shared else sections[name]
                 word = told[0] if told else f"--{parameter.name.replace('_', '-')}"

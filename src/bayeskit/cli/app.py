@@ -7,12 +7,13 @@ import sys
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from bayeskit import __version__
 from bayeskit.cli.hints import with_options
+from bayeskit.cli.options import option
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 from bayeskit.storage.files import hide_secrets
@@ -34,9 +35,7 @@ def _version(wanted: bool) -> None:
 
 
 def bayes(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    version: bool = option("--version", None, "Print the version and exit.", False, callback=_version, is_eager=True),
 ) -> None:
     """Fit Bayesian classifiers to files, evaluate and explain them, and keep them up to date.
 

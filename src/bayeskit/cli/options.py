@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Any, dataclass_transform, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -25,81 +26,70 @@ MODELS = {  # what --model may say, and the class that is fitted
 }
 
 
-def option(names: str, metavar: str | None, text: str, **settings: Any) -> Any:
-    """Declare an option by its names, placeholder and help."""
-    return typer.Option(*names.split(), metavar=metavar, help=text, **settings)
+def option(names: str, metavar: str | None, text: str, default: Any = None, **settings: Any) -> Any:
+    """Declare an option by its names, placeholder, help and default; ``...`` is the default of a required one."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=text, **settings)
 
 
-def choice(names: str, text: str, *choices: str, metavar: str | None = None) -> Any:
+def choice(names: str, text: str, values: str, default: str | None = None, metavar: str | None = None) -> Any:
     """Declare an option with a fixed set of values, which a shell completes; other values are an error."""
+    choices = values.split()
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
             raise typer.BadParameter(f"{value!r} is none of {', '.join(choices)}")
         return value
 
-    settings = {"autocompletion": lambda: list(choices), "callback": check}
-    return option(names, metavar or "|".join(choices), text, **settings)
+    settings = {"autocompletion": lambda: choices, "callback": check}
+    return option(names, metavar or "|".join(choices), text, default, **settings)
 
 
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="CSV, Parquet or JSON lines, also .gz and .zst: files, folders, a 'glob', or - for stdin.",
-    ),
-]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .bayes file, or - for stdin.")]
-Target = Annotated[str, option("--target -t", "COLUMN", "Column with the class.")]
-Text = Annotated[str | None, option("--text", "COLUMN", "Column with the text, for models of documents.")]
-Weight = Annotated[str | None, option("--weight", "COLUMN", "Column with the weight of each row.")]
-DropUnlabeled = Annotated[bool, option("--drop-unlabeled", None, "Skip rows without a class, and print how many.")]
+@dataclass_transform(frozen_default=True)
+def option_group(group: type) -> Any:
+    """Make a dataclass of declared options, for the commands that take all of them; see :func:`grouped`."""
+    for name, declared in list(vars(group).items()):
+        if isinstance(declared, OptionInfo):
+            setattr(group, name, field(default=declared.default, metadata={"option": declared}))
+    return dataclass(frozen=True)(group)
 
 
-WholeFile = Annotated[bool, option("--whole-file", None, "Documents: each file is one document, whatever its ending.")]
-Json = Annotated[bool, option("--json", None, "Print one JSON object instead of tables.")]
-
-Roles = Annotated[
-    list[str] | None,
-    option(
-        "--role",
-        "COLUMN=ROLE",
-        "Role of a column: categorical, numeric, text, ignore or parts of a date. May be repeated.",
-    ),
-]
+def argument(metavar: str, text: str, default: Any = ...) -> Any:
+    """Declare an argument by its placeholder, help and default."""
+    return typer.Argument(default, metavar=metavar, help=text)
 
 
-@dataclass(frozen=True)
+DATA = argument("DATA", "CSV, Parquet or JSON lines, also .gz and .zst: files, folders, a 'glob', or - for stdin.")
+MODEL = argument("MODEL", "A .bayes file, or - for stdin.")
+TARGET = option("--target -t", "COLUMN", "Column with the class.", ...)
+TEXT = option("--text", "COLUMN", "Column with the text, for models of documents.")
+WEIGHT = option("--weight", "COLUMN", "Column with the weight of each row.")
+DROP_UNLABELED = option("--drop-unlabeled", None, "Skip rows without a class, and print how many.", False)
+WHOLE_FILE = option("--whole-file", None, "Documents: each file is one document, whatever its ending.", False)
+JSON = option("--json", None, "Print one JSON object instead of tables.", False)
+ROLES = option(
+    "--role", "COLUMN=ROLE", "Role of a column: categorical, numeric, text, ignore or parts of a date. May be repeated."
+)
+
+
+@option_group
 class Reading:
     """Options for reading a file of rows."""
 
-    sql: Annotated[
-        str | None, option("--sql", "QUERY", "SELECT statement, if DATA is a database: a file or postgresql://...")
-    ] = None
-    column_type: Annotated[
-        list[str] | None,
-        option("--type", "COLUMN=TYPE", "Type of a column: string, float, integer or boolean. May be repeated."),
-    ] = None
-    delimiter: Annotated[
-        str | None, option("--delimiter", "CHAR", "Delimiter of a CSV file; by default detected from the header.")
-    ] = None
-    encoding: Annotated[
-        str | None, option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
-    ] = None
-    empty: Annotated[
-        list[str] | None,
-        option("--empty", "TEXT", "Text that marks a missing cell of CSV or JSON lines, instead of the usual ones."),
-    ] = None
-    no_header: Annotated[bool, option("--no-header", None, "The CSV file has no header: columns are c1, c2, ...")] = (
-        False
+    sql: str | None = option("--sql", "QUERY", "SELECT statement, if DATA is a database: a file or postgresql://...")
+    column_type: list[str] | None = option(
+        "--type", "COLUMN=TYPE", "Type of a column: string, float, integer or boolean. May be repeated."
     )
-    columns: Annotated[str | None, option("--columns", "A,B,...", "Column names of a CSV file without a header.")] = (
-        None
+    delimiter: str | None = option(
+        "--delimiter", "CHAR", "Delimiter of a CSV file; by default detected from the header."
     )
-    decimal: Annotated[str | None, option("--decimal", "CHAR", "Decimal point of numbers, such as ',' for 1,5.")] = None
-    comment: Annotated[
-        str | None, option("--comment", "TEXT", "Skip lines of a CSV file that start with this, such as '#'.")
-    ] = None
+    encoding: str | None = option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
+    empty: list[str] | None = option(
+        "--empty", "TEXT", "Text that marks a missing cell of CSV or JSON lines, instead of the usual ones."
+    )
+    no_header: bool = option("--no-header", None, "The CSV file has no header: columns are c1, c2, ...", False)
+    columns: str | None = option("--columns", "A,B,...", "Column names of a CSV file without a header.")
+    decimal: str | None = option("--decimal", "CHAR", "Decimal point of numbers, such as ',' for 1,5.")
+    comment: str | None = option("--comment", "TEXT", "Skip lines of a CSV file that start with this, such as '#'.")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -115,34 +105,21 @@ class Reading:
         }
 
 
-AS_IT_IS = Reading()
-
-
-@dataclass(frozen=True)
+@option_group
 class RowOptions:
     """Options that select rows or documents and the columns to copy."""
 
-    keep: Annotated[
-        list[str] | None, option("--keep", "COLUMN", "Copy a column of the data as it is. May be repeated.")
-    ] = None
-    keep_all: Annotated[bool, option("--keep-all", None, "Copy all columns of the data.")] = False
-    unreadable: Annotated[
-        str,
-        choice(
-            "--unreadable",
-            "How to treat a cell that does not fit its column, such as a word among numbers.",
-            "error",
-            "missing",
-        ),
-    ] = "error"
-    text: Text = None
-    whole_file: WholeFile = False
-    quiet: Annotated[
-        bool, option("--quiet -q", None, "Print no notes on stderr (rows written, unreadable cells, drift).")
-    ] = False
-
-
-ALL_ROWS = RowOptions()
+    keep: list[str] | None = option("--keep", "COLUMN", "Copy a column of the data as it is. May be repeated.")
+    keep_all: bool = option("--keep-all", None, "Copy all columns of the data.", False)
+    unreadable: str = choice(
+        "--unreadable",
+        "How to treat a cell that does not fit its column, such as a word among numbers.",
+        "error missing",
+        "error",
+    )
+    text: str | None = TEXT
+    whole_file: bool = WHOLE_FILE
+    quiet: bool = option("--quiet -q", None, "Print no notes on stderr (rows written, unreadable cells, drift).", False)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -158,13 +135,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
+        kinds = get_type_hints(groups[name]) if name in groups else hints
+        defaults = {name: parameter.default}
         if name in groups:
-            kinds = get_type_hints(groups[name], include_extras=True)
-            listed = [(option.name, kinds[option.name], option.default) for option in fields(groups[name])]
-        else:
-            listed = [(name, hints[name], parameter.default)]
-        for option, kind, value in listed:
-            options.append(Parameter(option, Parameter.KEYWORD_ONLY, default=value, annotation=kind))
+            defaults = {option.name: option.metadata["option"] for option in fields(groups[name])}
+        options += [Parameter(n, Parameter.KEYWORD_ONLY, default=d, annotation=kinds[n]) for n, d in defaults.items()]
 
     @wraps(command)
     def taking(**chosen: Any) -> None:
@@ -179,11 +154,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def given(options: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the given options of a group: their names, the long one first, and the value."""
-    kinds = get_type_hints(type(options), include_extras=True)
-    for field in fields(options):
-        (option,) = (note for note in kinds[field.name].__metadata__ if hasattr(note, "param_decls"))
-        if (value := getattr(options, field.name)) not in (None, field.default):
-            yield (option.default, *option.param_decls), value  # typer takes the first name for a default at first
+    for declared in fields(options):
+        if (value := getattr(options, declared.name)) not in (None, declared.default):
+            yield declared.metadata["option"].param_decls, value
 
 
 def typed(options: Any) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from bayeskit.cli.options import option
 from bayeskit.errors import BayesError
@@ -131,7 +131,7 @@ def plain(table: Any) -> Any:
 
 CHART_ENDINGS = (".png", ".svg", ".html")
 
-Plot = Annotated[str | None, option("--plot", "FILE", "Also draw a chart to a .png, .svg or .html file.")]
+PLOT = option("--plot", "FILE", "Also draw a chart to a .png, .svg or .html file.")
 
 
 def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bayeskit.cli.options import AS_IT_IS, Json, Reading, grouped, option
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.options import JSON, Reading, argument, grouped, option
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -22,23 +20,17 @@ MOST_VALUES = 6  # of a variable
 
 @grouped
 def command(
-    data_or_model: Annotated[
-        str,
-        typer.Argument(metavar="DATA_OR_MODEL", help="A data file or folder, a network (.bif) or a model (.bayes)."),
-    ],
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="P(event | condition) or E(column | condition), in quotes.")
-    ],
-    level: Annotated[float, option("--level", None, "Probability of the credible interval.")] = 0.95,
-    probability: Annotated[
-        str | None, option("--probability", "COLUMN", "The file is a table of probabilities; this is their column.")
-    ] = None,
-    count: Annotated[
-        str | None, option("--count", "COLUMN", "The file is a table of counts; this is their column.")
-    ] = None,
-    reading: Reading = AS_IT_IS,
-    plot: Plot = None,
-    json: Json = False,
+    data_or_model: str = argument("DATA_OR_MODEL", "A data file or folder, a network (.bif) or a model (.bayes)."),
+    query: str = argument("QUERY", "P(event | condition) or E(column | condition), in quotes."),
+    *,
+    level: float = option("--level", None, "Probability of the credible interval.", 0.95),
+    probability: str | None = option(
+        "--probability", "COLUMN", "The file is a table of probabilities; this is their column."
+    ),
+    count: str | None = option("--count", "COLUMN", "The file is a table of counts; this is their column."),
+    reading: Reading,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Compute a probability from data, a network or a model.
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from bayeskit.cli.options import DropUnlabeled, Reading, Text, Weight, option
+from bayeskit.cli.options import DROP_UNLABELED, TEXT, WEIGHT, Reading, option, option_group
 from bayeskit.errors import BayesError, with_article
 from bayeskit.storage.files import LOCK_TIMEOUT
 
 ACTIONS = {"learn": ("learning", "+"), "forget": ("forgetting", "−")}
 
 
-@dataclass(frozen=True)
+@option_group
 class ChangeOptions:
     """Options of ``learn`` and ``forget``."""
 
-    output: Annotated[str | None, option("--output -o", "FILE", "Write here instead of over MODEL.")] = None
-    text: Text = None
-    drop_unlabeled: DropUnlabeled = False
-    weight: Weight = None
-    wait: Annotated[float, option("--wait", "SECONDS", "Longest wait while another process changes MODEL.", min=0)] = (
-        LOCK_TIMEOUT
-    )
+    output: str | None = option("--output -o", "FILE", "Write here instead of over MODEL.")
+    text: str | None = TEXT
+    drop_unlabeled: bool = DROP_UNLABELED
+    weight: str | None = WEIGHT
+    wait: float = option("--wait", "SECONDS", "Longest wait while another process changes MODEL.", LOCK_TIMEOUT, min=0)
 
 
 def change(

@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from bayeskit.cli.options import (
-    AS_IT_IS,
-    Data,
-    DropUnlabeled,
-    Json,
+    DATA,
+    DROP_UNLABELED,
+    JSON,
+    ROLES,
+    TARGET,
     Reading,
-    Roles,
-    Target,
     choice,
     grouped,
     option,
+    option_group,
     pairs,
 )
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 
 
-@dataclass(frozen=True)
+@option_group
 class Trials:
     """Options of the models to compare and the folds."""
 
-    models: Annotated[
-        str, option("--models", "A,B,...", "Names of models; the first is tested against the others.")
-    ] = MODELS
-    folds: Annotated[int, option("--folds", "N", "Number of folds.", min=2)] = 5
-    repeats: Annotated[int, option("--repeats", "N", "Number of repetitions with other folds.", min=1)] = 1
-    leave_one_out: Annotated[bool, option("--leave-one-out", None, "Leave one row out instead of folds.")] = False
-    measure: Annotated[
-        str, choice("--measure", "Measure in the table of data sets.", "accuracy", "log_loss", "brier", "seconds")
-    ] = "accuracy"
+    models: str = option("--models", "A,B,...", "Names of models; the first is tested against the others.", MODELS)
+    folds: int = option("--folds", "N", "Number of folds.", 5, min=2)
+    repeats: int = option("--repeats", "N", "Number of repetitions with other folds.", 1, min=1)
+    leave_one_out: bool = option("--leave-one-out", None, "Leave one row out instead of folds.", False)
+    measure: str = choice(
+        "--measure", "Measure in the table of data sets.", "accuracy log_loss brier seconds", "accuracy"
+    )
 
 
 @grouped
 def command(
-    data: Data,
-    target: Target,
+    data: list[str] = DATA,
+    *,
+    target: str = TARGET,
     trials: Trials,
-    reading: Reading = AS_IT_IS,
-    role: Roles = None,
-    drop_unlabeled: DropUnlabeled = False,
-    plot: Plot = None,
-    json: Json = False,
+    reading: Reading,
+    role: list[str] | None = ROLES,
+    drop_unlabeled: bool = DROP_UNLABELED,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Compare models on the same folds of each file.
 

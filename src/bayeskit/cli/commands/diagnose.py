@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, Text, grouped
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.options import DATA, JSON, MODEL, TEXT, Reading, grouped
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 
 SHOWN = 10  # pairs in the table; --json has all
 
 
 @grouped
 def command(
-    model: Model,
-    data: Data,
-    text: Text = None,
-    reading: Reading = AS_IT_IS,
-    plot: Plot = None,
-    json: Json = False,
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    text: str | None = TEXT,
+    reading: Reading,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Find columns or words that violate the naive assumption.
 

@@ -4,43 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from bayeskit.cli.options import (
-    AS_IT_IS,
-    Data,
-    DropUnlabeled,
-    Json,
-    Model,
+    DATA,
+    DROP_UNLABELED,
+    JSON,
+    MODEL,
+    TEXT,
+    WEIGHT,
     Reading,
-    Text,
-    Weight,
     grouped,
     option,
 )
-from bayeskit.cli.outputs import Plot, check_plot, draw, joined
+from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
 from bayeskit.inner_model import reader_of
 
 
 @grouped
 def command(
-    model: Model,
-    data: Data,
-    folds: Annotated[
-        int | None, option("--folds", "N", "Also cross-validate with N folds (rows in memory).", min=2)
-    ] = None,
-    leave_one_out: Annotated[
-        bool, option("--leave-one-out", None, "The model learned the rows: predict each by the model without it.")
-    ] = False,
-    held_out: Annotated[bool, option("--held-out", None, "The rows are new to the model: no leave-one-out.")] = False,
-    text: Text = None,
-    reading: Reading = AS_IT_IS,
-    drop_unlabeled: DropUnlabeled = False,
-    weight: Weight = None,
-    plot: Plot = None,
-    json: Json = False,
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    folds: int | None = option("--folds", "N", "Also cross-validate with N folds (rows in memory).", min=2),
+    leave_one_out: bool = option(
+        "--leave-one-out", None, "The model learned the rows: predict each by the model without it.", False
+    ),
+    held_out: bool = option("--held-out", None, "The rows are new to the model: no leave-one-out.", False),
+    text: str | None = TEXT,
+    reading: Reading,
+    drop_unlabeled: bool = DROP_UNLABELED,
+    weight: str | None = WEIGHT,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Evaluate a model on its training rows or on new rows.
 

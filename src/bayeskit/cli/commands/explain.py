@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from bayeskit.cli.options import AS_IT_IS, Json, Model, Reading, Text, WholeFile, grouped, option
-from bayeskit.cli.outputs import Plot, check_plot, draw, joined
+from bayeskit.cli.options import JSON, MODEL, TEXT, WHOLE_FILE, Reading, argument, grouped, option
+from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
 
 
 @grouped
 def command(
-    model: Model,
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Rows to explain; without DATA, the model as a whole."),
-    ] = None,
-    row: Annotated[list[int] | None, option("--row", "N", "Number of a row, from 0. May be repeated.", min=0)] = None,
-    against: Annotated[
-        str | None, option("--against", "CLASS", "Compare with this class instead of the runner-up.")
-    ] = None,
-    work: Annotated[
-        bool, option("--work", None, "Show the calculation of the posterior: factors, products, normalization.")
-    ] = False,
-    text: Text = None,
-    whole_file: WholeFile = False,
-    reading: Reading = AS_IT_IS,
-    plot: Plot = None,
-    json: Json = False,
+    model: str = MODEL,
+    data: list[str] | None = argument("DATA", "Rows to explain; without DATA, the model as a whole.", None),
+    *,
+    row: list[int] | None = option("--row", "N", "Number of a row, from 0. May be repeated.", min=0),
+    against: str | None = option("--against", "CLASS", "Compare with this class instead of the runner-up."),
+    work: bool = option(
+        "--work", None, "Show the calculation of the posterior: factors, products, normalization.", False
+    ),
+    text: str | None = TEXT,
+    whole_file: bool = WHOLE_FILE,
+    reading: Reading,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Explain the class of a row, column by column.
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from bayeskit.cli.options import Model, choice, option
+from bayeskit.cli.options import MODEL, choice, option
 
 DIALECTS = ("postgres", "duckdb", "sqlite", "spark")
 
 
 def command(
-    model: Model,
-    sql: Annotated[str | None, choice("--sql", "SQL query that scores the rows of a table.", *DIALECTS)] = None,
-    onnx: Annotated[bool, option("--onnx", None, "ONNX file in double precision.")] = False,
-    json: Annotated[bool, option("--json", None, "Parameters as JSON.")] = False,
-    table: Annotated[str | None, option("--table", "NAME", "sql: table to score, such as shop.orders.")] = None,
-    key: Annotated[
-        list[str] | None, option("--key", "COLUMN", "sql: key column of the table. May be repeated.")
-    ] = None,
-    column: Annotated[
-        list[str] | None, option("--column", "NAME=OTHER", "sql: name of a model column in the table. May be repeated.")
-    ] = None,
-    evidence: Annotated[bool, option("--evidence", None, "sql: add the evidence of each column.")] = False,
-    words: Annotated[str | None, option("--words", "TABLE", "sql: table with the words of the texts.")] = None,
-    output: Annotated[str, option("--output -o", "FILE", "Output file; - for stdout.")] = "-",
+    model: str = MODEL,
+    sql: str | None = choice("--sql", "SQL query that scores the rows of a table.", " ".join(DIALECTS)),
+    onnx: bool = option("--onnx", None, "ONNX file in double precision.", False),
+    json: bool = option("--json", None, "Parameters as JSON.", False),
+    table: str | None = option("--table", "NAME", "sql: table to score, such as shop.orders."),
+    key: list[str] | None = option("--key", "COLUMN", "sql: key column of the table. May be repeated."),
+    column: list[str] | None = option(
+        "--column", "NAME=OTHER", "sql: name of a model column in the table. May be repeated."
+    ),
+    evidence: bool = option("--evidence", None, "sql: add the evidence of each column.", False),
+    words: str | None = option("--words", "TABLE", "sql: table with the words of the texts."),
+    output: str = option("--output -o", "FILE", "Output file; - for stdout.", "-"),
 ) -> None:
     """Export a model as SQL, ONNX or JSON.
 

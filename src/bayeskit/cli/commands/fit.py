@@ -10,28 +10,29 @@ import csv
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bayeskit.cli.options import (
+    DATA,
+    DROP_UNLABELED,
+    JSON,
     MODELS,
-    Data,
-    DropUnlabeled,
-    Json,
+    ROLES,
+    WEIGHT,
     Reading,
-    Roles,
-    Weight,
     choice,
     given,
     grouped,
     option,
+    option_group,
     pairs,
     typed,
 )
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
 from bayeskit.inner_model import reader_of
 from bayeskit.tolerance import NO_WORSE
@@ -43,30 +44,26 @@ if TYPE_CHECKING:
 DEFAULT_OUTPUT = "model.bayes"
 
 
-@dataclass(frozen=True)
+@option_group
 class FitOptions:
     """Options for the target, the output file, the prior and the smoothing."""
 
-    target: Annotated[str | None, option("--target -t", "COLUMN", "Column with the class.")] = None
-    output: Annotated[str, option("--output -o", "FILE", "Model file to write; - for stdout.")] = DEFAULT_OUTPUT
-    smoothing: Annotated[
-        str | None,
-        option(
-            "--smoothing",
-            "NUMBER|auto",
-            "Pseudo-count added to every count: 1 is Laplace, 0 none. Default: that of the model.",
-        ),
-    ] = None
-    prior: Annotated[
-        str | None,
-        choice("--prior", "Class prior; laplace adds one row to every class.", "empirical", "uniform", "laplace"),
-    ] = None
-    drop_unlabeled: DropUnlabeled = False
-    scores: Annotated[
-        bool, option("--scores/--no-scores", None, "Compute leave-one-out scores, which reads the data again.")
-    ] = True
+    target: str | None = option("--target -t", "COLUMN", "Column with the class.")
+    output: str = option("--output -o", "FILE", "Model file to write; - for stdout.", DEFAULT_OUTPUT)
+    smoothing: str | None = option(
+        "--smoothing",
+        "NUMBER|auto",
+        "Pseudo-count added to every count: 1 is Laplace, 0 none. Default: that of the model.",
+    )
+    prior: str | None = choice(
+        "--prior", "Class prior; laplace adds one row to every class.", "empirical uniform laplace"
+    )
+    drop_unlabeled: bool = DROP_UNLABELED
+    scores: bool = option(
+        "--scores/--no-scores", None, "Compute leave-one-out scores, which reads the data again.", True
+    )
 
-    plot: Plot = None
+    plot: str | None = PLOT
 
     @property
     def unlabeled(self) -> str | None:
@@ -92,104 +89,70 @@ class FitOptions:
             raise typer.BadParameter(refusal, param_hint="--smoothing") from None
 
 
-@dataclass(frozen=True)
+@option_group
 class TableOptions:
     """Options for tables."""
 
-    kind: Annotated[str | None, choice("--model -m", f"Model: {', '.join(MODELS)}.", *MODELS, metavar="MODEL")] = None
-    calibrate: Annotated[
-        str | None,
-        choice(
-            "--calibrate", "Calibrate the probabilities on left-out rows.", "isotonic", "sigmoid", "beta", "temperature"
-        ),
-    ] = None
-    numeric: Annotated[
-        str | None,
-        option(
-            "--numeric",
-            "[COLUMN=]KIND",
-            "naive: density of numbers: gaussian (default), student, lognormal, poisson, kernel, histogram, auto.",
-            autocompletion=lambda: ["auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"],
-        ),
-    ] = None
-    unseen: Annotated[
-        str | None, choice("--unseen", "How to treat values never seen in training.", "ignore", "smooth", "error")
-    ] = None
-    memory_limit: Annotated[
-        float | None,
-        option(
-            "--memory-limit",
-            "GB",
-            "tan, aode, kdb, joint, gaussian, best: fail if more is needed. Documents: fit on fewer.",
-        ),
-    ] = None
-    processes: Annotated[
-        int | None,
-        option(
-            "--processes",
-            "N",
-            "naive, tan, aode, kdb, joint, gaussian: count on N processes (parts of Parquet files, or whole files).",
-            min=1,
-        ),
-    ] = None
-    push: Annotated[
-        bool, option("--push", None, "Count inside the database, so that no row leaves it (DuckDB, PostgreSQL).")
-    ] = False
-    variance: Annotated[
-        str | None,
-        choice(
-            "--variance",
-            "naive: variances shared by: nothing (class_feature), a column (feature), a class, or all.",
-            "class_feature",
-            "feature",
-            "class",
-            "all",
-            metavar="SHARED",
-        ),
-    ] = None
-    ddof: Annotated[
-        int | None, option("--ddof", "0|1", "naive: 0 for maximum-likelihood variances, 1 for unbiased ones.")
-    ] = None
-    cuts: Annotated[
-        list[str] | None,
-        option(
-            "--cuts",
-            "[COLUMN=]HOW",
-            "Discretization: mdl, frequency:5, width:5, number of intervals, or points (18,65). May be repeated.",
-        ),
-    ] = None
-    domain: Annotated[
-        list[str] | None,
-        option(
-            "--domain",
-            "COLUMN=A,B,...",
-            "All values of a column in order; unseen ones are smoothed, too. May be repeated.",
-        ),
-    ] = None
-    weight: Weight = None
-    role: Roles = None
+    kind: str | None = choice("--model -m", f"Model: {', '.join(MODELS)}.", " ".join(MODELS), metavar="MODEL")
+    calibrate: str | None = choice(
+        "--calibrate", "Calibrate the probabilities on left-out rows.", "isotonic sigmoid beta temperature"
+    )
+    numeric: str | None = option(
+        "--numeric",
+        "[COLUMN=]KIND",
+        "naive: density of numbers: gaussian (default), student, lognormal, poisson, kernel, histogram, auto.",
+        autocompletion=lambda: ["auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"],
+    )
+    unseen: str | None = choice("--unseen", "How to treat values never seen in training.", "ignore smooth error")
+    memory_limit: float | None = option(
+        "--memory-limit",
+        "GB",
+        "tan, aode, kdb, joint, gaussian, best: fail if more is needed. Documents: fit on fewer.",
+    )
+    processes: int | None = option(
+        "--processes",
+        "N",
+        "naive, tan, aode, kdb, joint, gaussian: count on N processes (parts of Parquet files, or whole files).",
+        min=1,
+    )
+    push: bool = option(
+        "--push", None, "Count inside the database, so that no row leaves it (DuckDB, PostgreSQL).", False
+    )
+    variance: str | None = choice(
+        "--variance",
+        "naive: variances shared by: nothing (class_feature), a column (feature), a class, or all.",
+        "class_feature feature class all",
+        metavar="SHARED",
+    )
+    ddof: int | None = option("--ddof", "0|1", "naive: 0 for maximum-likelihood variances, 1 for unbiased ones.")
+    cuts: list[str] | None = option(
+        "--cuts",
+        "[COLUMN=]HOW",
+        "Discretization: mdl, frequency:5, width:5, number of intervals, or points (18,65). May be repeated.",
+    )
+    domain: list[str] | None = option(
+        "--domain", "COLUMN=A,B,...", "All values of a column in order; unseen ones are smoothed, too. May be repeated."
+    )
+    weight: str | None = WEIGHT
+    role: list[str] | None = ROLES
 
 
-@dataclass(frozen=True)
+@option_group
 class DocumentOptions:
     """Options for documents; the recipe gives the defaults."""
 
-    text: Annotated[str | None, option("--text", "COLUMN", "Classify documents: column with the text.")] = None
-    recipe: Annotated[str | None, option("--recipe", "NAME", "Documents: auto, best, fast, multinomial, ...")] = None
-    pattern: Annotated[
-        str | None,
-        option("--pattern", "PATTERN", "Documents: tokens: words, words1, char, ..., or a regular expression."),
-    ] = None
-    ngrams: Annotated[
-        str | None, option("--ngrams", "N|LOW-HIGH", "Documents: lengths of word n-grams, such as 1-2.")
-    ] = None
-    characters: Annotated[
-        str | None,
-        option("--characters", "LOW-HIGH|auto", "Documents: also character n-grams inside words, such as 3-5."),
-    ] = None
-    hash_bits: Annotated[
-        int | None, option("--hash-bits", "BITS", "Documents: hash words to 2^BITS buckets to limit the memory.")
-    ] = None
+    text: str | None = option("--text", "COLUMN", "Classify documents: column with the text.")
+    recipe: str | None = option("--recipe", "NAME", "Documents: auto, best, fast, multinomial, ...")
+    pattern: str | None = option(
+        "--pattern", "PATTERN", "Documents: tokens: words, words1, char, ..., or a regular expression."
+    )
+    ngrams: str | None = option("--ngrams", "N|LOW-HIGH", "Documents: lengths of word n-grams, such as 1-2.")
+    characters: str | None = option(
+        "--characters", "LOW-HIGH|auto", "Documents: also character n-grams inside words, such as 3-5."
+    )
+    hash_bits: int | None = option(
+        "--hash-bits", "BITS", "Documents: hash words to 2^BITS buckets to limit the memory."
+    )
 
     def settings(self, shared: FitOptions) -> dict[str, Any]:
         """Return the settings of a TextClassifier."""
@@ -202,46 +165,41 @@ class DocumentOptions:
         return {name: value for name, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True)
+@option_group
 class SentenceOptions:
     """Options for sentences."""
 
-    tags: Annotated[bool, option("--tags", None, "Fit a tagger on CoNLL-U or lines of word/TAG.")] = False
-    own_states: Annotated[
-        int | None, option("--own-states", "N", "Tags: number of common words with a state of their own.", min=0)
-    ] = None
-    fine: Annotated[bool, option("--fine/--no-fine", None, "Tags: use the finer tags of CoNLL-U.")] = True
+    tags: bool = option("--tags", None, "Fit a tagger on CoNLL-U or lines of word/TAG.", False)
+    own_states: int | None = option(
+        "--own-states", "N", "Tags: number of common words with a state of their own.", min=0
+    )
+    fine: bool = option("--fine/--no-fine", None, "Tags: use the finer tags of CoNLL-U.", True)
 
 
-@dataclass(frozen=True)
+@option_group
 class SequenceOptions:
     """Options for sequences."""
 
-    sequence: Annotated[str | None, option("--sequence", "COLUMN", "Column with the sequence of each row.")] = None
-    order: Annotated[
-        str | None, option("--order", "COLUMN", "Sequences: column to order rows by. Default: the order of the file.")
-    ] = None
-    states: Annotated[
-        str | None, option("--states", "K|K-K", "Sequences: number of hidden states, or a range to choose from.")
-    ] = None
-    of: Annotated[
-        str | None, choice("--of", "Sequences: the target labels each row, or the whole sequence.", "rows", "sequences")
-    ] = None
-    context: Annotated[
-        int | None, option("--context", "N", "Classes of sequences: order of the Markov chain.", min=1)
-    ] = None
+    sequence: str | None = option("--sequence", "COLUMN", "Column with the sequence of each row.")
+    order: str | None = option(
+        "--order", "COLUMN", "Sequences: column to order rows by. Default: the order of the file."
+    )
+    states: str | None = option("--states", "K|K-K", "Sequences: number of hidden states, or a range to choose from.")
+    of: str | None = choice("--of", "Sequences: the target labels each row, or the whole sequence.", "rows sequences")
+    context: int | None = option("--context", "N", "Classes of sequences: order of the Markov chain.", min=1)
 
 
 @grouped
 def command(
-    data: Data,
+    data: list[str] = DATA,
+    *,
     shared: FitOptions,
     tables: TableOptions,
     documents: DocumentOptions,
     sentences: SentenceOptions,
     sequences: SequenceOptions,
     reading: Reading,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:
     """Fit a classifier to a file, score it and save it.
 

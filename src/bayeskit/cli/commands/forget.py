@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from bayeskit.cli.commands.change import ChangeOptions, change
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, grouped, option
-
-Refit = Annotated[bool, option("--refit", None, "Fit again on the remaining rows; for models that keep their rows.")]
+from bayeskit.cli.options import DATA, JSON, MODEL, Reading, grouped, option
 
 
 @grouped
 def command(
-    model: Model,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
     options: ChangeOptions,
-    refit: Refit = False,
-    reading: Reading = AS_IT_IS,
-    json: Json = False,
+    refit: bool = option("--refit", None, "Fit again on the remaining rows; for models that keep their rows.", False),
+    reading: Reading,
+    json: bool = JSON,
 ) -> None:
     """Remove the rows of a file from a model.
 

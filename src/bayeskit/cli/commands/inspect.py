@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from bayeskit.cli.options import Json, Model, option
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.options import JSON, MODEL, option
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError, with_article
 from bayeskit.inner_model import reader_of
 
 
 def command(
-    model: Model,
-    column: Annotated[str | None, option("--column", "COLUMN", "Show the distribution of one column by class.")] = None,
-    plot: Plot = None,
-    json: Json = False,
+    model: str = MODEL,
+    column: str | None = option("--column", "COLUMN", "Show the distribution of one column by class."),
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Show a model, or one of its columns.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bayeskit.cli.commands.change import ChangeOptions, change
-from bayeskit.cli.options import AS_IT_IS, Data, Json, Model, Reading, grouped
+from bayeskit.cli.options import DATA, JSON, MODEL, Reading, grouped
 
 
 @grouped
-def command(model: Model, data: Data, options: ChangeOptions, reading: Reading = AS_IT_IS, json: Json = False) -> None:
+def command(
+    model: str = MODEL, data: list[str] = DATA, *, options: ChangeOptions, reading: Reading, json: bool = JSON
+) -> None:
     """Add the rows of a file to a model.
 
     The counts become those of one fit on all the rows. What else the fit learned

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from bayeskit.cli.options import Json, option
+from bayeskit.cli.options import JSON, argument, option
 
 
 def command(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="The .bayes files to merge.")],
-    output: Annotated[str, option("--output -o", "FILE", "Where the merged model goes.")],
-    json: Json = False,
+    models: list[str] = argument("MODEL MODEL...", "The .bayes files to merge."),
+    output: str = option("--output -o", "FILE", "Where the merged model goes.", ...),
+    json: bool = JSON,
 ) -> None:
     """Merge models into one of all their rows.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, RowOptions, grouped, option
+from bayeskit.cli.options import DATA, MODEL, Reading, RowOptions, grouped, option
 from bayeskit.errors import BayesError
 from bayeskit.printable import printable
 from bayeskit.storage.files import is_stream
@@ -16,23 +16,20 @@ if TYPE_CHECKING:
 
 @grouped
 def command(
-    model: Model,
-    data: Data,
-    output: Annotated[str, option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.")] = "-",
-    proba: Annotated[bool, option("--proba", None, "Print the probability of every class.")] = False,
-    costs: Annotated[
-        str | None,
-        option(
-            "--costs", "FILE", "CSV file with the cost of each decision for each class; minimize the expected cost."
-        ),
-    ] = None,
-    reject: Annotated[
-        float | None,
-        option("--reject", "COST", "Cost of abstaining: rows with a higher expected cost get no decision.", min=0),
-    ] = None,
-    rows: RowOptions = ALL_ROWS,
-    reading: Reading = AS_IT_IS,
-    json: Annotated[bool, option("--json", None, "Print JSON lines instead of CSV.")] = False,
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    output: str = option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.", "-"),
+    proba: bool = option("--proba", None, "Print the probability of every class.", False),
+    costs: str | None = option(
+        "--costs", "FILE", "CSV file with the cost of each decision for each class; minimize the expected cost."
+    ),
+    reject: float | None = option(
+        "--reject", "COST", "Cost of abstaining: rows with a higher expected cost get no decision.", min=0
+    ),
+    rows: RowOptions,
+    reading: Reading,
+    json: bool = option("--json", None, "Print JSON lines instead of CSV.", False),
 ) -> None:
     """Predict the class of each row, in the order of the data.
 

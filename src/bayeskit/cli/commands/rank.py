@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-from bayeskit.cli.options import ALL_ROWS, AS_IT_IS, Data, Model, Reading, RowOptions, grouped, option
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.options import DATA, MODEL, Reading, RowOptions, grouped, option
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.printable import printable
 
 
 @grouped
 def command(
-    model: Model,
-    data: Data,
-    label: Annotated[str, option("--class", "CLASS", "Class to sort by.")],
-    limit: Annotated[int | None, option("--limit -n", "N", "Print the first N rows only.", min=1)] = None,
-    output: Annotated[str, option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.")] = "-",
-    rows: RowOptions = ALL_ROWS,
-    reading: Reading = AS_IT_IS,
-    plot: Plot = None,
-    json: Annotated[bool, option("--json", None, "Print JSON lines instead of CSV.")] = False,
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    label: str = option("--class", "CLASS", "Class to sort by.", ...),
+    limit: int | None = option("--limit -n", "N", "Print the first N rows only.", min=1),
+    output: str = option("--output -o", "FILE", "Output file: .csv, .parquet or .jsonl; - for stdout.", "-"),
+    rows: RowOptions,
+    reading: Reading,
+    plot: str | None = PLOT,
+    json: bool = option("--json", None, "Print JSON lines instead of CSV.", False),
 ) -> None:
     """Sort rows by the probability of a class.
 

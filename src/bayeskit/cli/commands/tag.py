@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from bayeskit.cli.options import Json, Model, option
+from bayeskit.cli.options import JSON, MODEL, argument, option
 
 
 def command(
-    model: Model,
-    data: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Text with one sentence per line, or .conllu files; - for stdin."),
-    ],
-    encoding: Annotated[
-        str | None, option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
-    ] = None,
-    json: Json = False,
+    model: str = MODEL,
+    data: list[str] = argument("FILE...", "Text with one sentence per line, or .conllu files; - for stdin."),
+    encoding: str | None = option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252."),
+    json: bool = JSON,
 ) -> None:
     """Tag the words of sentences with a model of bayes fit --tags.
 

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from bayeskit.cli.options import AS_IT_IS, Json, Reading, WholeFile, choice, grouped, option
-from bayeskit.cli.outputs import Plot, check_plot, draw
+from bayeskit.cli.options import JSON, WHOLE_FILE, Reading, argument, choice, grouped, option, option_group
+from bayeskit.cli.outputs import PLOT, check_plot, draw
 
 ORDERS = ("relevance", "probability", "lift")  # as in topics/measures.py, which imports NumPy
 
 
-@dataclass(frozen=True)
+@option_group
 class TopicOptions:
     """Options for finding and showing topics."""
 
-    n_topics: Annotated[int, option("--topics -k", "K", "Number of topics.", min=1, max=65535)] = 20
-    text: Annotated[str | None, option("--text", "COLUMN", "Column with the text, for a table.")] = None
-    whole_file: WholeFile = False
-    sweeps: Annotated[int, option("--sweeps", "N", "Number of Gibbs sampling sweeps.", min=1, max=1_000_000)] = 300
-    seed: Annotated[int, option("--seed", "N", "Random seed.", min=0)] = 0
-    min_df: Annotated[int, option("--min-df", "N", "Ignore words in fewer documents.", min=1)] = 2
-    max_df: Annotated[
-        float, option("--max-df", "SHARE", "Ignore words in a larger share of the documents.", min=0.0, max=1.0)
-    ] = 0.5
-    keep_stop_words: Annotated[bool, option("--keep-stop-words", None, "Keep English stop words.")] = False
-    words: Annotated[int, option("--words", "N", "Number of words to show per topic.", min=1)] = 10
-    by: Annotated[str, choice("--by", "Order of the words of a topic.", *ORDERS)] = "relevance"
-    output: Annotated[str | None, option("--output -o", "FILE", "Save the model to a .bayes file.")] = None
+    n_topics: int = option("--topics -k", "K", "Number of topics.", 20, min=1, max=65535)
+    text: str | None = option("--text", "COLUMN", "Column with the text, for a table.")
+    whole_file: bool = WHOLE_FILE
+    sweeps: int = option("--sweeps", "N", "Number of Gibbs sampling sweeps.", 300, min=1, max=1_000_000)
+    seed: int = option("--seed", "N", "Random seed.", 0, min=0)
+    min_df: int = option("--min-df", "N", "Ignore words in fewer documents.", 2, min=1)
+    max_df: float = option(
+        "--max-df", "SHARE", "Ignore words in a larger share of the documents.", 0.5, min=0.0, max=1.0
+    )
+    keep_stop_words: bool = option("--keep-stop-words", None, "Keep English stop words.", False)
+    words: int = option("--words", "N", "Number of words to show per topic.", 10, min=1)
+    by: str = choice("--by", "Order of the words of a topic.", " ".join(ORDERS), "relevance")
+    output: str | None = option("--output -o", "FILE", "Save the model to a .bayes file.")
 
 
 @grouped
 def command(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA",
-            help="Text with one document per line, folders of files, or a table with --text; - for stdin.",
-        ),
-    ],
+    data: list[str] = argument(
+        "DATA", "Text with one document per line, folders of files, or a table with --text; - for stdin."
+    ),
+    *,
     options: TopicOptions,
-    reading: Reading = AS_IT_IS,
-    plot: Plot = None,
-    json: Json = False,
+    reading: Reading,
+    plot: str | None = PLOT,
+    json: bool = JSON,
 ) -> None:
     """Find topics in documents, and show the words of each.
 
