@@ -86,6 +86,23 @@ def test_kept_numbers_of_other_formats_keep_all_digits(bayes, here):
     assert [row["n"] for row in rows((here / "again.csv").read_text())] == [str(line["n"]) for line in lines]
 
 
+def test_a_leading_zero_in_any_row_of_any_file_decides(here):
+    filler = "x" * 2000
+    first, second = here / "zips" / "1.csv", here / "zips" / "2.csv"
+    first.parent.mkdir()
+    first.write_text("zip,note,kind\n" + f"1234,{filler},a\n56789,,b\n" * 2200 + "01234,,b\n")  # beyond 4 MB
+    for path, role in ((first, {"note": "ignore"}), (first, {"note": "text"})):
+        model = bk.NaiveBayes(roles={"zip": "categorical"} | role).fit_source(path, "kind")
+        assert model.tally_.families["zip"].values == ("01234", "1234", "56789")
+    first.write_text("zip,kind\n1234,a\n5678,b\n")
+    second.write_text("zip,kind\n1234,a\n05678,b\n")
+    from bayeskit.engines import Processes
+
+    for engine in (None, Processes(2)):
+        model = bk.NaiveBayes(roles={"zip": "categorical"}).fit_source(here / "zips", "kind", engine)
+        assert model.tally_.families["zip"].values == ("05678", "1234", "5678")
+
+
 def test_numbers_with_leading_zeros_are_categories_as_they_are_written(bayes, here):
     (here / "zip.csv").write_text("zip,year,kind\n" + "01234,2007,a\n1234,2008,b\n" * 4)
     bayes("fit", "zip.csv", "-t", "kind", "--role", "zip=categorical", "--role", "year=categorical", "-o", "m.bayes")

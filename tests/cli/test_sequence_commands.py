@@ -80,6 +80,24 @@ def test_states_are_scored_explained_and_shown(bayes, days):
     assert bayes("inspect", "sky.bayes", "--json").json["states"] == ["dry", "rain"]
 
 
+def test_tables_of_sequences_are_drawn(bayes, days, words, here):
+    bayes("fit", "days.csv", "--sequence", "town", "--order", "day", "-t", "sky", "-o", "sky.bayes")
+    bayes("fit", "words.csv", "--sequence", "word", "-t", "language", "-o", "l.bayes")
+    for which in (
+        ["sky.bayes"],
+        ["sky.bayes", "--column", "umbrella"],
+        ["l.bayes"],
+        ["l.bayes", "--column", "italian"],
+    ):
+        assert "drawn in t.svg" in bayes("inspect", *which, "--plot", "t.svg").out
+        assert (here / "t.svg").read_text().startswith("<svg")
+        (here / "t.svg").unlink()
+    assert (
+        "no picture of column 'heat'"
+        in bayes("inspect", "sky.bayes", "--column", "heat", "--plot", "t.svg", code=1).err
+    )
+
+
 def test_hidden_states_are_found_and_their_number_is_chosen(bayes, days):
     words = ["--sequence", "town", "--order", "day", "--role", "sky=ignore", "-o", "hid.bayes"]
     record = bayes("fit", "days.csv", "--states", "2", *words, "--json").json

@@ -265,13 +265,24 @@ def _evaluate_states(model: Any, asked: Any, method: str) -> Evaluation:
 
 def inspect_model(page: Page, path: str, model: Any, column: str | None, plot: str | None) -> None:
     """Show a model of sequences, or one of its tables."""
+    from bayeskit.cli.commands.inspect import picture
+    from bayeskit.cli.outputs import draw
+
     _show_model(page, model, column)
+    draw(page, plot, lambda: picture(_table(model, column), f"column {column!r}"))
     page.json({"model": type(model).__name__, **_record(model)})
+
+
+def _table(model: Any, part: str | None) -> Any:
+    """Return the table of a part of a model; without a part, of the classes or of the transitions."""
+    if part is None:
+        return model.table()
+    return model.table(_class_of(model, part) if _classifies_sequences(model) else part)
 
 
 def _show_model(page: Page, model: Any, part: str | None = None) -> None:
     if part is not None:
-        _show(page, model.table(_class_of(model, part) if _classifies_sequences(model) else part))
+        _show(page, _table(model, part))
         return
     page.line(str(model).splitlines()[0])
     page.line()

@@ -272,7 +272,9 @@ class HasHead:
     def _copy(self, **changes: Any) -> Self:
         """Return a copy with some settings changed, keeping the inferred types."""
         copy = replace(cast(Any, self), **changes)
-        copy.__dict__.update({key: vars(self)[key] for key in ("head", "fields", "_now") if key in vars(self)})
+        copy.__dict__.update(
+            {key: vars(self)[key] for key in ("head", "fields", "_now", "_codes") if key in vars(self)}
+        )
         return copy
 
 

@@ -70,7 +70,7 @@ class Dask:
             records = [delayed(count_frame)(shared, number, part, *told) for number, part in enumerate(parts)]
             ledger = Ledger([f"partition {number}" for number in range(len(parts))], None, None, rows.passes)
         else:
-            files = rows.parts(self._n_parts(rows))
+            files = rows.parts(self._n_parts(rows), schema)
             records = [shared.count(number, part) for number, part in enumerate(files)]
             ledger = Ledger.of(files, rows.passes)
         return ledger.close([self._computed(_tree(records))], task, source)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows
+from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows, for_schema
 from bayeskit.errors import BayesError, with_article
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -104,10 +104,11 @@ class RemoteSource(ReadThrough):
         """Return the stored size of all files, 0 if there are none."""
         return sum(place.size or 0 for place in places(self.source))
 
-    def parts(self, n: int) -> Sequence[Source]:
-        """Split into parts for the workers, with absolute file paths."""
-        assert isinstance(self.source, Divisible)
-        return [part.absolute() if hasattr(part, "absolute") else part for part in self.source.parts(n)]
+    def parts(self, n: int, schema: Schema) -> Sequence[Source]:
+        """Split the columns of a schema into parts for the workers, with absolute file paths."""
+        source = for_schema(self.source, schema, {}, ())
+        assert isinstance(source, Divisible)
+        return [part.absolute() if hasattr(part, "absolute") else part for part in source.parts(n)]
 
 
 def places(source: Any) -> list[Any]:

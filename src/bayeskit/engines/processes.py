@@ -67,7 +67,7 @@ class Processes:
         drops = isinstance(source, LabeledRows)
         rows = source.source if drops else source
         n = self.n or os.cpu_count() or 1
-        parts = rows.parts(PARTS * n)
+        parts = rows.parts(PARTS * n, schema)
         task = Task(schema, plan, memory_limit, self.max_categories, drops)
         self._workers.extend(_Worker() for _ in range(min(n, len(parts)) - len(self._workers)))
         work = _PartQueue(task, parts, getattr(rows.source, "watch", None))

@@ -76,7 +76,7 @@ class Spark:
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
             read = None if rows.may_have_many_parts else int(total.get["rows"])
             return Ledger(None, None, read, rows.passes).close(counted, task, source)
-        parts = rows.parts(self._n_parts(rows))
+        parts = rows.parts(self._n_parts(rows), schema)
         numbers = self.session.range(0, len(parts), 1, max(len(parts), 1))
         counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
         return Ledger.of(parts, rows.passes).close(counted, task, source)

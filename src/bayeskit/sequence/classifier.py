@@ -33,7 +33,7 @@ from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables import Figure, Grid, Sheet, Table, class_header
+from bayeskit.tables import Figure, Grid, ProbabilityTable, Sheet, Table, class_header
 from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -532,9 +532,12 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         if label is not None:
             classes = tuple(self.models_)
             return self.models_[classes[class_position(label, classes)]].table()
-        prior = logspace.exp(self.params_.log_prior).tolist()
-        counts = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior}
-        return Table({self.target_: list(self.models_), **counts})
+        prior, labels = logspace.exp(self.params_.log_prior), list(self.models_)
+        table = {"sequences": self.class_counts_.tolist(), f"P({self.target_})": prior.tolist()}
+        return ProbabilityTable(
+            {self.target_: labels, **table},
+            variable=self.target_, values=labels, given="", contexts=[""], shares=prior[None],
+        )  # fmt: skip
 
     # -- internals -----------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
-from bayeskit.tables import Sheet, Table
+from bayeskit.tables import ProbabilityTable, Sheet, Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -119,12 +119,24 @@ class HMMInference(SequenceModel, Estimator):
         self._check_is_fitted()
         names = [str(state) for state in self.states_.tolist()]
         if what == "start":
-            return Table({"state": names, "P(first)": self.start_.tolist()})
+            first = {"state": names, "P(first)": self.start_.tolist()}
+            shares = self.start_[None]
+            return ProbabilityTable(first, variable="first state", values=names, given="", contexts=[""], shares=shares)
         if what == "transitions":
-            return Table({"from": names, **{name: self.transitions_[:, j].tolist() for j, name in enumerate(names)}})
+            moves = self.transitions_
+            table = {"from": names, **{name: moves[:, j].tolist() for j, name in enumerate(names)}}
+            return ProbabilityTable(
+                table, variable="next state", values=names, given="state", contexts=names, shares=moves
+            )
         for emission in self.parameters_.emissions:
             if what in emission.names:
-                return Table({"state": names, **emission.table(what)})
+                table = {"state": names, **emission.table(what)}
+                if not isinstance(emission, CategoricalEmission):
+                    return Table(table)
+                values, shares = emission.values, emission.probabilities
+                return ProbabilityTable(
+                    table, variable=what, values=values, given="state", contexts=names, shares=shares
+                )
         known = ["start", "transitions", *self.schema_.used]
         raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}")
 

@@ -27,7 +27,7 @@ from bayeskit.models.base.classifier import refuse_no_counts
 from bayeskit.models.base.estimator import Estimator, check_whole_number, clone, one_of
 from bayeskit.sequence.base import SequenceModel, cell_at, list_values, nothing_left_error, random_generator
 from bayeskit.storage.model_file import State
-from bayeskit.tables import Sheet, Table
+from bayeskit.tables import ProbabilityTable, Sheet, Table
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
@@ -276,7 +276,10 @@ class MarkovChain(SequenceModel, Estimator):
         contexts = np.unique(level.runs[:, :-1], axis=0)
         names = [self._context_name(row) for row in contexts.tolist()]
         p = self._transition_table.next_probabilities(contexts)
-        return Table({"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}})
+        table = {"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}}
+        return ProbabilityTable(
+            table, variable="next symbol", values=self.symbols_, given="context", contexts=names, shares=p
+        )
 
     @property
     def start_(self) -> Floats:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import bayeskit as bk
-from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.models import from_bytes, to_bytes
 
 
 def blobs(n=200, seed=0):
@@ -143,3 +144,11 @@ def test_300_labels_and_the_rest_without_beat_300_labels_by_twelve_points():
         gains.append((together.predict(test.text) == test.label).mean() - alone.score(test.text, test.label))
     assert min(gains) > 0
     assert np.mean(gains) >= 0.12
+
+
+def test_settings_of_the_inner_model_that_cannot_be_are_refused_by_the_loader():
+    model = bk.SemiSupervised(bk.TextClassifier("multinomial")).fit(["good", "bad", "good"], ["p", "n", None])
+    assert from_bytes(to_bytes(model)).classifier.lowercase is True
+    model.classifier.lowercase = 0.5
+    with pytest.raises(BadFile, match=r"lowercase=0\.5"):
+        from_bytes(to_bytes(model))

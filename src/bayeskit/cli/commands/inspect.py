@@ -49,7 +49,7 @@ def command(
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
             page.table(part, keys=table.keys)
-        draw(page, plot, lambda: _picture(table, f"column {column!r}"))
+        draw(page, plot, lambda: picture(table, f"column {column!r}"))
         page.json({"column": column, **columns})
         return
     settings = _settings(fitted)
@@ -73,7 +73,7 @@ def command(
         page.line()
         page.sheet(described.sheet)
     whole = f"{with_article(type(fitted).__name__)} as a whole"
-    draw(page, plot, lambda: _picture(fitted.table() if described is None and tally is not None else described, whole))
+    draw(page, plot, lambda: picture(fitted.table() if described is None and tally is not None else described, whole))
     counts = {} if tally is None else dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
     page.json(
         {
@@ -94,7 +94,8 @@ def _table_of(reads: Any, column: str) -> Any:
     return reads.table(column)
 
 
-def _picture(record: Any, what: str) -> Any:
+def picture(record: Any, what: str) -> Any:
+    """Draw a record; raise an error if it has no chart."""
     if not hasattr(record, "chart"):
         way = "bayes explain draws why a row of DATA is put in its class, with --plot"
         raise BayesError(f"there is no picture of {what}: {way}")

@@ -256,10 +256,15 @@ class CsvFile:
             raise self._error(problem, done + 1) from None
 
     def has_codes(self, name: str) -> bool:
-        """Return True if a number among the first megabytes of a column has a leading zero or more digits than a
-        float."""
-        texts = next(self._texts([name], SAMPLE))[0]
-        return bool(pc.any(pc.match_substring_regex(texts, CODE)).as_py())
+        """Return True if some number of a column has a leading zero or more digits than a float."""
+        for block in (BLOCK, LONGEST):
+            try:
+                return any(
+                    pc.any(pc.match_substring_regex(texts, CODE)).as_py() for (texts,) in self._texts([name], block)
+                )
+            except _problems():  # a row longer than the block; other problems are reported where the rows are read
+                continue
+        return False
 
     def lines_of(self, rows: Sequence[int]) -> list[int]:
         """Return the line numbers on which rows begin (row 0 is the first)."""

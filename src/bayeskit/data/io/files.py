@@ -74,6 +74,7 @@ class FileSource(HasHead):
     n_bytes: int = 0  # of a part, as it lies there
     kept: tuple[str, ...] = ()  # columns that batches also hold as they are in the file
     _now: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    _codes: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -173,6 +174,8 @@ class FileSource(HasHead):
 
     def parts(self, n: int) -> list[FileSource]:
         """Split into at most ``n`` parts of similar size: groups of files, or of row groups for Parquet."""
+        for name in (name for name, kind in (self.asked or {}).items() if kind == "code"):
+            self._are_codes(name)  # the parts share the answer of the whole
         pieces = [piece for file in self.files for piece in _pieces(file)]
         total = sum(piece.n_bytes for piece in pieces) or 1
         runs: dict[int, list[Piece]] = {}
@@ -272,8 +275,13 @@ class FileSource(HasHead):
         return types
 
     def _are_codes(self, name: str) -> bool:
-        """Return True if a number of a CSV column would lose characters that a category needs, such as 01234."""
-        return any(isinstance(file, CsvFile) and file.has_codes(name) for file in self.files[:HEADS])
+        """Return True if a number of a CSV column would lose characters that a category needs, such as 01234.
+
+        The whole column decides; it is read once for all passes.
+        """
+        if name not in self._codes:
+            self._codes[name] = any(isinstance(file, CsvFile) and file.has_codes(name) for file in self.files)
+        return self._codes[name]
 
 
 def _pieces(file: DataFile) -> list[Piece]:

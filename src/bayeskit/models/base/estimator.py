@@ -504,7 +504,12 @@ def _from_template(value: Any) -> Any:
     kind = saved_class(value.model)
     if kind is None or not issubclass(kind, Estimator):
         raise BadFile(f"a setting is the model {value.model!r}, which this bayeskit does not know: upgrade")
-    return kind._with_settings(value.settings)
+    model = kind._with_settings(value.settings)
+    try:
+        model._check_settings()
+    except BayesError as problem:
+        raise BadFile(f"the settings of the model {value.model} cannot be: {problem}") from None
+    return model
 
 
 def check_is_fitted(model: Any, with_what: str = "") -> None:
