@@ -4,6 +4,7 @@ import numpy as np
 
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import MomentStatistic
+from bayeskit.tally.plan import arrays_of
 from bayeskit.tally.products import Products, pairs
 from bayeskit.tally.statistic import TableStatistic
 
@@ -38,7 +39,7 @@ def statistics_agree(one, other):
     if isinstance(one, TableStatistic):
         other = other.with_tables({key: other.tables[key] for key in one.tables})
     elif one.kind == "pairs":
-        other = other._in_order(one.columns)
+        other = other.select(one.columns)
     return parts_agree(one.to_parts(), other.to_parts())
 
 
@@ -57,7 +58,7 @@ def counts_agree(one, other):
 
 
 def words_agree(one, other):
-    counts, other_counts = one.to_arrays()[:6], other.to_arrays()[:6]
+    counts, other_counts = arrays_of(one)[:6], arrays_of(other)[:6]
     same = one.pruned == other.pruned and all(map(counts_agree, counts, other_counts))
     return same and moments_agree(one.lengths, other.lengths)
 

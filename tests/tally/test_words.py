@@ -17,7 +17,7 @@ from bayeskit.errors import BadFile, NotLearned
 from bayeskit.storage.container import pack, unpack
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.tally.words import WordCounts
+from bayeskit.tally.words import N_ARRAYS, WordCounts
 
 WORDS = ["sun", "rain", "hail", "été", "a longer one than sixteen bytes", "x"]
 rows = st.lists(
@@ -138,12 +138,12 @@ def test_words_are_chosen_by_documents_and_occurrences():
 def test_damaged_counts_of_words_are_refused():
     header, arrays = unpack(tally_of([("sun rain", "a"), ("sun", "b")]).to_bytes())
     for change in (
-        lambda a: a[-WordCounts.N_ARRAYS].__setitem__(0, ord("z")),
-        lambda a: a[-WordCounts.N_ARRAYS + 1].__setitem__(1, 9),
-        lambda a: a[-WordCounts.N_ARRAYS + 2].__setitem__(0, 1),
-        lambda a: a[-WordCounts.N_ARRAYS + 3].__setitem__(0, 7),
-        lambda a: a[-WordCounts.N_ARRAYS + 4].__setitem__(0, -1),
-        lambda a: a[-WordCounts.N_ARRAYS + 5].__setitem__(0, 0),
+        lambda a: a[-N_ARRAYS].__setitem__(0, ord("z")),
+        lambda a: a[-N_ARRAYS + 1].__setitem__(1, 9),
+        lambda a: a[-N_ARRAYS + 2].__setitem__(0, 1),
+        lambda a: a[-N_ARRAYS + 3].__setitem__(0, 7),
+        lambda a: a[-N_ARRAYS + 4].__setitem__(0, -1),
+        lambda a: a[-N_ARRAYS + 5].__setitem__(0, 0),
         lambda a: a[-1].__setitem__((0, 0), np.nan),
         lambda a: a.pop(),
     ):

@@ -24,7 +24,7 @@ from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.pairs import Pairs
-from bayeskit.tally.plan import Plan, Request, Space
+from bayeskit.tally.plan import Plan, Request, Space, cast_counts
 from bayeskit.tally.statistic import Statistic, statistic_of
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats
@@ -304,21 +304,8 @@ def _limbs(x: Node) -> dict[str, Node]:
 
 def whole(tally: Tally) -> Tally:
     """Convert counts that were read as weights to integers."""
-    statistics = {kind: _whole(statistic) for kind, statistic in tally.statistics.items()}
+    statistics = cast_counts(tally.statistics, np.int64)
     return Tally(replace(tally.space, weighted=False), tally.class_counts.astype(np.int64), statistics)
-
-
-def _whole(statistic: Statistic) -> Statistic:
-    if isinstance(statistic, Families):
-        return Families({name: table.astype(np.int64) for name, table in statistic.tables.items()})
-    if isinstance(statistic, Pairs):
-        return replace(statistic, counts=statistic.counts.astype(np.int64))
-    if isinstance(statistic, Joints):
-        tables = {names: replace(j, counts=j.counts.astype(np.int64)) for names, j in statistic.tables.items()}
-        return Joints(tables)
-    assert isinstance(statistic, DistinctValues)
-    columns = {n: replace(v, counts=v.counts.astype(np.int64)) for n, v in statistic.tables.items()}
-    return statistic.with_tables(columns)
 
 
 def assembled(

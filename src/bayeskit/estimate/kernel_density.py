@@ -266,7 +266,8 @@ class KernelDensity:
     def restrict(self, classes: Array) -> KernelDensity:
         """Return the densities of some classes with unchanged bandwidths."""
         bells = tuple(self.classes[c] for c in classes)
-        return replace(self, values=self.values.take(classes), bandwidths=self.bandwidths[classes], classes=bells)
+        values = replace(self.values, counts=self.values.counts[classes])
+        return replace(self, values=values, bandwidths=self.bandwidths[classes], classes=bells)
 
 
 def kernel_density(

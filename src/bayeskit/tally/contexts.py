@@ -6,21 +6,17 @@ left out of the tables that need the cell, and of no other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from bayeskit.errors import NotLearned
 from bayeskit.memory import Need
 from bayeskit.tally.plan import Recoding, Request, Space, check_file
-from bayeskit.tally.statistic import ArrayStatistic, register
-from bayeskit.tolerance import ROUNDING
+from bayeskit.tally.statistic import ArrayStatistic, BlockCounts, register
 from bayeskit.typing import Array, Bools, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 LARGEST = 2**32 - 1  # cells, which are numbered in 32 bits
 FEWER = "Give the child fewer parents, or the parents fewer values; or raise memory_limit=."
@@ -81,17 +77,12 @@ class ContextCounts(ArrayStatistic):
 
     def occurring_values(self, column: str) -> Bools | None:
         """Return the values that occur in some table."""
-        seen: Bools | None = None
+        masks = []
         for names, table in self.tables.items():
             if column in names:
-                others = tuple(axis for axis in range(table.ndim) if axis != names.index(column) + 1)
-                mask = np.asarray(table.any(axis=others))
-                seen = mask if seen is None else seen | mask
-        return seen
+                masks.append(table.any(axis=tuple({*range(table.ndim)} - {names.index(column) + 1})))
+        return np.any(masks, axis=0) if masks else None
 
-    def check(self, tally: Tally) -> None:
-        """Check that no table has more rows of a class than there are."""
-        for table in self.tables.values():
-            rows = table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64)
-            fits = (rows <= tally.class_counts * (1 + ROUNDING)).all()
-            check_file(fits, "the tables of contexts have more rows than the classes")
+    def class_totals(self) -> Iterable[Counts]:
+        """Return the rows of each class in each table."""
+        return (table.sum(axis=tuple(range(1, table.ndim)), dtype=np.float64) for table in self.tables.values())

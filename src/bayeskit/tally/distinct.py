@@ -9,21 +9,27 @@ Formula: distinct values with counts
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayeskit.data.cells import LARGEST, raise_unusable
 from bayeskit.errors import NotLearned, SchemaMismatch, TooLarge
-from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, check_measured, take_codes
-from bayeskit.tally.statistic import CountArrays, Parts, TableStatistic, register
-from bayeskit.tolerance import ROUNDING
-from bayeskit.typing import Array, Counts, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
+from bayeskit.tally.plan import (
+    Recoding,
+    Request,
+    Space,
+    arrays_of,
+    check_counts,
+    check_file,
+    check_measured,
+    spread_counts,
+    take_codes,
+)
+from bayeskit.tally.statistic import BlockCounts, CountArrays, Parts, TableStatistic, register
+from bayeskit.typing import Array, Counts, Floats
 
 TOP = 63  # at this level there is only the sign
 MAX_VALUES = 4096  # unless a plan says otherwise
@@ -96,20 +102,9 @@ class Values(CountArrays):
 
     def recode(self, recoding: Recoding) -> Self:
         """Return the counts under other classes, without the numbers that no row shows any more."""
-        return self.take(recoding.classes).drop_vanished_values()
-
-    def to_arrays(self) -> list[Array]:
-        """Return the numbers and their counts."""
-        return [self.values, self.counts]
-
-    def take(self, class_index: Ints) -> Self:
-        """Return the counts of these classes in this order; −1 is a class without values."""
-        return replace(self, counts=take_codes(self.counts, class_index, 0))
-
-    def drop_vanished_values(self) -> Self:
-        """Drop the values that no row shows."""
-        counted = (self.counts > 0).any(axis=0)
-        return self if counted.all() else replace(self, values=self.values[counted], counts=self.counts[:, counted])
+        counts = take_codes(self.counts, recoding.classes, 0)
+        counted = (counts > 0).any(axis=0)
+        return replace(self, values=self.values[counted], counts=counts[:, counted])
 
     def align(self, other: Self) -> tuple[Self, Self]:
         """Return both sides over the same values, at the precision of the coarser one."""
@@ -121,13 +116,8 @@ class Values(CountArrays):
         level = max(self.level, other.level)
         a, b = self._at(level), other._at(level)
         values = np.union1d(a.values, b.values)
-        return a.over(values), b.over(values)
-
-    def over(self, values: Floats) -> Self:
-        """Return the counts over these values, which contain all present ones."""
-        counts = np.zeros((len(self.counts), len(values)), dtype=self.counts.dtype)
-        counts[:, np.searchsorted(values, self.values)] = self.counts
-        return replace(self, values=values, counts=counts)
+        ours, theirs = (replace(s, values=values, counts=spread_counts(s.values, s.counts, values)) for s in (a, b))
+        return ours, theirs
 
     def _at(self, level: int) -> Self:
         """Return the numbers with this many bits dropped."""
@@ -206,35 +196,32 @@ class DistinctValues(TableStatistic[Values]):
 
     def to_parts(self) -> Parts:
         """Return the dropped bits of each column, and its numbers with their counts."""
-        return {"levels": [values.level for values in self.tables.values()]}, super().to_parts()[1]
+        return {"levels": [values.level for values in self.tables.values()]}, arrays_of(self)
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted numbers of the stated precision, each with a positive count."""
-        levels, most, beyond = header["levels"], _most(request), request.options.get("refuse_beyond")
+        most, beyond = _most(request), request.options.get("refuse_beyond")
         check_measured(request, space)
-        fits = len(levels) == len(request.columns) and len(arrays) == 2 * len(levels)
-        limits = [most] if beyond is None else [most, beyond]
-        fits = fits and all(type(limit) is int and LEAST <= limit <= MOST for limit in limits)
+        fits = all(
+            type(limit) is int and LEAST <= limit <= MOST for limit in (most, most if beyond is None else beyond)
+        )
         check_file(fits, "the distinct values of a column do not fit its header")
-        columns = {}
-        for i, (name, level) in enumerate(zip(request.columns, levels, strict=True)):
-            columns[name] = _read_values(level, most, arrays[2 * i], arrays[2 * i + 1], space)
-        return cls(columns, beyond)
+        tables = zip(cls.read_tables(request, arrays, 2).items(), header["levels"], strict=True)
+        return cls({name: _read_values(level, most, held, space) for (name, held), level in tables}, beyond)
 
-    def check(self, tally: Tally) -> None:
-        """Check that no class has more numbers than rows."""
-        for values in self.tables.values():
-            fits = (values.counts.sum(axis=1) <= tally.class_counts * (1 + ROUNDING)).all()
-            check_file(fits, "the counts of distinct values do not fit the rows of the classes")
+    def class_totals(self) -> Iterable[Counts]:
+        """Return how many numbers each class has in each column."""
+        return (values.counts.sum(axis=1) for values in self.tables.values())
 
 
 def _most(request: Request) -> Any:
     return request.options.get("max_values", MAX_VALUES)
 
 
-def _read_values(level: Any, most: int, values: Counts, counts: Counts, space: Space) -> Values:
+def _read_values(level: Any, most: int, arrays: list[Array], space: Space) -> Values:
     """Check the numbers and counts of one column."""
+    values, counts = arrays
     fits = type(level) is int and 0 <= level <= TOP and values.ndim == 1 and values.dtype == np.float64
     check_file(fits and len(values) <= most, "the distinct values of a column do not fit its header")
     check_counts(counts, (space.n_classes, len(values)), space)

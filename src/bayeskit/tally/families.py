@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from bayeskit.data.schema import Categorical, Schema, Target, as_domain
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_file, format_times
-from bayeskit.tally.statistic import ArrayStatistic, register
+from bayeskit.tally.statistic import ArrayStatistic, BlockCounts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Families(ArrayStatistic):
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
         """Take the tables of the shared pass."""
-        return cls({name: counter.table(name) for name in request.columns})
+        return cls({name: counter.counts[1][name] for name in request.columns})
 
     def value_axes(self, key: str, recoding: Recoding) -> Sequence[Array]:
         """Return the slots of the column."""
@@ -85,12 +82,11 @@ class Families(ArrayStatistic):
         """Return which values have a count above zero."""
         return np.asarray(self.tables[column][:, 1:].any(axis=0)) if column in self.tables else None
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that the counts of every column sum to the class counts."""
-        rows = tally.class_counts
         for table in self.tables.values():
-            apart = np.abs(table.sum(axis=1, dtype=np.float64) - rows)  # floats cannot wrap around
-            fits = (apart <= (ROUNDING * rows if tally.weighted else 0)).all()
+            apart = np.abs(table.sum(axis=1, dtype=np.float64) - class_counts)  # floats cannot wrap around
+            fits = (apart <= (ROUNDING * class_counts if space.weighted else 0)).all()
             check_file(fits, "the counts of a column do not sum to those of the classes")
 
 

@@ -7,9 +7,9 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,8 @@ from bayeskit import kernels
 from bayeskit.memory import Need
 from bayeskit.tally.pairs import FEWER, check_edges, not_learned_together, tables_alone
 from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_counts, check_file, new_codes, take_codes
-from bayeskit.tally.statistic import TableStatistic, register
+from bayeskit.tally.statistic import BlockCounts, Statistic, TableStatistic, register
 from bayeskit.typing import Array, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +30,7 @@ class Joint(EqualFields):
     [[1], [2]]
     """
 
+    count_fields = ("counts",)
     columns: tuple[str, ...]
     cells: npt.NDArray[np.uint32]
     counts: Counts
@@ -71,14 +69,6 @@ class Joint(EqualFields):
 
     def _concatenate(self, cells: Array, counts: Counts) -> Joint:
         return Joint.of(self.columns, np.concatenate([self.cells, cells]), np.concatenate([self.counts, counts]))
-
-    def as_float(self) -> Joint:
-        """Return the counts as sums of weights."""
-        return Joint(self.columns, self.cells, self.counts.astype(np.float64))
-
-    def to_arrays(self) -> list[Array]:
-        """Return the cells and their counts."""
-        return [self.cells, self.counts]
 
     def marginal(self, columns: Sequence[str]) -> Joint:
         """Return the counts of some of the columns, in their order here."""
@@ -125,13 +115,10 @@ class Joints(TableStatistic[Joint]):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted, distinct cells with nonnegative counts."""
-        known = len(arrays) == 2 * len(request.columns) and set(request.names) <= space.slots.keys()
-        check_file(known, "the arrays of columns counted together do not fit the header")
         tables = {}
-        for i, names in enumerate(request.columns):
-            cells, counts = arrays[2 * i], arrays[2 * i + 1]
-            check_file(len(set(names)) == len(names), "a set of columns counted together has one of them twice")
-            fits = cells.dtype == np.uint32 and cells.shape == (len(cells), len(names))
+        for names, (cells, counts) in cls.read_tables(request, arrays, 2).items():
+            known = set(names) <= space.slots.keys() and len(set(names)) == len(names)
+            fits = known and cells.dtype == np.uint32 and cells.shape == (len(cells), len(names))
             fits = fits and not (cells >= [space.slots[name] for name in names]).any()
             check_file(fits, "the cells of columns counted together do not fit their values")
             check_counts(counts, (len(cells), space.n_classes), space)
@@ -140,10 +127,10 @@ class Joints(TableStatistic[Joint]):
             check_file(is_sorted, "the cells of columns counted together are not sorted, or some were never counted")
         return cls(tables)
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that the counts of each column are the sums over the others."""
         for names, joint in self.tables.items():
-            alone = tables_alone(tally, names)
+            alone = tables_alone(others, names)
             for j, name in enumerate(names):
                 sums = np.zeros((alone[name].shape[1], joint.counts.shape[1]))
                 np.add.at(sums, joint.cells[:, j], joint.counts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,12 +18,9 @@ from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need, check_memory
 from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
 from bayeskit.tally.plan import Recoding, Request, Space, check_file, take_codes
-from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
+from bayeskit.tally.statistic import BlockCounts, CountArrays, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 FEWER = "Grow fewer trees, or raise the limit."
 
@@ -137,12 +134,12 @@ class Leaves(CountArrays, Statistic):
         counts.ravel()[at] = numbers
         return cls(trees, counts)
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that every tree has counted all rows."""
         start = self.trees.arrays[0][:-1]
         if len(start):
             by_tree = np.add.reduceat(self.counts.astype(np.float64), start, axis=0)
-            same = np.allclose(by_tree, tally.class_counts, rtol=ROUNDING, atol=ROUNDING)
+            same = np.allclose(by_tree, class_counts, rtol=ROUNDING, atol=ROUNDING)
             check_file(same, "the leaves of the trees have not counted the rows of the classes")
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,13 +24,10 @@ from bayeskit import kernels
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, format_setting
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, check_file, check_measured
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.plan import EqualFields, Recoding, Request, Space, arrays_of, check_file, check_measured
+from bayeskit.tally.statistic import BlockCounts, ColumnStatistic, register
 from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SPREAD_NOISE
 from bayeskit.typing import Array, Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
 
@@ -50,6 +47,7 @@ class Moments(EqualFields):
     True
     """
 
+    count_fields = ("n",)
     n: Array
     sum_hi: Floats
     sum_lo: Floats
@@ -210,13 +208,9 @@ class Moments(EqualFields):
                 "Align them first with take and columns."
             )
 
-    def as_float(self) -> Moments:
-        """Return the counts as sums of weights."""
-        return replace(self, n=self.n.astype(np.float64))
-
     def parts(self) -> list[Array]:
         """Return the arrays in file order."""
-        return [getattr(self, f.name) for f in fields(self)]
+        return arrays_of(self)
 
     @classmethod
     def of_parts(cls, arrays: Sequence[Array], shape: tuple[int, int], dtype: Any) -> Self:
@@ -266,16 +260,11 @@ def _hi_lo(exact: Any) -> dd.Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentStatistic(EqualFields, Statistic):
+class MomentStatistic(ColumnStatistic):
     """Moments (n_classes, …) of some columns, in one object."""
 
-    columns: tuple[str, ...]
+    count_fields = ("moments",)
     moments: Moments
-
-    @property
-    def request(self) -> Request:
-        """Return the request for these columns."""
-        return Request(self.kind, self.columns)
 
     @abstractmethod
     def of(self, columns: Sequence[str]) -> Moments:
@@ -289,18 +278,9 @@ class MomentStatistic(EqualFields, Statistic):
         """Add the moments of the same columns."""
         return replace(self, moments=self.moments + other.of(self.columns))
 
-    def as_float(self) -> Self:
-        """Return the moments as sums of weights."""
-        return replace(self, moments=self.moments.as_float())
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """Return the moments of these columns alone."""
-        columns = tuple(name for name in self.columns if name in names)
-        return replace(self, columns=columns, moments=self.of(columns)) if columns else None
-
-    def to_parts(self) -> Parts:
-        """Return n, Σx and Σx² (or Σx·y), hi and lo."""
-        return {}, self.moments.parts()
+    def select(self, columns: tuple[str, ...]) -> Self:
+        """Return the moments of these columns, in this order."""
+        return replace(self, columns=columns, moments=self.of(columns))
 
 
 @register
@@ -317,7 +297,8 @@ class ColumnMoments(MomentStatistic):
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
         """Call the kernel once for all columns."""
-        return cls(request.columns, counter.moments([counter.block.floats[name] for name in request.columns]))
+        sums = counter.moments([counter.block.floats[name] for name in request.columns])
+        return cls(request.columns, Moments(*sums))
 
     def of(self, columns: Sequence[str]) -> Moments:
         """Return the moments (n_classes, n_columns) of these columns, in this order."""
@@ -345,10 +326,9 @@ class ColumnMoments(MomentStatistic):
         shape = (space.n_classes, len(request.columns))
         return cls(request.columns, Moments.of_parts(arrays, shape, space.dtype))
 
-    def check(self, tally: Tally) -> None:
-        """Check that no class has more numbers than rows."""
-        fits = (self.moments.n <= tally.class_counts[:, None] * (1 + ROUNDING)).all()
-        check_file(fits, "the tally has more numbers than rows")
+    def class_totals(self) -> Iterable[Array]:
+        """Return how many numbers each class has in each column."""
+        return self.moments.n.T
 
     def check_sums(self) -> None:
         """Raise an error for sums of squares that overflowed, as those of numbers near 1e150 do."""
@@ -415,4 +395,4 @@ class LogMoments(ColumnMoments):
                     hint=f"Take it otherwise: {format_setting('numeric', {name: 'gaussian'})}",
                 )
         logs = [logarithm(counter.block.floats[name]) for name in request.columns]
-        return cls(request.columns, counter.moments(logs))
+        return cls(request.columns, Moments(*counter.moments(logs)))

@@ -5,10 +5,10 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,12 +17,9 @@ from bayeskit.errors import BadFile, NotLearned, format_setting
 from bayeskit.memory import Need
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, is_identity, take_codes
-from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
+from bayeskit.tally.statistic import BlockCounts, ColumnStatistic, CountArrays, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 FEWER = (
     f"Leave columns out ({format_setting('roles', {'name': 'ignore'})}), cut numbers more coarsely (cuts=), or use "
@@ -32,7 +29,7 @@ FEWER = (
 
 @register
 @dataclass(frozen=True, eq=False)
-class Pairs(CountArrays, Statistic):
+class Pairs(CountArrays, ColumnStatistic):
     """Counts of all pairs of columns a < b, (n_classes, n_cells), one table (slots of a, slots of b) after another.
 
     >>> pairs = Pairs(("a", "b"), (2, 3), np.arange(6)[None])
@@ -41,14 +38,8 @@ class Pairs(CountArrays, Statistic):
     """
 
     kind = "pairs"
-    columns: tuple[str, ...]
     sizes: tuple[int, ...]  # slots of each column
     counts: Counts
-
-    @property
-    def request(self) -> Request:
-        """Return the request that this statistic answers."""
-        return Request(self.kind, self.columns)
 
     @cached_property
     def starts(self) -> dict[tuple[int, int], int]:
@@ -118,27 +109,19 @@ class Pairs(CountArrays, Statistic):
             counts = np.concatenate(blocks, axis=1)
         return type(self)(columns, sizes, take_codes(counts, recoding.classes, 0))
 
-    def _in_order(self, columns: tuple[str, ...]) -> Self:
+    def select(self, columns: tuple[str, ...]) -> Self:
+        """Return the pairs of these columns, in this order."""
         slots = {name: np.arange(size) for name, size in zip(self.columns, self.sizes, strict=True)}
         return self.recode(Recoding(np.arange(len(self.counts)), slots), columns)
 
     def align(self, other: Self) -> tuple[Self, Self]:
         """Return both sides with columns in the order of this one."""
-        return self, other._in_order(self.columns)
+        return self, other.select(self.columns)
 
     def not_learned(self, other: Self, name: str, cell: tuple[int, ...], space: Space, key: Any) -> NotLearned:
         """Return an error that names the two columns."""
         a, b = max((start, pair) for pair, start in self.starts.items() if start <= cell[1])[1]
         return not_learned_together((self.columns[a], self.columns[b]))
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """Return the pairs of these columns only."""
-        columns = tuple(name for name in self.columns if name in names)
-        return self._in_order(columns) if columns else None
-
-    def to_parts(self) -> Parts:
-        """Return all tables as one array."""
-        return {}, [self.counts]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -149,9 +132,9 @@ class Pairs(CountArrays, Statistic):
         check_counts(arrays[0], (space.n_classes, pair_cells(sizes)), space)
         return cls(request.columns, sizes, arrays[0])
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that the margins of every table equal the counts of its columns."""
-        alone = tables_alone(tally, self.columns)
+        alone = tables_alone(others, self.columns)
         for i, a in enumerate(self.columns):
             for b in self.columns[i + 1 :]:
                 table = self.table(a, b)
@@ -176,9 +159,9 @@ def not_learned_together(columns: Sequence[str]) -> NotLearned:
     )
 
 
-def tables_alone(tally: Tally, columns: Sequence[str]) -> dict[str, Counts]:
+def tables_alone(statistics: Mapping[str, Statistic], columns: Sequence[str]) -> dict[str, Counts]:
     """Return the counts of each single column, which a file stores beside joint counts."""
-    families = tally.statistics.get(Families.kind)
+    families = statistics.get(Families.kind)
     if not isinstance(families, Families) or not set(columns) <= families.tables.keys():
         raise BadFile("columns are counted together that are not counted alone")
     return {name: families.tables[name] for name in columns}

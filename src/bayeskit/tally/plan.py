@@ -6,16 +6,17 @@ arrays in them and can be recoded, so that aligning two tallies by name is writt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
+from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
-from bayeskit.typing import Counts, Ints
+from bayeskit.typing import Array, Counts, Ints
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,12 @@ def take_codes(array: Counts, index: Ints, axis: int) -> Counts:
 
 
 class EqualFields:
-    """Equality of dataclasses that hold arrays: all fields are equal, arrays to the bit and in their dtype."""
+    """Equality of dataclasses that hold arrays: all fields are equal, arrays to the bit and in their dtype.
+
+    The fields named in ``count_fields`` hold counts, the others say of what.
+    """
+
+    count_fields: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(
@@ -210,12 +216,34 @@ class EqualFields:
 
 
 def are_equal(a: Any, b: Any) -> bool:
-    """Return True for equal objects: arrays have equal dtype and cells, tuples equal items."""
+    """Return True for equal objects: arrays have equal dtype and cells, tuples and mappings equal items."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(are_equal, a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(are_equal(a[key], b[key]) for key in a)
     return bool(a == b)
+
+
+def arrays_of(part: Any) -> list[Array]:
+    """Return the arrays of a dataclass or mapping, in the order of its fields, as a file holds them."""
+    if isinstance(part, np.ndarray):
+        return [part]
+    if isinstance(part, Words):
+        return [part.data, part.offsets]
+    if isinstance(part, EqualFields):
+        part = {each.name: getattr(part, each.name) for each in fields(part)}  # type: ignore[arg-type]
+    return [array for each in part.values() for array in arrays_of(each)] if isinstance(part, Mapping) else []
+
+
+def cast_counts(part: Any, dtype: Any) -> Any:
+    """Return an array, a mapping of tables or a dataclass with its counts in another dtype."""
+    if isinstance(part, np.ndarray):
+        return part.astype(dtype)
+    if isinstance(part, Mapping):
+        return {key: cast_counts(table, dtype) for key, table in part.items()}
+    return replace(part, **{name: cast_counts(getattr(part, name), dtype) for name in part.count_fields})
 
 
 def check_file(holds: Any, message: str) -> None:
@@ -246,6 +274,17 @@ def declared_values(schema: Schema, name: str) -> tuple[Value, ...]:
 def format_times(count: Any) -> str:
     """Format a count for a message."""
     return "once" if count == 1 else "never" if count == 0 else f"{count:g} times"
+
+
+def spread_counts(keys: Array, counts: Counts, all_keys: Array) -> Counts:
+    """Return counts (…, n_keys) over all keys, which are sorted and include these; zero elsewhere.
+
+    >>> spread_counts(np.array([2, 5]), np.array([1, 7]), np.array([2, 3, 5])).tolist()
+    [1, 0, 7]
+    """
+    spread = np.zeros((*counts.shape[:-1], len(all_keys)), counts.dtype)
+    spread[..., np.searchsorted(all_keys, keys)] = counts
+    return spread
 
 
 def subtract_counts(a: Counts, b: Counts, tolerance: float) -> Counts:

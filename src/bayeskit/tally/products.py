@@ -8,10 +8,10 @@ Formula: counts of pairs and of any set of columns; of products of numbers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from bayeskit.errors import BadFile, NotLearned
 from bayeskit.tally import double_double as dd
 from bayeskit.tally.moments import ColumnMoments, Moments, MomentStatistic
 from bayeskit.tally.plan import Request, Space, check_file
-from bayeskit.tally.statistic import register
+from bayeskit.tally.statistic import BlockCounts, Statistic, register
 from bayeskit.tolerance import SPREAD_NOISE
 from bayeskit.typing import Array, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 
 def pair_columns(n_columns: int, index: Sequence[int]) -> Ints:
@@ -179,9 +176,9 @@ class Products(MomentStatistic):
         check_file((n == np.swapaxes(n, 1, 2)).all(), "the tally's products do not fit each other")
         return cls(request.columns, products)
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Array, others: Mapping[str, Statistic]) -> None:
         """Check that the diagonal equals the moments and that no pair has more rows than its columns."""
-        k, alone = len(self.columns), tally.statistics.get(ColumnMoments.kind)
+        k, alone = len(self.columns), others.get(ColumnMoments.kind)
         if not isinstance(alone, ColumnMoments) or alone.columns != self.columns:
             raise BadFile("the tally has products of columns without their moments")
         n = self.moments.n.reshape(-1, k, k)

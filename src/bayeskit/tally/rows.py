@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,9 @@ from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
 from bayeskit.tally.families import Families
 from bayeskit.tally.plan import Recoding, Request, Space, check_file, is_identity, new_codes
-from bayeskit.tally.statistic import Parts, Statistic, register
+from bayeskit.tally.statistic import BlockCounts, ColumnStatistic, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING, SAME_WEIGHT
 from bayeskit.typing import Array, Bools, Counts, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 SAMPLE = "learn from a sample of the rows, or use NaiveBayes, which counts row by row."
 FEWER = f"Raise it, {SAMPLE}"
@@ -49,19 +46,13 @@ class RowBatch(NamedTuple):
 
 @register
 @dataclass(frozen=True, eq=False)
-class StoredRows(Statistic):
+class StoredRows(ColumnStatistic):
     """Rows in order of arrival, in batches that are concatenated on first use."""
 
     kind = "rows"
     may_hold_nan = True
     local_only = True
-    columns: tuple[str, ...]
     batches: tuple[RowBatch, ...]
-
-    @property
-    def request(self) -> Request:
-        """Return the request that this statistic answers."""
-        return Request(self.kind, self.columns)
 
     @cached_property
     def all_rows(self) -> RowBatch:
@@ -137,10 +128,6 @@ class StoredRows(Statistic):
         stays[first[there]], weights[first[there]] = left[there] > 0, left[there]
         return replace(self, batches=(RowBatch(ours.cells, ours.labels, weights).take(stays),))
 
-    def as_float(self) -> Self:
-        """Return the rows unchanged."""
-        return self
-
     def __eq__(self, other: object) -> bool:
         """Compare rows in any order, with weights to 1e-12 of their total."""
         if not isinstance(other, StoredRows) or self.columns != other.columns:
@@ -160,11 +147,10 @@ class StoredRows(Statistic):
         counts = sum(np.bincount(cells, minlength=size) for cells in coded)
         return np.asarray(np.asarray(counts)[1:] > 0)
 
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """Restrict to these columns."""
-        columns = tuple(name for name in self.columns if name in names)
+    def select(self, columns: tuple[str, ...]) -> Self:
+        """Return the rows with these columns."""
         batches = (batch._replace(cells={name: batch.cells[name] for name in columns}) for batch in self.batches)
-        return type(self)(columns, tuple(batches)) if columns else None
+        return type(self)(columns, tuple(batches))
 
     def to_parts(self) -> Parts:
         """Return labels, weights (none if all are one) and the cells of each column."""
@@ -194,13 +180,12 @@ class StoredRows(Statistic):
             cells[name] = column.astype(np.min_scalar_type(space.slots[name])) if coded else column
         return cls(request.columns, (RowBatch(cells, labels, weights if len(weights) else None),))
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that every count table equals the counts of the rows."""
         rows, by = self.all_rows, self.all_rows.weights
-        _check_close(np.bincount(rows.labels, by, len(tally.classes)), tally.class_counts)
-        families = tally.statistics.get(Families.kind)
-        tables: Mapping[str, Counts] = families.tables if isinstance(families, Families) else {}
-        for name, table in tables.items():
+        _check_close(np.bincount(rows.labels, by, space.n_classes), class_counts)
+        families = others.get(Families.kind)
+        for name, table in families.tables.items() if isinstance(families, Families) else ():
             if name in rows.cells:
                 cells = rows.labels.astype(np.int64) * table.shape[1] + rows.cells[name]
                 _check_close(np.bincount(cells, by, table.size).reshape(table.shape), table)

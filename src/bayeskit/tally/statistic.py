@@ -7,35 +7,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from bayeskit import kernels
+from bayeskit.data.block import Block
+from bayeskit.data.cells import raise_unusable
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
-from bayeskit.tally.plan import (
-    EqualFields,
-    Recoding,
-    Request,
-    Space,
-    are_equal,
-    check_counts,
-    check_file,
-    first_negative,
-    subtract_counts,
-    take_codes,
-)
-from bayeskit.typing import Array, Bools, Counts
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
+from bayeskit.tally import plan
+from bayeskit.tally.plan import EqualFields, Plan, Recoding, Request, Space, check_counts, check_file, take_codes
+from bayeskit.tolerance import ROUNDING
+from bayeskit.typing import Array, Bools, Codes, Counts, Floats
 
 Parts = tuple[dict[str, Any], list[Array]]
 """A plain header and arrays, as a file holds them."""
 
 
-class Statistic(ABC):
+class Statistic(EqualFields, ABC):
     """All columns of one kind. Arrays are in the codes of the tally's space: classes, and slots of values."""
 
     kind: ClassVar[str]
@@ -43,8 +35,6 @@ class Statistic(ABC):
     may_hold_nan: ClassVar[bool] = False  # arrays may hold NaN for a missing cell
     counts_classes: ClassVar[bool] = False  # counts the classes themselves, and no column
     local_only: ClassVar[bool] = False  # holds rows, which only an engine on this machine can count
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     @abstractmethod
@@ -73,17 +63,18 @@ class Statistic(ABC):
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Subtract a statistic; raise :class:`NotLearned` where it cannot be part of this one."""
 
-    @abstractmethod
     def as_float(self) -> Self:
         """Return the counts as sums of weights."""
+        weighted: Self = plan.cast_counts(self, np.float64)
+        return weighted
 
     @abstractmethod
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Return the counts of these columns alone; None where nothing is left."""
 
-    @abstractmethod
     def to_parts(self) -> Parts:
         """Return a plain header and arrays for a file."""
+        return {}, plan.arrays_of(self)
 
     @classmethod
     @abstractmethod
@@ -108,9 +99,15 @@ class Statistic(ABC):
         """Return which values of a coded column occur in some row; None where this is not known."""
         return None
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Raise :class:`BadFile` where the counts of a file contradict the other statistics."""
-        return
+        for totals in self.class_totals():
+            fits = (totals <= class_counts * (1 + ROUNDING)).all()
+            check_file(fits, f"the {self.kind} of the tally have more rows than its classes")
+
+    def class_totals(self) -> Iterable[Counts]:
+        """Return numbers of rows of each class that cannot exceed the class counts."""
+        return ()
 
     def check_sums(self) -> None:
         """Raise an error for sums that overflowed during counting."""
@@ -120,11 +117,65 @@ class Statistic(ABC):
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
+class BlockCounts:
+    """A block, its space, and the statistics counted so far."""
+
+    block: Block
+    space: Space
+    plan: Plan
+    n_threads: int = 1
+    _counted: dict[Request, Statistic] = field(default_factory=dict)
+
+    def statistic(self, request: Request) -> Statistic:
+        """Return the requested statistic, counted once."""
+        if request not in self._counted:
+            self._counted[request] = statistic_of(request.kind).count(request, self)
+        return self._counted[request]
+
+    @cached_property
+    def counts(self) -> tuple[Counts, dict[str, Counts]]:
+        """Return the class counts, and the counts (n_classes, n_slots) of single columns, from one kernel call."""
+        wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
+        names = list(dict.fromkeys(wanted))
+        ones = np.zeros(self.block.n_rows, dtype=np.uint8)
+        columns, sizes = [self.block.codes[name] for name in names], [self.space.slots[name] for name in names]
+        rows, *tables = self.by_class([ones, *columns], [1, *sizes])
+        return rows[:, 0], dict(zip(names, tables, strict=True))
+
+    @property
+    def labels(self) -> Codes:
+        """Return the class of each labeled row."""
+        if self.block.labels is None:
+            raise BayesError("rows without labels cannot be counted by class")
+        return self.block.labels
+
+    def by_class(self, columns: Sequence[Codes], sizes: Sequence[int]) -> list[Counts]:
+        """Return the counts (n_classes, n_codes) of each column of codes."""
+        shares = self.block.responsibilities
+        if shares is not None:
+            return kernels.count_responsibilities(columns, sizes, shares, self.n_threads)
+        n_classes, weights = self.space.n_classes, self.block.weights
+        return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads)
+
+    def moments(self, columns: Sequence[Floats]) -> tuple[Array, ...]:
+        """Return the parts of moments (n_classes, n_columns); raise an error for infinite or huge numbers."""
+        shares = self.block.responsibilities
+        if shares is not None:
+            *sums, usable = kernels.moments_responsibilities(columns, shares, self.n_threads)
+        else:
+            n_classes, weights = self.space.n_classes, self.block.weights
+            *sums, usable = kernels.moments(columns, self.labels, n_classes, weights, self.n_threads)
+        if not usable:
+            raise_unusable(self.block.floats, self.block.start)
+        return tuple(sums)
+
+
 class CountArrays(EqualFields):
     """A dataclass with arrays of counts; addition and subtraction align the cells of both sides first.
 
-    The fields named in ``count_fields`` hold counts, the others say of what. A subclass gives :meth:`align` where two
-    sides can have different cells, and the error for counts that would become negative.
+    A subclass gives :meth:`align` where two sides can have different cells, and the error for counts that would become
+    negative.
     """
 
     count_fields: ClassVar[tuple[str, ...]] = ("counts",)
@@ -144,33 +195,48 @@ class CountArrays(EqualFields):
     def plus(self, other: Self) -> Self:
         """Add the counts of both sides."""
         a, b = self.align(other)
-        return a._with_counts({name: getattr(a, name) + getattr(b, name) for name in self.count_fields})
+        return replace(a, **{name: getattr(a, name) + getattr(b, name) for name in self.count_fields})  # type: ignore[type-var]
 
     def minus(self, other: Self, space: Space, tolerance: float, key: Any = None) -> Self:
         """Subtract counts; raise :class:`NotLearned` where there are too few."""
         a, b = self.align(other)
         left = {}
         for name in self.count_fields:
-            left[name] = subtract_counts(getattr(a, name), getattr(b, name), tolerance)
+            left[name] = plan.subtract_counts(getattr(a, name), getattr(b, name), tolerance)
             if (left[name] < 0).any():
-                raise a.not_learned(b, name, first_negative(left[name]), space, key)
-        return a._with_counts(left).tidy()
+                raise a.not_learned(b, name, plan.first_negative(left[name]), space, key)
+        return replace(a, **left).tidy()  # type: ignore[type-var]
 
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        return self._with_counts({name: getattr(self, name).astype(np.float64) for name in self.count_fields})
 
-    def _with_counts(self, counts: Mapping[str, Counts]) -> Self:
-        return replace(self, **counts)  # type: ignore[type-var]
+@dataclass(frozen=True, eq=False)
+class ColumnStatistic(Statistic):
+    """A statistic that holds all of its columns in one object."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def request(self) -> Request:
+        """Return the request for these columns."""
+        return Request(self.kind, self.columns)
+
+    @abstractmethod
+    def select(self, columns: tuple[str, ...]) -> Self:
+        """Return the counts of these columns, in this order."""
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """Return the counts of these columns alone."""
+        columns = tuple(name for name in self.columns if name in names)
+        return self.select(columns) if columns else None
 
 
 @dataclass(frozen=True, eq=False)
 class TableStatistic(Statistic, Generic[T]):
     """A statistic with one table for each column, or for each set of columns.
 
-    A table has ``recode``, ``plus``, ``minus``, ``as_float`` and ``to_arrays``.
+    A table is a dataclass with ``count_fields``, ``recode``, ``plus`` and ``minus``.
     """
 
+    count_fields = ("tables",)
     tables: Mapping[Any, T]
 
     @property
@@ -196,26 +262,17 @@ class TableStatistic(Statistic, Generic[T]):
             {key: self._subtract(key, table, other.tables[key], space, tolerance) for key, table in self.tables.items()}
         )
 
-    def as_float(self) -> Self:
-        """Convert every table."""
-        return self.with_tables({key: self._as_float(table) for key, table in self.tables.items()})
-
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Keep the tables whose columns all stay."""
         keys = [key for key in self.tables if {*(key if self.by_column_set else (key,))} <= {*names}]
         return self.with_tables({key: self.tables[key] for key in keys}) if keys else None
 
-    def to_parts(self) -> Parts:
-        """Return the arrays of each table, one after another."""
-        return {}, [array for table in self.tables.values() for array in self._to_arrays(table)]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(self) is type(other)
-            and isinstance(other, TableStatistic)
-            and self.tables.keys() == other.tables.keys()
-            and all(are_equal(table, other.tables[key]) for key, table in self.tables.items())
-        )
+    @classmethod
+    def read_tables(cls, request: Request, arrays: list[Array], size: int) -> dict[Any, list[Array]]:
+        """Return the arrays of a file by key, ``size`` for each table."""
+        fits = len(arrays) == size * len(request.columns)
+        check_file(fits, f"the arrays of the {cls.kind} do not fit their columns")
+        return {key: arrays[i * size : (i + 1) * size] for i, key in enumerate(request.columns)}
 
     def _recode(self, key: Any, table: Any, recoding: Recoding) -> Any:
         return table.recode(recoding)
@@ -225,13 +282,6 @@ class TableStatistic(Statistic, Generic[T]):
 
     def _subtract(self, key: Any, table: Any, other: Any, space: Space, tolerance: float) -> Any:
         return table.minus(other, space, tolerance, key)
-
-    def _as_float(self, table: Any) -> Any:
-        return table.as_float()
-
-    def _to_arrays(self, table: Any) -> list[Array]:
-        arrays: list[Array] = table.to_arrays()
-        return arrays
 
 
 class ArrayStatistic(TableStatistic[Counts]):
@@ -263,10 +313,10 @@ class ArrayStatistic(TableStatistic[Counts]):
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read one table of counts for each column."""
-        check_file(len(arrays) == len(request.columns), f"the {cls.kind} do not fit their columns")
-        for key, table in zip(request.columns, arrays, strict=True):
+        tables = {key: table for key, (table,) in cls.read_tables(request, arrays, 1).items()}
+        for key, table in tables.items():
             check_counts(table, (space.n_classes, *cls.shape(key, space)), space)
-        return cls(dict(zip(request.columns, arrays, strict=True)))
+        return cls(tables)
 
     def _recode(self, key: Any, table: Counts, recoding: Recoding) -> Counts:
         for axis, index in enumerate(self.value_axes(key, recoding), start=1):
@@ -277,16 +327,10 @@ class ArrayStatistic(TableStatistic[Counts]):
         return table + other
 
     def _subtract(self, key: Any, table: Counts, other: Counts, space: Space, tolerance: float) -> Counts:
-        left = subtract_counts(table, other, tolerance)
+        left = plan.subtract_counts(table, other, tolerance)
         if (left < 0).any():
-            raise self.not_learned(key, table, other, first_negative(left), space)
+            raise self.not_learned(key, table, other, plan.first_negative(left), space)
         return left
-
-    def _as_float(self, table: Counts) -> Counts:
-        return table.astype(np.float64)
-
-    def _to_arrays(self, table: Counts) -> list[Array]:
-        return [table]
 
 
 _KINDS: dict[str, type[Statistic]] = {}
@@ -300,9 +344,9 @@ def register(statistic: S) -> S:
     return statistic
 
 
-def check_movable(plan: Iterable[Request]) -> None:
+def check_movable(requests: Iterable[Request]) -> None:
     """Raise an error for a plan that asks for rows, before another engine counts."""
-    rows = [request.kind for request in plan if statistic_of(request.kind).local_only]
+    rows = [request.kind for request in requests if statistic_of(request.kind).local_only]
     if rows:
         raise BayesError(
             f"this model needs the {rows[0]} themselves, which only this machine can hold",

@@ -6,20 +6,17 @@ statistic, which is counted from sentences and not from blocks of rows; the clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
-from bayeskit.tally.plan import Recoding, Request, Space, check_file, format_times
-from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
+from bayeskit.tally.plan import Recoding, Request, Space, arrays_of, check_file, format_times, spread_counts
+from bayeskit.tally.statistic import BlockCounts, CountArrays, Parts, Statistic, register
 from bayeskit.typing import Array, Counts, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 COLUMN = "word"
 MOST_STATES = 1 << 16
@@ -206,9 +203,9 @@ class TagCounts(CountArrays, Statistic):
             replace(
                 side,
                 pair_keys=pairs,
-                pair_counts=_spread(side.pair_keys, side.pair_counts, pairs),
+                pair_counts=spread_counts(side.pair_keys, side.pair_counts, pairs),
                 triple_keys=triples,
-                triple_counts=_spread(side.triple_keys, side.triple_counts, triples),
+                triple_counts=spread_counts(side.triple_keys, side.triple_counts, triples),
             )
             for side in sides
         )
@@ -241,15 +238,7 @@ class TagCounts(CountArrays, Statistic):
 
     def to_parts(self) -> Parts:
         """Return the states in the header and the words as bytes."""
-        arrays: list[Array] = [
-            self.words.data,
-            self.words.offsets,
-            self.pair_keys,
-            self.pair_counts,
-            self.triple_keys,
-            self.triple_counts,
-        ]
-        return {"states": [list(state) for state in self.states]}, arrays
+        return {"states": [list(state) for state in self.states]}, arrays_of(self)
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -274,10 +263,10 @@ class TagCounts(CountArrays, Statistic):
             check_file(within, "the counts of tags name words or states that are not there")
         return cls(words, states, pair_keys, pair_counts, triple_keys, triple_counts, own_states, fine)
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Raise an error for counts that do not come from the sentences of the tally."""
         tags, counts = self.tag_counts()
-        fits = tuple(tally.classes) == tags and np.array_equal(tally.class_counts, counts)
+        fits = tuple(space.classes) == tags and np.array_equal(class_counts, counts)
         n, (a, b, c) = len(self.states), self.triples().T
         into, out_of = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
         np.add.at(into, c, self.triple_counts)
@@ -287,13 +276,6 @@ class TagCounts(CountArrays, Statistic):
         check_file(fits, "the counts of tags do not fit together")
         fits = np.array_equal(into[:n], self.state_counts()) and len(np.unique(self.pair_words)) == len(self.words)
         check_file(fits, "the counts of tags do not fit those of their words")
-
-
-def _spread(keys: Ints, counts: Counts, all_keys: Ints) -> Counts:
-    """Return the counts by all keys, which include these; zero elsewhere."""
-    spread = np.zeros(len(all_keys), counts.dtype)
-    spread[np.searchsorted(all_keys, keys)] = counts
-    return spread
 
 
 def _text(value: Any) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import lt
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import NO_TARGET, Schema
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values, union
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch
+from bayeskit.errors import BadFile, SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
 from bayeskit.tally.distinct import DistinctValues, Values
@@ -24,62 +22,24 @@ from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
 from bayeskit.tally.pairs import Pairs
-from bayeskit.tally.plan import Plan, Recoding, Request, Space, declared_values, subtract_counts, take_codes
+from bayeskit.tally.plan import (
+    Plan,
+    Recoding,
+    Request,
+    Space,
+    check_file,
+    declared_values,
+    subtract_counts,
+    take_codes,
+)
 from bayeskit.tally.products import Products
-from bayeskit.tally.statistic import Parts, Statistic, statistic_of
+from bayeskit.tally.statistic import BlockCounts, Parts, Statistic, statistic_of
 from bayeskit.tally.words import ColumnWords, WordCounts
 from bayeskit.tolerance import GONE
-from bayeskit.typing import Array, Bools, Codes, Counts, Floats
+from bayeskit.typing import Array, Bools, Counts
 
 LARGEST = 2**53  # rows
-T = TypeVar("T", bound="Tally")
-
-
-def tally_to_parts(tally: Tally) -> Parts:
-    """Return (plain header, arrays): the class counts first, then those of each statistic."""
-    statistics, arrays = [], [tally.class_counts]
-    for statistic in tally.statistics.values():
-        details, more = statistic.to_parts()
-        statistics.append([statistic.request.to_json(), details, len(more)])
-        arrays += more
-    header = {
-        "schema": tally.schema.to_json(),
-        "classes": [] if tally.schema.target == NO_TARGET else list(tally.classes),
-        "values": [[name, list(values)] for name, values in tally.space.values.items()],
-        "statistics": statistics,
-    }
-    return header, arrays
-
-
-def tally_from_parts(
-    make: Callable[[Space, Counts, Mapping[str, Statistic]], T], header: Any, arrays: list[Array]
-) -> T:
-    """Restore the tally of :func:`tally_to_parts`; raise :class:`BadFile` for inconsistent parts."""
-    try:
-        space, requests = _outline(header, arrays)
-        statistics, at, used = {}, 1, {*space.schema.used}
-        for request, details, n_arrays in requests:
-            kind = statistic_of(request.kind, BadFile)
-            named = request.columns and all(isinstance(part, tuple) == kind.by_column_set for part in request.columns)
-            known = kind.counts_classes or set(request.names) <= used
-            if not named or request.kind in statistics or not known:
-                raise BadFile("the tally's statistics do not fit its schema")
-            parts = arrays[at : at + n_arrays]
-            if not kind.may_hold_nan:
-                _check_finite(*parts)
-            statistics[request.kind] = kind.from_parts(request, details, parts, space)
-            at += n_arrays
-        # Lists of values are made only now, when all arrays are known to have their sizes.
-        values = {n: _rising(listed, declared_values(space.schema, n)) for n, listed in space.values.items()}
-        classes = _rising(space.classes)
-        check_one_kind(classes)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        raise BadFile(f"this is no tally: {problem!r}") from None
-    tally = make(Space(space.schema, classes, values, space.weighted), arrays[0], statistics)
-    for statistic in statistics.values():
-        statistic.check(tally)
-    _check_tidy(tally)
-    return tally
+S = TypeVar("S", bound=Statistic)
 
 
 def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Request, Any, int]]]:
@@ -87,19 +47,20 @@ def _outline(header: Any, arrays: list[Array]) -> tuple[Space, list[tuple[Reques
     schema = Schema.from_json(header["schema"])
     values = {str(name): listed for name, listed in header["values"]}
     requests = [(Request.from_json(asked), details, n_arrays) for asked, details, n_arrays in header["statistics"]]
-    if len(values) < len(header["values"]) or not values.keys() <= set(schema.coded):
-        raise BadFile("the tally's values do not fit its schema")
-    if any(type(n) is not int or n < 0 for _, _, n in requests) or len(arrays) != 1 + sum(n for _, _, n in requests):
-        raise BadFile("the tally's arrays do not fit its header")
+    fits = len(values) == len(header["values"]) and values.keys() <= set(schema.coded)
+    check_file(fits, "the tally's values do not fit its schema")
+    sizes = [n for _, _, n in requests]
+    fits = all(type(n) is int and n >= 0 for n in sizes) and len(arrays) == 1 + sum(sizes)
+    check_file(fits, "the tally's arrays do not fit its header")
     rows, classes = arrays[0], header["classes"]
     if schema.target == NO_TARGET and classes == []:
         classes = ("",)
     _check_finite(rows)
-    if rows.dtype not in (np.int64, np.float64) or rows.shape != (len(classes),):
-        raise BadFile("the tally's class counts do not fit its classes")
+    fits = rows.dtype in (np.int64, np.float64) and rows.shape == (len(classes),)
+    check_file(fits, "the tally's class counts do not fit its classes")
     total = rows.sum(dtype=np.float64)
-    if rows.min(initial=0) < 0 or not np.isfinite(total) or (rows.dtype.kind == "i" and total > LARGEST):
-        raise BadFile("the tally counts more rows than there can be, or fewer than none")
+    fits = rows.min(initial=0) >= 0 and np.isfinite(total) and (rows.dtype.kind == "f" or total <= LARGEST)
+    check_file(fits, "the tally counts more rows than there can be, or fewer than none")
     return Space(schema, classes, values, rows.dtype.kind == "f"), requests
 
 
@@ -113,29 +74,17 @@ def _check_finite(*arrays: Array) -> None:
 def _rising(listed: Any, declared: tuple[Value, ...] = ()) -> tuple[Value, ...]:
     """Return values of a file in declared order, or distinct and sorted; long lists were checked as bytes."""
     values = tuple(listed)
-    if isinstance(listed, ValueList) or (declared and values == declared):
+    if declared:
+        rise = values == declared
+    elif isinstance(listed, ValueList):
         return values
-    if {*map(type, values)} == {str}:
+    elif {*map(type, values)} == {str}:
         canonical("".join(values))  # refuses what is no text
         rise = all(map(lt, values, values[1:]))
     else:
-        if None in [canonical(value) for value in values]:
-            raise BadFile("a class or value is missing")
-        rise = sort_values(dict.fromkeys(values)) == list(values)
-    if not rise:
-        raise BadFile("classes or values are not sorted, or stand there twice")
+        rise = None not in map(canonical, values) and sort_values(dict.fromkeys(values)) == list(values)
+    check_file(rise, "classes or values are missing, not sorted, not those that are declared, or stand there twice")
     return values
-
-
-def _check_tidy(tally: Tally) -> None:
-    """Raise an error for undeclared values and classes without rows, or for absent declared ones."""
-    for name, values in tally.space.values.items():
-        declared = declared_values(tally.schema, name)
-        if (declared and tuple(values) != declared) or (not declared and not tally.occurring_values(name).all()):
-            raise BadFile("the tally has values that were never counted, or lacks some that are declared")
-    shown_classes = [label for label, n in zip(tally.classes, tally.class_counts, strict=True) if n > 0]
-    if {*(tally.schema.target.domain or ()), *shown_classes} != {*tally.classes}:
-        raise BadFile("the tally has classes that were never counted, or lacks some that are declared")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +135,7 @@ class Tally:
                 check_memory(need, memory_limit)
         counter = BlockCounts(block, space, plan, n_threads)
         counted = {request.kind: counter.statistic(request) for request, _ in kinds}
-        return cls(space, counter.class_counts, counted)
+        return cls(space, counter.counts[0], counted)
 
     @property
     def schema(self) -> Schema:
@@ -278,12 +227,16 @@ class Tally:
 
     def tidy(self) -> Self:
         """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
+        return self.recode(self.schema, *self._occurring_names())
+
+    def _occurring_names(self) -> tuple[tuple[Value, ...], dict[str, tuple[Value, ...]]]:
+        """Return the classes and the values of each column that are declared or have rows, in order."""
         classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
             there = [value for value, marked in zip(held, self.occurring_values(name).tolist(), strict=False) if marked]
             values[name] = declared_first(declared_values(self.schema, name), there)
-        return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
+        return union(self.schema.target.domain or (), classes), values
 
     def occurring_values(self, name: str) -> Bools:
         """Return a mask of the values of a coded column that occur in some row."""
@@ -337,13 +290,50 @@ class Tally:
         return type(self)(replace(self.space, schema=schema, values=values), self.class_counts, statistics)
 
     def to_parts(self) -> Parts:
-        """Return (plain header, arrays) for a file."""
-        return tally_to_parts(self)
+        """Return (plain header, arrays) for a file: the class counts first, then those of each statistic."""
+        statistics, arrays = [], [self.class_counts]
+        for statistic in self.statistics.values():
+            details, more = statistic.to_parts()
+            statistics.append([statistic.request.to_json(), details, len(more)])
+            arrays += more
+        header = {
+            "schema": self.schema.to_json(),
+            "classes": [] if self.schema.target == NO_TARGET else list(self.classes),
+            "values": [[name, list(values)] for name, values in self.space.values.items()],
+            "statistics": statistics,
+        }
+        return header, arrays
 
     @classmethod
     def from_parts(cls, header: Any, arrays: list[Array]) -> Self:
-        """Restore the tally of :meth:`to_parts`; check every shape and count."""
-        return tally_from_parts(cls, header, arrays)
+        """Restore the tally of :meth:`to_parts`; raise :class:`BadFile` for inconsistent parts."""
+        try:
+            space, requests = _outline(header, arrays)
+            statistics, at, used = {}, 1, {*space.schema.used}
+            for request, details, n_arrays in requests:
+                kind = statistic_of(request.kind, BadFile)
+                sets = [isinstance(part, tuple) for part in request.columns]
+                named = sets and all(is_set == kind.by_column_set for is_set in sets)
+                known = kind.counts_classes or set(request.names) <= used
+                fits = named and known and request.kind not in statistics
+                check_file(fits, "the tally's statistics do not fit its schema")
+                parts = arrays[at : at + n_arrays]
+                if not kind.may_hold_nan:
+                    _check_finite(*parts)
+                statistics[request.kind] = kind.from_parts(request, details, parts, space)
+                at += n_arrays
+            # Lists of values are made only now, when all arrays are known to have their sizes.
+            values = {n: _rising(listed, declared_values(space.schema, n)) for n, listed in space.values.items()}
+            space = Space(space.schema, _rising(space.classes), values, space.weighted)
+            check_one_kind(space.classes)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+            raise BadFile(f"this is no tally: {problem!r}") from None
+        tally = cls(space, arrays[0], statistics)
+        for statistic in statistics.values():
+            statistic.check(space, tally.class_counts, statistics)
+        tidy = tally._occurring_names() == (tally.classes, values)
+        check_file(tidy, "the tally has classes or values that were never counted, or lacks some that are declared")
+        return tally
 
     def to_bytes(self) -> bytes:
         """Serialize to bytes for :meth:`from_bytes`; equal tallies give equal bytes."""
@@ -374,29 +364,27 @@ class Tally:
         """
         return cls.of(*from_tables(counts, class_counts, target, domains))
 
+    def get(self, kind: type[S]) -> S | None:
+        """Return the statistic of a kind, None if it was not counted."""
+        found = self.statistics.get(kind.kind)
+        return found if isinstance(found, kind) else None
+
     @cached_property
     def families(self) -> dict[str, Family]:
         """Return the value counts of each coded column by class."""
-        match self.statistics.get(Families.kind):
-            case Families(tables=tables):
-                return {name: Family(tuple(self.space.values[name]), table) for name, table in tables.items()}
-        return {}
+        tables = found.tables if (found := self.get(Families)) else {}
+        return {name: Family(tuple(self.space.values[name]), table) for name, table in tables.items()}
 
     @property
     def moment_columns(self) -> tuple[str, ...]:
         """Return the columns that have moments."""
-        match self.statistics.get(ColumnMoments.kind):
-            case ColumnMoments(columns=columns):
-                return columns
-        return ()
+        return found.columns if (found := self.get(ColumnMoments)) else ()
 
     @property
     def moments(self) -> Moments:
         """Return n, Σx and Σx² of the numeric columns."""
-        match self.statistics.get(ColumnMoments.kind):
-            case ColumnMoments(moments=moments):
-                return moments
-        return Moments.zeros(self.space.n_classes, 0, self.space.weighted)
+        found = self.get(ColumnMoments)
+        return found.moments if found else Moments.zeros(self.space.n_classes, 0, self.space.weighted)
 
     @property
     def summed(self) -> tuple[str, ...]:
@@ -419,109 +407,29 @@ class Tally:
     @property
     def products(self) -> Moments | None:
         """Return Σx·y of all pairs of the numeric columns."""
-        match self.statistics.get(Products.kind):
-            case Products(moments=products):
-                return products
-        return None
+        return found.moments if (found := self.get(Products)) else None
 
     @property
     def values(self) -> Mapping[str, Values]:
         """Return the distinct numbers of columns and their counts by class."""
-        match self.statistics.get(DistinctValues.kind):
-            case DistinctValues(tables=columns):
-                return columns
-        return {}
+        return found.tables if (found := self.get(DistinctValues)) else {}
 
     @property
     def words(self) -> Mapping[str, WordCounts]:
         """Return the word counts of text columns."""
-        match self.statistics.get(ColumnWords.kind):
-            case ColumnWords(tables=columns):
-                return columns
-        return {}
+        return found.tables if (found := self.get(ColumnWords)) else {}
 
     @property
     def pairs(self) -> Pairs:
         """Return the counts of all pairs of some coded columns."""
-        match self.statistics.get(Pairs.kind):
-            case Pairs() as pairs:
-                return pairs
-        return Pairs((), (), np.zeros((self.space.n_classes, 0), self.space.dtype))
+        return self.get(Pairs) or Pairs((), (), np.zeros((self.space.n_classes, 0), self.space.dtype))
 
     @property
     def joints(self) -> Mapping[tuple[str, ...], Joint]:
         """Return the joint counts of sets of coded columns."""
-        match self.statistics.get(Joints.kind):
-            case Joints(tables=tables):
-                return tables
-        return {}
+        return found.tables if (found := self.get(Joints)) else {}
 
     def prune(self, min_count: float = 1, min_documents: float = 1) -> Self:
         """Drop rare words without reading any text again; forgetting ignores dropped words."""
-        match self.statistics.get(ColumnWords.kind):
-            case ColumnWords() as words:
-                return self.with_statistic(words.prune(min_count, min_documents))
-        return self
-
-
-@dataclass(eq=False)
-class BlockCounts:
-    """A block, its space, and the statistics counted so far."""
-
-    block: Block
-    space: Space
-    plan: Plan
-    n_threads: int = 1
-    _counted: dict[Request, Statistic] = field(default_factory=dict)
-
-    def statistic(self, request: Request) -> Statistic:
-        """Return the requested statistic, counted once."""
-        if request not in self._counted:
-            self._counted[request] = statistic_of(request.kind).count(request, self)
-        return self._counted[request]
-
-    @property
-    def class_counts(self) -> Counts:
-        """Return the number of rows of each class."""
-        return self._counts[0]
-
-    def table(self, name: str) -> Counts:
-        """Return the counts (n_classes, n_slots) of a coded column."""
-        return self._counts[1][name]
-
-    @cached_property
-    def _counts(self) -> tuple[Counts, dict[str, Counts]]:
-        """Return class counts and single-column counts from one kernel call."""
-        wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
-        names = list(dict.fromkeys(wanted))
-        ones = np.zeros(self.block.n_rows, dtype=np.uint8)
-        columns, sizes = [self.block.codes[name] for name in names], [self.space.slots[name] for name in names]
-        rows, *tables = self.by_class([ones, *columns], [1, *sizes])
-        return rows[:, 0], dict(zip(names, tables, strict=True))
-
-    @property
-    def labels(self) -> Codes:
-        """Return the class of each labeled row."""
-        if self.block.labels is None:
-            raise BayesError("rows without labels cannot be counted by class")
-        return self.block.labels
-
-    def by_class(self, columns: Sequence[Codes], sizes: Sequence[int]) -> list[Counts]:
-        """Return the counts (n_classes, n_codes) of each column of codes."""
-        shares = self.block.responsibilities
-        if shares is not None:
-            return kernels.count_responsibilities(columns, sizes, shares, self.n_threads)
-        n_classes, weights = self.space.n_classes, self.block.weights
-        return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads)
-
-    def moments(self, columns: Sequence[Floats]) -> Moments:
-        """Return moments (n_classes, n_columns) of numbers; raise an error for infinite or huge ones."""
-        shares = self.block.responsibilities
-        if shares is not None:
-            sums = kernels.moments_responsibilities(columns, shares, self.n_threads)
-        else:
-            n_classes, weights = self.space.n_classes, self.block.weights
-            sums = kernels.moments(columns, self.labels, n_classes, weights, self.n_threads)
-        if not sums[-1]:
-            raise_unusable(self.block.floats, self.block.start)
-        return Moments(*sums[:-1])
+        words = self.get(ColumnWords)
+        return self.with_statistic(words.prune(min_count, min_documents)) if words else self

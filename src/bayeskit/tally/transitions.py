@@ -7,21 +7,18 @@ position without a label breaks the runs that it would be part of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayeskit.errors import BayesError, NotLearned, SchemaMismatch
 from bayeskit.memory import Need
 from bayeskit.tally.plan import Recoding, Request, Space, check_counts, check_file, format_times, new_codes
-from bayeskit.tally.statistic import CountArrays, Parts, Statistic, register
+from bayeskit.tally.statistic import BlockCounts, CountArrays, Statistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Counts, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import BlockCounts, Tally
 
 CLASSES = "(classes)"  # what the request names: the classes themselves, and no column
 
@@ -165,10 +162,6 @@ class Transitions(CountArrays, Statistic):
 
     # -- files ---------------------------------------------------------------------------------------
 
-    def to_parts(self) -> Parts:
-        """Return runs and counts."""
-        return {}, [self.runs, self.counts]
-
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted runs of valid classes, with start marks only before classes, and positive counts."""
@@ -187,12 +180,11 @@ class Transitions(CountArrays, Statistic):
         check_file(in_order, "the transitions are not in order")
         return cls(order, space.n_classes, runs, counts)
 
-    def check(self, tally: Tally) -> None:
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that no class ends more runs than it has steps, and no run continues more often than it occurs."""
-        slack = 1 + ROUNDING * tally.weighted
+        slack = 1 + ROUNDING * space.weighted
         ends = _sum(self.runs[:, -1], self.counts, self.n_classes)
-        fits = (ends <= tally.class_counts * slack).all()
-        check_file(fits, "the transitions have more positions than the classes")
+        check_file((ends <= class_counts * slack).all(), "the transitions have more positions than the classes")
         begun = (self.runs[:, :-1] >= 0).any(axis=1)  # runs of marks alone go on with any class
         keys, inverse = _distinct(np.concatenate([self.runs[begun, :-1], self.runs[:, 1:]]), self.n_classes)
         into = _sum(inverse[begun.sum() :], self.counts, len(keys))

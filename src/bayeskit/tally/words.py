@@ -5,7 +5,7 @@ Most words stand in few classes, so only the cells that are not zero are kept, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,21 +21,21 @@ from bayeskit.tally.plan import (
     Recoding,
     Request,
     Space,
+    arrays_of,
     check_file,
     is_identity,
     new_codes,
+    spread_counts,
     subtract_counts,
 )
-from bayeskit.tally.statistic import Parts, TableStatistic, register
+from bayeskit.tally.statistic import BlockCounts, Parts, TableStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from bayeskit.tally.tally import BlockCounts, Tally
-
-PARTS = tuple(part.name for part in fields(Moments))
+N_ARRAYS = 6 + len(fields(Moments))  # of a column in a file
 LARGEST = 2**53  # occurrences of all words
 
 
@@ -56,6 +56,7 @@ class WordCounts(EqualFields):
     ([1, 2], [4, 2])
     """
 
+    count_fields = ("counts", "documents", "lengths")
     words: Words
     indptr: Ints
     classes: Ints  # rising within a word
@@ -232,20 +233,9 @@ class WordCounts(EqualFields):
         both = np.sort(np.concatenate([a, b]), kind="stable")  # two rising runs: merged in one pass
         keys = both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both
         sides = []
-        for where, side in ((a, self), (b, other)):
-            at = np.searchsorted(keys, where)
-            cells = []
-            for given in (side.counts, side.documents):
-                spread = np.zeros(len(keys), dtype=given.dtype)
-                spread[at] = given
-                cells.append(spread)
-            sides.append((cells[0], cells[1]))
+        for at, side in ((a, self), (b, other)):
+            sides.append((spread_counts(at, side.counts, keys), spread_counts(at, side.documents, keys)))
         return words, keys, sides[0], sides[1]
-
-    def as_float(self) -> Self:
-        """Return the counts as sums of weights."""
-        counts, documents = self.counts.astype(np.float64), self.documents.astype(np.float64)
-        return replace(self, counts=counts, documents=documents, lengths=self.lengths.as_float())
 
     # -- choosing words ------------------------------------------------------------------------------
 
@@ -268,20 +258,12 @@ class WordCounts(EqualFields):
 
     # -- in and out ----------------------------------------------------------------------------------
 
-    def to_arrays(self) -> list[Array]:
-        """Return the arrays for a file."""
-        lengths = [getattr(self.lengths, part) for part in PARTS]
-        return [
-            self.words.data, self.words.offsets, self.indptr, self.classes, self.counts, self.documents, *lengths,
-        ]  # fmt: skip
-
-    N_ARRAYS = 6 + len(PARTS)
-
     @classmethod
-    def from_arrays(cls, arrays: Sequence[Array], n_classes: int, pruned: bool) -> Self:
-        """Restore the counts of :meth:`to_arrays` and check them."""
+    def from_arrays(cls, arrays: Sequence[Array], space: Space, pruned: bool) -> Self:
+        """Restore the counts from the arrays of a file and check them."""
         data, offsets, indptr, classes, counts, documents, *sums = arrays
-        words, lengths = Words.checked(data, offsets), Moments.of_parts(sums, (n_classes, 1), counts.dtype)
+        n_classes, dtype = space.n_classes, space.dtype
+        words, lengths = Words.checked(data, offsets), Moments.of_parts(sums, (n_classes, 1), dtype)
         n_cells = len(counts) if counts.ndim == 1 else -1
         fits = (
             indptr.dtype == classes.dtype == np.int64
@@ -291,8 +273,7 @@ class WordCounts(EqualFields):
             and bool((indptr[1:] > indptr[:-1]).all())  # a difference could wrap around
             and classes.shape == documents.shape == (n_cells,)
             and bool(((classes >= 0) & (classes < n_classes)).all())
-            and counts.dtype == documents.dtype
-            and counts.dtype.kind in "if"
+            and counts.dtype == documents.dtype == dtype
         )
         check_file(fits, "the counts of words do not fit together")
         made = cls(words, indptr, classes, counts, documents, lengths, pruned)
@@ -347,28 +328,18 @@ class ColumnWords(TableStatistic[WordCounts]):
 
     def to_parts(self) -> Parts:
         """Return which columns were pruned, and the arrays of each column."""
-        return {"pruned": [words.pruned for words in self.tables.values()]}, super().to_parts()[1]
+        return {"pruned": [words.pruned for words in self.tables.values()]}, arrays_of(self)
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read the arrays of text columns with :meth:`WordCounts.from_arrays`."""
-        size, pruned = WordCounts.N_ARRAYS, header["pruned"]
-        fits = len(arrays) == size * len(request.columns) and len(pruned) == len(request.columns)
-        fits = fits and set(request.columns) <= set(space.schema.texts)
-        check_file(fits, "the tally's words do not fit its columns of text")
-        columns = {}
-        for i, name in enumerate(request.columns):
-            column_arrays = arrays[i * size : (i + 1) * size]
-            columns[name] = WordCounts.from_arrays(column_arrays, space.n_classes, bool(pruned[i]))
-            same = columns[name].counts.dtype == space.dtype
-            check_file(same, "the counts of words are of another kind than those of the classes")
-        return cls(columns)
+        check_file({*request.columns} <= {*space.schema.texts}, "the tally's words do not fit its columns of text")
+        held = zip(cls.read_tables(request, arrays, N_ARRAYS).items(), header["pruned"], strict=True)
+        return cls({name: WordCounts.from_arrays(parts, space, bool(pruned)) for (name, parts), pruned in held})
 
-    def check(self, tally: Tally) -> None:
-        """Check that no class has more documents than rows."""
-        for words in self.tables.values():
-            fits = (words.n_documents <= tally.class_counts * (1 + ROUNDING)).all()
-            check_file(fits, "the tally has more documents than rows")
+    def class_totals(self) -> Iterable[Counts]:
+        """Return the number of documents of each class in each column."""
+        return (words.n_documents for words in self.tables.values())
 
 
 def _words_of(name: str, counter: BlockCounts) -> WordCounts:
@@ -379,9 +350,9 @@ def _words_of(name: str, counter: BlockCounts) -> WordCounts:
     if block.labels is not None and block.weights is None:
         by_class = count_classes(texts, block.labels, n_classes, tokenizer, counter.n_threads)
         lengths = np.where(texts.missing, np.nan, by_class.lengths)
-        return WordCounts.of_classes(by_class, counter.moments([lengths]))
+        return WordCounts.of_classes(by_class, Moments(*counter.moments([lengths])))
     rows = count_documents(texts, tokenizer, None, counter.n_threads)
-    moments = counter.moments([np.where(texts.missing, np.nan, rows.lengths)])
+    moments = Moments(*counter.moments([np.where(texts.missing, np.nan, rows.lengths)]))
     if block.responsibilities is not None:
         return WordCounts.of_responsibilities(rows, block.responsibilities, moments)
     return replace(WordCounts.of_rows(rows, counter.labels, n_classes, block.weights), lengths=moments)
