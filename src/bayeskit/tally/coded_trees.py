@@ -97,7 +97,7 @@ class CodedTrees(EqualFields):
     def some(self, first: int, last: int) -> Trees:
         """Return a range of trees."""
         start, nodes, subset, sets = self.arrays
-        of_trees = slice(start[first], start[last])
+        of_trees = self.nodes_of(first, last)
         return start[first : last + 1] - start[first], nodes[of_trees], subset[of_trees], sets
 
     def nodes_of(self, first: int, last: int) -> slice:

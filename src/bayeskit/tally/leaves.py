@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,11 +25,11 @@ from bayeskit.typing import Array, Counts
 FEWER = "Grow fewer trees, or raise the limit."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeavesRequest(Request):
     """A request for the leaves of these trees. A file stores the trees with the counts, not with the request."""
 
-    trees: CodedTrees | None = field(default=None, compare=False)
+    trees: CodedTrees | None = None
 
     @classmethod
     def of(cls, trees: CodedTrees) -> LeavesRequest:
@@ -39,12 +39,6 @@ class LeavesRequest(Request):
     def is_for(self, other: Request) -> bool:
         """Return True if the other requests leaves of the same trees."""
         return isinstance(other, LeavesRequest) and super().is_for(other) and self.trees == other.trees
-
-    def __hash__(self) -> int:
-        return super().__hash__()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LeavesRequest, (self.kind, self.columns, dict(self.options), self.trees)
 
 
 @register
@@ -81,7 +75,10 @@ class Leaves(CountArrays, Statistic):
         if block.responsibilities is not None:
             raise BayesError("one label a row is needed here, not responsibilities")
         raise_unusable(block.floats, block.start)
-        cells, coding = coded_cells(trees, block.codes, block.floats, counter.space)
+        values = counter.space.values
+        numbers = {name: before for name, before in trees.coding.items() if before.values is None}
+        cells = {name: block.floats[name] if name in numbers else block.codes[name] for name in trees.coding}
+        coding = {n: numbers[n] if n in numbers else ColumnCodes(tuple(values[n]), True) for n in trees.coding}
         codes = trees.codes(cells, trees.tables(coding), counter.n_threads)
         labels = counter.labels.astype(np.uint32)
         counts = kernels.count_leaves(
@@ -148,16 +145,3 @@ def trees_of(request: Request) -> CodedTrees:
     if isinstance(request, LeavesRequest) and request.trees is not None:
         return request.trees
     raise BayesError("leaves are counted for trees that are given")
-
-
-def coded_cells(
-    trees: CodedTrees, slots: Mapping[str, Any], floats: Mapping[str, Any], space: Space
-) -> tuple[dict[str, Any], dict[str, ColumnCodes]]:
-    """Return cells of rows, in slots (0 missing) or floats, for the trees, and the coding of the slots."""
-    cells, coding = {}, {}
-    for name, before in trees.coding.items():
-        if before.values is None:
-            cells[name], coding[name] = floats[name], before
-        else:
-            cells[name], coding[name] = slots[name], ColumnCodes(tuple(space.values[name]), True)
-    return cells, coding

@@ -98,7 +98,7 @@ class Moments(EqualFields):
     def __sub__(self, other: Moments) -> Moments:
         """Subtract moments; a cell left without values is exactly zero.
 
-        Refuses nothing: `negative` tells afterwards, `lacks` before, whether more was taken than was there.
+        Refuses nothing: `n` below zero tells afterwards, `lacks` before, whether more was taken than was there.
         """
         (n, n_lo), sums, squares = self._difference(other)
         count = n if self._weighted or other._weighted else self.n - other.n
@@ -107,11 +107,8 @@ class Moments(EqualFields):
 
     def _without_residue(self, residue: Floats) -> Moments:
         """Set deviations within the subtraction error to zero: Σx² becomes mean · Σx."""
-        n, n_lo = self._count
-        mean = dd.divide(self._sum, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
-        flat = dd.multiply(mean, self._sum)
-        spread, _ = dd.subtract(self._square, flat)
-        nothing = (n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > SPREAD_NOISE * np.abs(self.square_hi))
+        spread, flat = _spread(self._count, self._sum, self._square)
+        nothing = (self.n > 0) & (np.abs(spread) <= residue) & (np.abs(spread) > SPREAD_NOISE * np.abs(self.square_hi))
         if not nothing.any():
             return self
         hi, lo = (np.where(nothing, part, square) for part, square in zip(flat, self._square, strict=True))
@@ -128,18 +125,11 @@ class Moments(EqualFields):
         >>> learned.lacks(never), learned.lacks(learned)
         (array([[ True]]), array([[False]]))
         """
-        (n, n_lo), sums, squares = self._difference(other)
+        count, sums, squares = self._difference(other)
         noise = SPREAD_NOISE * self.square_hi
-        mean = dd.divide(sums, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
-        spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
-        left_over = (n == 0) & (np.abs(squares[0]) > noise)
-        lacking: Bools = (n < 0) | (spread < -noise) | left_over
+        left_over = (count[0] == 0) & (np.abs(squares[0]) > noise)
+        lacking: Bools = (count[0] < 0) | (_spread(count, sums, squares)[0] < -noise) | left_over
         return lacking
-
-    def negative(self) -> Bools:
-        """Return a mask (n_classes, n_columns) of cells that a subtraction made negative."""
-        below: Bools = self.n < 0
-        return below
 
     def take(self, class_index: Sequence[int] | Ints) -> Moments:
         """Return the moments of these classes in this order; −1 is a class without values.
@@ -186,12 +176,8 @@ class Moments(EqualFields):
         >>> float(far.squared_deviations()[0, 0])
         2.0
         """
-        sums, squares = self._sum, self._square
-        # mean · Σx and not (Σx)²/n, which overflows for many values of 1e150 although Σx² does not.
-        n, n_lo = self._count
-        mean = dd.divide(sums, (np.where(n == 0, 1.0, n), n_lo))
-        spread, _ = dd.subtract(squares, dd.multiply(mean, sums))
-        return np.where(spread <= SPREAD_NOISE * squares[0], 0.0, spread)
+        spread, _ = _spread(self._count, self._sum, self._square)
+        return np.where(spread <= SPREAD_NOISE * self.square_hi, 0.0, spread)
 
     def _difference(self, other: Moments) -> tuple[dd.Pair, dd.Pair, dd.Pair]:
         self._check_aligned(other)
@@ -249,6 +235,14 @@ class Moments(EqualFields):
     @property
     def _square(self) -> dd.Pair:
         return self.square_hi, self.square_lo
+
+
+def _spread(count: dd.Pair, sums: dd.Pair, squares: dd.Pair) -> tuple[Floats, dd.Pair]:
+    """Return (Σx² − mean · Σx, mean · Σx); not (Σx)²/n, which overflows for many values of 1e150 where Σx² does not."""
+    n, n_lo = count
+    mean = dd.divide(sums, (np.where(n > 0, n, 1.0), np.where(n > 0, n_lo, 0.0)))
+    flat = dd.multiply(mean, sums)
+    return dd.subtract(squares, flat)[0], flat
 
 
 def _hi_lo(exact: Any) -> dd.Pair:

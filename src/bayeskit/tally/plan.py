@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ class Request:
 
     kind: str
     columns: tuple[Any, ...]  # names, or tuples of names that are counted together
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,9 +42,6 @@ class Request:
 
     def __hash__(self) -> int:
         return hash((self.kind, self.columns))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Request, (self.kind, self.columns, dict(self.options))
 
     def to_json(self) -> list[Any]:
         """Return plain data for :meth:`from_json`."""

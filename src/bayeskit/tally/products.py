@@ -158,8 +158,8 @@ class Products(MomentStatistic):
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Subtract products; raise an error where a pair of columns was not there so often."""
         left = self.moments - other.of(self.columns)
-        if left.negative().any():
-            c, cell = np.argwhere(left.negative())[0]
+        if (left.n < 0).any():
+            c, cell = np.argwhere(left.n < 0)[0]
             first, second = (self.columns[i] for i in divmod(int(cell), len(self.columns)))
             raise NotLearned(
                 f"columns {first!r} and {second!r} were not both there so often in class {space.classes[c]!r}; "

@@ -151,15 +151,9 @@ class TagCounts(CountArrays, Statistic):
         place = np.full(len(self.states) + 1, -1, dtype=np.int64)
         place[order] = np.arange(len(order))
         place[-1] = len(order)
-        thinned = replace(
-            self,
-            pair_keys=self.pair_keys[kept_pairs],
-            pair_counts=self.pair_counts[kept_pairs],
-            triple_keys=self.triple_keys[kept_triples],
-            triple_counts=self.triple_counts[kept_triples],
-        )
         word_place = np.cumsum(words) - 1
-        return thinned.placed(self.words.take(words), word_place, tuple(self.states[i] for i in order), place)
+        states = tuple(self.states[i] for i in order)
+        return self._take(kept_pairs, kept_triples).placed(self.words.take(words), word_place, states, place)
 
     def forget_own_states(self) -> Self:
         """Drop the words that are states of their own and that no sentence has any more."""
@@ -171,15 +165,17 @@ class TagCounts(CountArrays, Statistic):
         pair_keys = word_place[self.pair_words] * max(len(states), 1) + place[self.pair_states]
         a, b, c = place[self.triples()].T if len(self.triple_keys) else np.zeros((3, 0), np.int64)
         triple_keys = (a * (len(states) + 1) + b) * (len(states) + 1) + c
-        by_pair, by_triple = np.argsort(pair_keys, kind="stable"), np.argsort(triple_keys, kind="stable")
+        placed = replace(self, words=words, states=states, pair_keys=pair_keys, triple_keys=triple_keys)
+        return placed._take(np.argsort(pair_keys, kind="stable"), np.argsort(triple_keys, kind="stable"))
+
+    def _take(self, pairs: Array, triples: Array) -> Self:
+        """Return the pairs and trigrams at these indices."""
         return replace(
             self,
-            words=words,
-            states=states,
-            pair_keys=pair_keys[by_pair],
-            pair_counts=self.pair_counts[by_pair],
-            triple_keys=triple_keys[by_triple],
-            triple_counts=self.triple_counts[by_triple],
+            pair_keys=self.pair_keys[pairs],
+            pair_counts=self.pair_counts[pairs],
+            triple_keys=self.triple_keys[triples],
+            triple_counts=self.triple_counts[triples],
         )
 
     def align(self, other: Self) -> tuple[Self, Self]:

@@ -11,13 +11,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from bayeskit.data.block import Block
-from bayeskit.data.schema import NO_TARGET, Schema
+from bayeskit.data.schema import NO_TARGET, Categorical, Schema, Target, as_domain
 from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_values, union
-from bayeskit.errors import BadFile, SchemaMismatch
+from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
 from bayeskit.tally.distinct import DistinctValues, Values
-from bayeskit.tally.families import Families, Family, from_tables
+from bayeskit.tally.families import Families, Family
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
@@ -362,7 +362,31 @@ class Tally:
         another column are missing ones, and so are those counted under ``None``. ``domains`` declares all values of
         a column, in their order.
         """
-        return cls.of(*from_tables(counts, class_counts, target, domains))
+        labels = {canonical(c) for table in counts.values() for c in table} | {canonical(c) for c in class_counts or ()}
+        if None in labels or not labels:
+            raise BayesError("a table of counts needs classes, and a missing label is none")
+        classes = tuple(sort_values(label for label in labels if label is not None))
+        declared = {name: as_domain(values, name) for name, values in (domains or {}).items()}
+        if unknown := [name for name in declared if name not in counts]:
+            raise BayesError(f"domains declares the values of column {unknown[0]!r}, which has no counts")
+        families = {name: _family_of(name, table, classes, declared.get(name)) for name, table in counts.items()}
+        cells = np.array(
+            [family.counts.sum(axis=1) for family in families.values()] or [np.zeros(len(classes), np.int64)]
+        )
+        rows = cells.max(axis=0)
+        if class_counts is not None:
+            given = {canonical(c): n for c, n in class_counts.items()}
+            rows = _numbers([given.get(c, 0) for c in classes], "the class counts")
+            if (cells > rows).any():
+                column = list(families)[int(np.argmax((cells > rows).any(axis=1)))]
+                raise BayesError(f"column {column!r} has more cells than the class counts have rows")
+        for family, present in zip(families.values(), cells, strict=False):
+            family.counts[:, 0] += rows - present
+        weighted = rows.dtype.kind == "f" or any(family.counts.dtype.kind == "f" for family in families.values())
+        schema = Schema({name: Categorical(declared.get(name)) for name in families}, Target(target))
+        space = Space(schema, classes, {name: family.values for name, family in families.items()}, weighted)
+        tables = {name: family.counts.astype(space.dtype) for name, family in families.items()}
+        return cls.of(space, rows.astype(space.dtype), Families(tables))
 
     def get(self, kind: type[S]) -> S | None:
         """Return the statistic of a kind, None if it was not counted."""
@@ -433,3 +457,25 @@ class Tally:
         """Drop rare words without reading any text again; forgetting ignores dropped words."""
         words = self.get(ColumnWords)
         return self.with_statistic(words.prune(min_count, min_documents)) if words else self
+
+
+def _family_of(
+    name: str,
+    table: Mapping[Any, Mapping[Any, int | float]],
+    classes: tuple[Value, ...],
+    domain: tuple[Value, ...] | None,
+) -> Family:
+    rows = {canonical(label): {canonical(v): n for v, n in row.items()} for label, row in table.items()}
+    counted = sort_values({v: None for row in rows.values() for v in row if v is not None})
+    values = declared_first(domain or (), counted)
+    if domain is not None and len(values) > len(domain):
+        raise BayesError(f"column {name!r} has counts of {values[len(domain)]!r}, outside its declared domain")
+    listed = [[rows.get(label, {}).get(value, 0) for value in (None, *values)] for label in classes]
+    return Family(values, _numbers(listed, f"column {name!r}"))
+
+
+def _numbers(values: list[Any], where: str) -> Counts:
+    array = np.array(values)
+    if array.dtype.kind not in "iuf" or not (array >= 0).all() or not np.isfinite(array).all():
+        raise BayesError(f"{where}: counts are finite numbers and not negative, got {values}")
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)

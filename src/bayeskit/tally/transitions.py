@@ -166,12 +166,12 @@ class Transitions(CountArrays, Statistic):
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
         """Read sorted runs of valid classes, with start marks only before classes, and positive counts."""
         order: Any = request.options.get("order")
-        known = type(order) is int and order >= 1 and request.columns == (CLASSES,) and len(arrays) == 2
+        known = type(order) is int and order >= 1 and request.columns == (CLASSES,)
         check_file(known, "the transitions have other settings than a chain has")
         runs, counts = arrays
-        fits = runs.dtype == np.int64 and runs.ndim == 2 and runs.shape[1] == order + 1
+        fits = runs.dtype == np.int64 and runs.shape == (len(runs), order + 1)
         check_file(fits, "the transitions do not fit their order")
-        check_counts(counts, runs.shape[:1], space)
+        check_counts(counts, (len(runs),), space)
         check_file((counts > 0).all(), "the tally holds counts that are negative or no numbers")
         marks = runs < 0
         within = runs.min(initial=0) >= -1 and runs.max(initial=-1) < space.n_classes
