@@ -132,6 +132,14 @@ def test_repeats_of_few_possible_rows_are_observations():
     assert len(join_copies(truth_table, np.tile([0, 1, 1, 0], 100), None)[0]) == 400
 
 
+def test_a_table_of_few_possible_rows_read_twice_is_the_table():
+    rng = np.random.default_rng(4)
+    columns, labels = [rng.integers(0, 2, 1_000) for _ in range(7)], rng.integers(0, 3, 1_000)
+    rows, weights = join_copies([np.tile(cells, 2) for cells in columns], np.tile(labels, 2), None)
+    assert rows.tolist() == list(range(1_000))
+    assert weights is None
+
+
 def test_copies_of_weighted_rows_add_their_weights():
     numbers = np.random.default_rng(5).normal(size=200)
     order = np.r_[0:200, 0:80]

@@ -19,6 +19,8 @@ FEW_EXPECTED = 0.1
 # the chance that naive Bayes ranks a repeated row above another of its class is small. It is 0.5 for copies. Chosen on
 # the shared tables, where it is 0.66 and more, but for two tables with few repeated rows.
 LEAST_COPIES, RANKED_ABOVE = 50, 0.6
+# Independent draws hardly repeat so many different rows a multiple of k times each: one chance in k to this number.
+LEAST_DIFFERENT = 20
 # Groups of equal rows that are ranked.
 MOST_RANKED = 20_000
 # Pseudo-count of a value that no other row of the class has.
@@ -29,7 +31,7 @@ def join_copies(columns: list[Array], labels: Array, weights: Floats | None) -> 
     """Choose the rows that stand for all, and their weights relative to a mean of one; None if all are equal.
 
     Copies that independent draws do not explain become one row with the sum of their weights. If every row occurs k,
-    2k, 3k, … times, one of k stays, unless naive Bayes expects these rows, as in a truth table.
+    2k, 3k, … times, one of k stays, unless all occur equally often and naive Bayes expects them, as in a truth table.
 
     >>> sizes, labels = np.r_[0.5:100, 0.5:60], np.zeros(160, dtype=int)
     >>> rows, weights = join_copies([sizes], labels, None)
@@ -43,8 +45,7 @@ def join_copies(columns: list[Array], labels: Array, weights: Floats | None) -> 
     rows: Ints = np.arange(len(labels))
     first, group, copies = _equal_rows(columns, labels)
     common = int(np.gcd.reduce(copies))
-    some = np.arange(0, len(copies), -(-len(copies) // MOST_RANKED) or 1)
-    if weights is None and common > 1 and np.median(_expected(columns, labels, first, 0 * copies, some)) < FEW_EXPECTED:
+    if weights is None and common > 1 and _all_repeat(columns, labels, first, copies):
         rows = np.flatnonzero(_occurrence(group, copies) < (copies // common)[group])
         columns, labels = [cells[rows] for cells in columns], labels[rows]
         first, group, copies = _equal_rows(columns, labels)
@@ -69,6 +70,14 @@ def _equal_rows(columns: list[Array], labels: Array) -> tuple[Ints, Ints, Ints]:
         keys = mix_bits(keys + bits)
     _, first, group, copies = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     return first, group, copies
+
+
+def _all_repeat(columns: list[Array], labels: Array, first: Ints, copies: Ints) -> bool:
+    """Tell whether groups whose sizes have a common divisor are copies of the whole table."""
+    if len(copies) >= LEAST_DIFFERENT and (copies != copies[0]).any():
+        return True
+    some = np.arange(0, len(copies), -(-len(copies) // MOST_RANKED) or 1)
+    return bool(np.median(_expected(columns, labels, first, 0 * copies, some)) < FEW_EXPECTED)
 
 
 def _occurrence(group: Ints, copies: Ints) -> Ints:
