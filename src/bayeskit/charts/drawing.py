@@ -29,6 +29,7 @@ PICTURES = {
     "StructureGraph": "graphs.graph_chart",
     "BayesianNetwork": "graphs.network_chart",
     "ColumnImportance": "scores.importance_chart",
+    "LossImportance": "scores.loss_importance_chart",
     "Evaluation": "scores.confusion_chart",
     "RocCurve": "scores.roc_chart",
     "PrecisionRecall": "scores.precision_recall_chart",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.ranking_curves import LiftCurve, PrecisionRecall, RocCurve
     from bayeskit.evaluate.reliability import BrierParts, Reliability
     from bayeskit.evaluate.selection import Selection
-    from bayeskit.explain.informative import ColumnImportance
+    from bayeskit.explain.informative import ColumnImportance, LossImportance
 
 
 def importance_chart(record: ColumnImportance) -> Any:
@@ -50,6 +50,20 @@ def importance_chart(record: ColumnImportance) -> Any:
         form=".3f",
         remark=f"{more:,} less informative columns are not drawn" if more else "",
         tips={"share": [f"{c.share:.0%}" for c in first]},
+    )
+
+
+def loss_importance_chart(record: LossImportance) -> Any:
+    """Draw the rise of the log loss without each column."""
+    columns, rises = record["column"], record["importance"]
+    more = len(columns) - MOST
+    return bars(
+        columns[:MOST],
+        rises[:MOST],
+        "Rise of the log loss without a column",
+        "log loss (nats)",
+        form=".3f",
+        remark=f"{more:,} less important columns are not drawn" if more > 0 else "",
     )
 
 

@@ -130,11 +130,10 @@ def show_left_out(page: Page, model: Any) -> None:
         "Cross-validate for a figure to rely on."
     )
     page.line()
-    order = sorted(zip(importance["importance"], importance["column"], strict=True), key=lambda pair: -pair[0])[:SHOWN]
     page.table(
         {
-            "most important columns": [column for _, column in order],
-            "log loss without it": [Figure(f"{rise:+.4f}") for rise, _ in order],
+            "most important columns": importance["column"][:SHOWN],
+            "log loss without it": [Figure(f"{rise:+.4f}") for rise in importance["importance"][:SHOWN]],
         }
     )
 
@@ -145,5 +144,5 @@ def left_out_record(model: Any) -> dict[str, Any]:
     return {
         "optimistic": True,
         "models": [dict(zip(scores.column_names, row, strict=True)) for row in _rows(scores)],
-        "importance": dict(zip(importance["column"], importance["importance"], strict=True)),
+        "importance": importance.by_column,
     }

@@ -5,8 +5,10 @@ Formula: weights of evidence, and increments where columns are no factors
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -121,7 +123,8 @@ class Explanation(Readable, Drawable):
     ``row``: row number; ``predicted`` and ``against``: the compared classes; ``probability`` and
     ``against_probability``: their posteriors; ``prior_log_odds`` and the ``contributions`` of all columns in schema
     order sum to ``log_odds``; ``undecidable``: the row is impossible under every class and predicted by the class
-    priors, and the contributions are excluded from the sum.
+    priors, and the contributions are excluded from the sum; ``n_orders``: number of orders of the columns over which
+    contributions that depend on the order are averaged.
     """
 
     row: int
@@ -133,6 +136,7 @@ class Explanation(Readable, Drawable):
     contributions: tuple[Contribution, ...]
     log_odds: float
     undecidable: bool = False
+    n_orders: int = 1
 
     @property
     def ruled_out(self) -> tuple[Contribution, ...]:
@@ -160,7 +164,8 @@ class Explanation(Readable, Drawable):
             prior = f"before any evidence: {more} as likely as {less}"
         else:
             prior = f"before any evidence: {more} {format_factor(abs(self.prior_log_odds))} times as likely as {less}"
-        return [head, prior, *(c.sentence for c in (*self.ruled_out, *self.by_size))]
+        averaged = [f"averaged over {self.n_orders} orders of the columns"] if self.n_orders > 1 else []
+        return [head, prior, *(c.sentence for c in (*self.ruled_out, *self.by_size)), *averaged]
 
     @property
     def table(self) -> Table:
@@ -237,6 +242,50 @@ def score_increments(before: Floats, scores: Iterable[tuple[str, Floats]]) -> di
     return parts
 
 
+# Up to so many columns an explanation averages over all orders of them, by scoring every subset once.
+FEW_COLUMNS = 5
+# Most pairs of drawn orders, and scores of a row that they may take together, a pair at least.
+MOST_PAIRS, MOST_SCORES = 4, 200
+
+
+def column_orders(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the orders in which columns become known: all for few columns, else drawn ones, each with its reverse.
+
+    They depend on the set of names alone.
+
+    >>> column_orders(["sky", "age"])
+    [('age', 'sky'), ('sky', 'age')]
+    """
+    ordered = sorted(names)
+    if len(ordered) <= FEW_COLUMNS:
+        return list(itertools.permutations(ordered))
+    rng = np.random.default_rng(0)
+    n_pairs = max(1, min(MOST_PAIRS, MOST_SCORES // (2 * len(ordered))))
+    drawn = [tuple(ordered[i] for i in rng.permutation(len(ordered))) for _ in range(n_pairs)]
+    return [order for one in drawn for order in (one, one[::-1])]
+
+
+def average_increments(
+    before: Floats, score: Callable[[frozenset[str]], Floats], names: Iterable[str]
+) -> dict[str, Floats]:
+    """Return the mean increment of finite scores (n_rows, n_classes) by each column, over :func:`column_orders`.
+
+    ``before`` are the scores without any column, ``score`` those with a set of columns known. The increments sum to the
+    scores with all columns (Štrumbelj & Kononenko 2010).
+    """
+    names = list(names)
+    orders = column_orders(names)
+    score = functools.cache(score) if len(names) <= FEW_COLUMNS else score
+    sums = {name: np.zeros(1) for name in names}
+    for order in orders:
+        known, so_far = frozenset[str](), before
+        for name in order:
+            known |= {name}
+            after = score(known)
+            sums[name], so_far = sums[name] + (after - so_far), after
+    return {name: total / len(orders) for name, total in sums.items()}
+
+
 def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
     """Explain each row of a source."""
     encoder, classes = model._encoder(), model.tally_.classes
@@ -279,6 +328,7 @@ def _explain(
     }
     cells = {name: plain_cells(columns[name]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
+    n_orders = len(column_orders(terms)) if getattr(model, "_averages_orders", False) else 1
     for i in range(block.n_rows):
         a, b = int(comparison.chosen[i]), int(comparison.rivals[i])
         parts = tuple(
@@ -295,6 +345,7 @@ def _explain(
             parts,
             float(comparison.log_odds[i]),
             bool(comparison.undecidable[i]),
+            n_orders,
         )
 
 

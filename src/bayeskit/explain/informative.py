@@ -130,6 +130,27 @@ class ColumnImportance(Readable, Drawable):
         return Sheet(sentence, (grid, *values))
 
 
+class LossImportance(Table, Drawable):
+    """Columns by the rise of the log loss without them, largest first.
+
+    >>> print(LossImportance.of({"sky": 0.1, "age": 0.25}))
+    column  importance
+    age           0.25
+    sky            0.1
+    """
+
+    @classmethod
+    def of(cls, rises: Mapping[str, float]) -> LossImportance:
+        """Sort columns by the rise of the log loss; equal ones stay in order."""
+        ordered = sorted(rises, key=lambda name: -rises[name])
+        return cls({"column": ordered, "importance": [rises[name] for name in ordered]})
+
+    @property
+    def by_column(self) -> dict[str, float]:
+        """Return the rise of each column."""
+        return dict(zip(self["column"], self["importance"], strict=True))
+
+
 def check_no_texts(tally: Tally) -> None:
     """Raise an error for text columns."""
     if tally.words:

@@ -226,6 +226,7 @@ def record_of_row(explanation: Any, number: int) -> dict[str, Any]:
         "prior_log_odds": explanation.prior_log_odds,
         "contributions": parts,
         "undecidable": explanation.undecidable,
+        "n_orders": explanation.n_orders,
     }
 
 

@@ -23,7 +23,8 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
-from bayeskit.explain.evidence import score_increments
+from bayeskit.explain.evidence import average_increments
+from bayeskit.explain.informative import LossImportance
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.memory import memory_of_the_machine, memory_size
 from bayeskit.models.base.available import available_if, unavailable, with_remark
@@ -126,8 +127,10 @@ class BayesClassifier(Classifier):
         majority class; for more than 20,000 rows on a random sample of so many. Ours are slightly optimistic, because
         structure and exponents have seen the row. Computed when first asked for.
     importance_ : Table
-        Rise of the left-out log loss if a column is unknown to members, forests, linear part and boosting. Class chains
-        are unchanged. Computed on some rows when first asked for.
+        Rise of the left-out log loss if a column is unknown to members, forests, linear part and boosting, largest
+        first; ``chart()`` draws it. Class chains are unchanged. Computed on some rows when first asked for.
+    feature_importances_ : ndarray of shape (n_features,)
+        The same as shares, in the order of the columns.
     structure_ : Structure
         Cuts, parents, chains, trees, linear part, boosting and exponents, which stay fixed when rows are added, removed
         or merged.
@@ -178,6 +181,7 @@ class BayesClassifier(Classifier):
         "its structure, m and exponents have seen every row. left_out_ has the scores of the rows of "
         "the fit with these held, and bayeskit.cross_validate those to rely on"
     )
+    _averages_orders: ClassVar[bool] = True
     # A file holds the structure of the model itself.
     _unsaved: ClassVar[tuple[str, ...]] = ("structure",)
 
@@ -262,9 +266,9 @@ class BayesClassifier(Classifier):
             models = ["BayesClassifier", "NaiveBayes", "majority"]
             return Table({"model": models, "accuracy": list(accuracy), "log loss": list(loss)})
 
-        def column_importance() -> Table:
+        def column_importance() -> LossImportance:
             rows = rows_of_fit()
-            return Table({"column": list(rows.codes), "importance": importance.of_columns(rows)})
+            return LossImportance.of(dict(zip(rows.codes, importance.of_columns(rows), strict=True)))
 
         self._figures = FitTables(left_out, column_importance)
         if not self.keep_rows:
@@ -281,10 +285,17 @@ class BayesClassifier(Classifier):
         return self._figures.left_out
 
     @property
-    def importance_(self) -> Table:
-        """Rise of the left-out log loss without each column, computed when first asked for."""
+    def importance_(self) -> LossImportance:
+        """Rise of the left-out log loss without each column, largest first, computed when first asked for."""
         self._check_is_fitted()
         return self._figures.importance
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """``importance_`` as shares, in the order of the columns; 0 for negative ones and ignored columns."""
+        rises = self.importance_.by_column
+        shares = np.array([max(rises.get(name, 0.0), 0.0) for name in self.schema_.inputs])
+        return shares / (shares.sum() or 1.0)
 
     def _move(self, tally: Tally) -> Self:
         """Count other rows in the contexts of the same structure."""
@@ -387,7 +398,8 @@ class BayesClassifier(Classifier):
         """Return structure and scores for a file."""
         header, arrays = self.structure_.to_parts(with_trees=self.keep_rows)
         header |= {name: self.left_out_[name] for name in ("accuracy", "log loss")}
-        return State(header | {"importance": self.importance_["importance"]}, arrays)
+        rises = self.importance_.by_column
+        return State(header | {"importance": [rises[name] for name in self.structure_.columns]}, arrays)
 
     def _restore(self, tally: Tally, state: State | None) -> Self:
         """Restore a model from a file; its rows are counted again."""
@@ -428,15 +440,14 @@ class BayesClassifier(Classifier):
         return log_scores(params, block_columns(block, params.codes), self._threads())
 
     def _log_terms(self, params: EnsembleParameters, block: Block) -> dict[str, Floats]:
-        """Compute the change of ln P(class | x) as each column is added in schema order (n_rows, n_classes)."""
-        columns = dict(zip(params.codes, block_columns(block, params.codes), strict=True))
-        known = dict(zip(params.codes, unknown(params, block.n_rows), strict=True))
+        """Compute the mean change of ln P(class | x) as each column becomes known (n_rows, n_classes)."""
+        columns, blank = block_columns(block, params.codes), unknown(params, block.n_rows)
 
-        def add_column(name: str) -> Floats:
-            known[name] = columns[name]
-            return log_scores(params, list(known.values()), self._threads())
+        def score(known: frozenset[str]) -> Floats:
+            cells = [columns[i] if name in known else blank[i] for i, name in enumerate(params.codes)]
+            return log_scores(params, cells, self._threads())
 
-        return score_increments(params.log_start, ((name, add_column(name)) for name in self.schema_.used))
+        return average_increments(params.log_start, score, self.schema_.used)
 
     def describe_structure(self) -> StructureDescription:
         """Describe the members: intervals, most frequent parents and exponent of each column.
@@ -451,8 +462,9 @@ class BayesClassifier(Classifier):
         held, names = self.structure_, list(self.structure_.columns)
         if not held.cuts:
             return StructureDescription(self._in_words(), self.importance_)
-        rows: dict[str, list[Any]] = {"column": names, "exponent": [], "intervals": [], "parents in members": []}
-        for i, name in enumerate(names):
+        shown = [name for name in self.schema_.used if name in names]
+        rows: dict[str, list[Any]] = {"column": shown, "exponent": [], "intervals": [], "parents in members": []}
+        for name, i in ((name, names.index(name)) for name in shown):
             sizes = sorted({len(cuts[name]) + 1 for cuts in held.cuts if name in cuts})
             rows["intervals"].append("–".join(map(str, sizes[:1] + sizes[-1:] if len(sizes) > 1 else sizes)) or None)
             given = Counter(names[p] for p in held.parents[:, i].ravel() if p >= 0)

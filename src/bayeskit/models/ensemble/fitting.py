@@ -16,6 +16,7 @@ from bayeskit.estimate.prior import shares_without
 from bayeskit.estimate.temperature import fit_exponents, fit_temperature
 from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import log_loss
+from bayeskit.explain.informative import LossImportance
 from bayeskit.models.ensemble.linear import MOST_CLASSES, LinearPart, fit_line
 from bayeskit.models.ensemble.parameters import (
     CHAINS_TOGETHER,
@@ -408,21 +409,20 @@ class EnsembleImportance:
         return scores
 
 
-Figure = Table | Callable[[], Table]
-
-
 class FitTables:
     """Left-out scores and column importance of a fit, each computed when first asked for.
 
     They need the rows of the fit, which are kept until then; a model that is updated, saved or pickled computes them
     first.
 
-    >>> figures = FitTables(lambda: Table({"model": ["majority"]}), Table({"column": ["sky"]}))
+    >>> figures = FitTables(lambda: Table({"model": ["majority"]}), LossImportance.of({"sky": 0.5}))
     >>> figures.left_out["model"], figures.left_out is figures.left_out
     (['majority'], True)
     """
 
-    def __init__(self, left_out: Figure, importance: Figure) -> None:
+    def __init__(
+        self, left_out: Table | Callable[[], Table], importance: LossImportance | Callable[[], LossImportance]
+    ) -> None:
         self._left_out, self._importance = left_out, importance
 
     @property
@@ -433,7 +433,7 @@ class FitTables:
         return self._left_out
 
     @property
-    def importance(self) -> Table:
+    def importance(self) -> LossImportance:
         """The importance of each column."""
         if not isinstance(self._importance, Table):
             self._importance = self._importance()

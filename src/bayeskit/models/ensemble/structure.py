@@ -23,6 +23,7 @@ from bayeskit.data.cells import LARGEST
 from bayeskit.data.vocabulary import Value, are_names, blank_names
 from bayeskit.errors import BadFile
 from bayeskit.estimate.information import pair_information
+from bayeskit.explain.informative import LossImportance
 from bayeskit.models.ensemble.linear import CODES, LinearPart
 from bayeskit.models.ensemble.training_rows import HEAVIEST, LIGHTEST, TrainingRows
 from bayeskit.models.ensemble.trees import BoostedTrees
@@ -461,7 +462,7 @@ MODELS = ("BayesClassifier", "NaiveBayes", "majority")
 MOST = 1e9
 
 
-def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, Table]:
+def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, LossImportance]:
     """Restore (structure, scores of rows left out, importance) from a file; check everything."""
     names = [str(name) for name in header["columns"]]
     _need(set(names) == set(tally.schema.used) and len(names) == len(set(names)), "its columns")
@@ -495,8 +496,8 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
         "accuracy": _numbers(header["accuracy"], len(MODELS)),
         "log loss": losses if no_losses else _numbers(losses, len(MODELS)),
     }
-    importance = _numbers(header["importance"], len(names))
-    return structure, Table({"model": MODELS, **scores}), Table({"column": names, "importance": importance})
+    importance = dict(zip(names, _numbers(header["importance"], len(names)), strict=True))
+    return structure, Table({"model": MODELS, **scores}), LossImportance.of(importance)
 
 
 def _codes(tally: Tally, names: list[str], values: Any, missing: Any) -> Codes:

@@ -27,7 +27,7 @@ LIGHTEST, HEAVIEST = 1e-30, 1e30
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """All training rows in memory: columns in the order of the schema, labels as codes.
+    """All training rows in memory: columns in the order of their names, labels as codes.
 
     Copies of a row are joined to one row of their weight (:mod:`bayeskit.models.ensemble.repeats`), and weights are
     relative: their mean is one. ``position`` is where each row stands among the rows of the tally.
@@ -113,7 +113,8 @@ def training_rows(tally: Tally) -> TrainingRows:
     """Code the rows of a tally for the ensemble: missing is a value if it occurs."""
     rows = rows_of(tally)
     codes, columns = {}, []
-    for name in tally.schema.used:
+    # Random draws go by position: sorted names make the model independent of the order of columns.
+    for name in sorted(tally.schema.used):
         cells = rows.cells[name]
         if cells.dtype.kind == "f":
             codes[name] = ColumnCodes(None, bool(np.isnan(cells).any()))
