@@ -329,13 +329,11 @@ class StructuredClassifier(CodedClassifier):
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The parents of each column besides the class."""
-        self._check_is_fitted()
         return {name: table.parents for name, table in self.params_.tables.items()}
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, and a table for each combination of the parents' values."""
-        self._check_is_fitted()
         n_classes = len(self.tally_.classes)
         return n_classes - 1 + sum(n_classes * table.n_free for table in self.params_.tables.values())
 
@@ -351,7 +349,6 @@ class StructuredClassifier(CodedClassifier):
         BayesError
             If cells are missing, and for smoothing 0, "auto" and "back-off", which are no priors.
         """
-        self._check_is_fitted()
         tally, rule = self.tally_, as_smoothing(self.smoothing)
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
         for name, table in self.params_.tables.items():
@@ -481,7 +478,6 @@ class StructuredClassifier(CodedClassifier):
 
     def _scoring_form(self) -> ScoringForm:
         """The class prior and each column's tables in its contexts, as plain numbers."""
-        self._check_is_fitted()
         refuse_random_ties(self)
         roles, refuse = self.schema_.columns, self.unseen == "error"
         codings = {}
@@ -494,7 +490,6 @@ class StructuredClassifier(CodedClassifier):
 
     def _left_out(self) -> StructuredLeftOut:
         """Return the leave-one-out scorer; the structure stays fixed."""
-        self._check_is_fitted()
         return StructuredLeftOut(self)
 
     def _column_table(self, column: str) -> Table:
@@ -559,7 +554,6 @@ class StructuredClassifier(CodedClassifier):
         -------
         BayesianNetwork
         """
-        self._check_is_fitted()
         tables = {
             name: (table.values, table.parents, self._factor(name).reshape(-1, len(table.values)))
             for name, table in self.params_.used.items()

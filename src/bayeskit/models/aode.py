@@ -237,13 +237,11 @@ class AODE(CodedClassifier):
 
     def _left_out(self) -> AODELeftOut:
         """Return the leave-one-out scorer."""
-        self._check_is_fitted()
         return AODELeftOut(self)
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, and a table of every column given every other."""
-        self._check_is_fitted()
         n = [len(values) for values in self.params_.model.values.values()]
         of_pairs = sum(a * (b - 1) for i, a in enumerate(n) for j, b in enumerate(n) if i != j)
         return len(self.classes_) * (1 + sum(v - 1 for v in n) + of_pairs) - 1
@@ -261,7 +259,6 @@ class AODE(CodedClassifier):
         -------
         DependenceGraph
         """
-        self._check_is_fitted()
         return pair_dependence(self.tally_)
 
     def to_network(self, parent: str | int) -> BayesianNetwork:
@@ -279,7 +276,6 @@ class AODE(CodedClassifier):
         """
         from bayeskit.models._structured import network_of_tables
 
-        self._check_is_fitted()
         model, name = self.params_.model, self.schema_.find(parent)
         values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
         if name not in values:

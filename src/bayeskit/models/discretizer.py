@@ -113,7 +113,6 @@ class Discretizer(Transforms):
     @property
     def cuts_(self) -> dict[str, tuple[float, ...]]:
         """The cut points of each numeric column."""
-        self._check_is_fitted()
         roles = self.schema_.columns.items()
         return {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
 
@@ -149,7 +148,6 @@ class Discretizer(Transforms):
         frame, Table or ndarray
             By the setting ``output``.
         """
-        self._check_is_fitted()
         source = open_source(X)
         where = self.schema_.locate(list(source.kinds), source.named)
         coded = {name: [] for name in self.cuts_}  # type: dict[str, list[Array]]
@@ -204,7 +202,6 @@ class Discretizer(Transforms):
         -------
         ndarray of str
         """
-        self._check_is_fitted()
         columns = self.schema_.used if self.output == "labels" else list(self.cuts_)
         names = feature_names(self, input_features)
         return np.asarray(names[[list(self.schema_.columns).index(name) for name in columns]], dtype=object)

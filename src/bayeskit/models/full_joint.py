@@ -144,13 +144,11 @@ class FullJointBayes(CodedClassifier):
 
     def _left_out(self) -> JointLeftOut:
         """Return the leave-one-out scorer."""
-        self._check_is_fitted()
         return JointLeftOut(self)
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, and a probability for every possible row but one in each class."""
-        self._check_is_fitted()
         possible = prod(max(len(values), 1) for values in self.params_.values.values())
         return len(self.classes_) * possible - 1
 
@@ -163,7 +161,6 @@ class FullJointBayes(CodedClassifier):
         -------
         float
         """
-        self._check_is_fitted()
         params, tally = self.params_, self.tally_
         alpha = hyperparameters(as_smoothing(self.smoothing), ["row"], self.smoothing)
         complete = (params.joint.cells > 0).all(axis=1)

@@ -213,7 +213,6 @@ class GaussianBayes(Classifier):
 
     def _left_out(self) -> NormalsLeftOut:
         """Return the leave-one-out scorer."""
-        self._check_is_fitted()
         floor = as_variance_floor(self.variance_floor)
         return NormalsLeftOut(self.tally_, self.params_.normal, self.prior, self._rule, self.ddof, floor)
 
@@ -249,21 +248,18 @@ class GaussianBayes(Classifier):
     @property
     def means_(self) -> Floats:
         """Return the class means, shape (n_classes, n_columns)."""
-        self._check_is_fitted()
         means: Floats = self.params_.normal.mean
         return means
 
     @property
     def covariances_(self) -> Floats:
         """Return the covariances, shape (n_classes, n_columns, n_columns); NaN for dropped columns."""
-        self._check_is_fitted()
         covariances: Floats = self.params_.normal.covariance
         return covariances
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, means and covariances."""
-        self._check_is_fitted()
         c, k = len(self.tally_.classes), int(self.params_.normal.spread.used.sum())
         matrices = {"tied": 1, "full": c, "diagonal": c}[self._rule]
         return c - 1 + c * k + matrices * (k if self._rule == "diagonal" else k * (k + 1) // 2)
@@ -286,7 +282,6 @@ class GaussianBayes(Classifier):
         -------
         Table
         """
-        self._check_is_fitted()
         c, params = class_position(label, self.tally_.classes), self.params_
         correlation = params.normal.spread.correlation[c]
         return Table(

@@ -29,7 +29,7 @@ from bayeskit.models.base.estimator import PredictsNumbers, one_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, collinear, collinear_sentence
 from bayeskit.models.naive_bayes import NaiveBayes
-from bayeskit.storage.model_file import ANY_NUMBER, Numbers, Saved, State
+from bayeskit.storage.model_file import ANY_NUMBER, Numbers, State
 from bayeskit.tables import Table
 from bayeskit.tolerance import CONSTANT, DEPENDENT, POSITIVE
 from bayeskit.typing import Floats
@@ -88,6 +88,7 @@ class LinearRegression(Composite, PredictsNumbers):
     schema: Schema | None = None
     unseen: str = "ignore"
 
+    _part: ClassVar[str] = "counter"
     _fitted_attribute: ClassVar[str] = "coef_"
     _reads_tables: ClassVar[bool] = True
 
@@ -125,7 +126,7 @@ class LinearRegression(Composite, PredictsNumbers):
         return self._become(counter, design)
 
     def _become(self, counter: NaiveBayes, design: Design) -> Self:
-        self._counter, self._design = counter, design
+        self.counter_, self._design = counter, design
         self.features_ = design.names(_values(counter))
         self.schema_ = counter.schema_
         self._copy_features(counter)
@@ -225,7 +226,6 @@ class LinearRegression(Composite, PredictsNumbers):
         -------
         Table
         """
-        self._check_is_fitted()
         return Table({"feature": ["(intercept)", *self.features_], "weight": [self.intercept_, *self.coef_.tolist()]})
 
     def describe_structure(self) -> StructureDescription:
@@ -235,20 +235,10 @@ class LinearRegression(Composite, PredictsNumbers):
         -------
         StructureDescription
         """
-        self._check_is_fitted()
         noise = f"noise of variance {self.noise_variance_:.4g}" if self.df_ > 0 else "no row left to tell the noise by"
         return StructureDescription(f"a prediction is a sum of weights, with {noise}", self.table())
 
     # -- persistence -----------------------------------------------------------------------------------
-
-    def _fitted_parts(self) -> dict[str, Any]:
-        """Return the fitted column statistics."""
-        return {"counter": self._counter}
-
-    @classmethod
-    def _part_names(cls, saved: Saved) -> tuple[str, ...]:
-        """Return the name of the column statistics part."""
-        return ("counter",)
 
     def _state_to_save(self) -> State:
         """Return the weights, their uncertainty and the noise."""
@@ -280,8 +270,8 @@ class LinearRegression(Composite, PredictsNumbers):
         return self._become(counter, design)
 
     def _matrix(self, X: Any) -> Floats:
-        self._check_is_fitted()
-        return self._design.dense(self._counter._encoder().blocks(open_source(X)))
+        encoder = self.counter_._encoder()
+        return self._design.dense(encoder.blocks(open_source(X)))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""

@@ -117,10 +117,6 @@ class LogisticRegression(Composite, PredictsClasses):
     _fitted_attribute: ClassVar[str] = "coef_"
     _reads_tables: ClassVar[bool] = True
 
-    @property
-    def _drops_unlabeled(self) -> bool:
-        return self.unlabeled == "drop"
-
     # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -169,8 +165,7 @@ class LogisticRegression(Composite, PredictsClasses):
 
     def _become(self, twin: NaiveBayes, form: LogisticForm) -> Self:
         self.twin_, self.schema_, self.classes_ = twin, twin.schema_, twin.classes_
-        self._sparse, self.form_ = False, form
-        self.coef_, self.intercept_, self.features_ = self.form_.weights, self.form_.intercept, self.form_.features
+        self.form_, self.coef_, self.intercept_, self.features_ = form, form.weights, form.intercept, form.features
         self._copy_features(twin)
         return self
 
@@ -211,12 +206,16 @@ class LogisticRegression(Composite, PredictsClasses):
 
     def _become_sparse(self, classes: Array, intercept: Floats, coef: Floats) -> Self:
         self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
-        self._sparse, self.n_features_in_ = True, coef.shape[1]
+        self.n_features_in_ = coef.shape[1]
         self.features_ = [f"x{j}" for j in range(coef.shape[1])]
-        for stale in ("form_", "twin_", "schema_", "feature_names_in_"):
-            if hasattr(self, stale):
-                delattr(self, stale)
+        for name in ("form_", "twin_", "schema_", "feature_names_in_"):
+            vars(self).pop(name, None)
         return self
+
+    @property
+    def _sparse(self) -> bool:
+        """Return True for a model of a sparse matrix, which has no columns of a table."""
+        return "form_" not in vars(self)
 
     def _solve(self, loss: LogisticLoss, start: Floats, names: list[str], spread: Floats) -> Floats:
         solver_settings = (self.solver, float(self.tol), int(self.max_iter))
@@ -338,7 +337,6 @@ class LogisticRegression(Composite, PredictsClasses):
         -------
         Table
         """
-        self._check_is_fitted()
         if not self._sparse:
             return self.form_.table()
         numbers = np.column_stack([self.intercept_, self.coef_])
@@ -353,13 +351,11 @@ class LogisticRegression(Composite, PredictsClasses):
         -------
         StructureDescription
         """
-        self._check_is_fitted()
         return StructureDescription(f"log odds are a sum of weights, with penalty {self.penalty_:.4g}", self.table())
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: n + 1 for n features and two classes, as many again for each further class."""
-        self._check_is_fitted()
         reference = 0 if self._sparse else len(self.form_.tables) * (self._coding() == "reference")
         return (len(self.classes_) - 1) * (1 + len(self.features_) - reference)
 

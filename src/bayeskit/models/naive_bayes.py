@@ -421,7 +421,6 @@ class NaiveBayes(Classifier):
         """Return the leave-one-out scorer."""
         from bayeskit.models.naive_bayes_loo import NaiveLeftOut
 
-        self._check_is_fitted()
         return NaiveLeftOut(self)
 
     def _fixed_during_loo(self) -> tuple[str, ...]:
@@ -432,7 +431,6 @@ class NaiveBayes(Classifier):
         """Return the class prior and the term of each column as plain numbers."""
         from bayeskit.export.scoring_form import column_terms
 
-        self._check_is_fitted()
         refuse_random_ties(self)
         params, refuse = self.params_, self.unseen == "error"
         terms = [term for kind in params.kinds for term in column_terms(kind, self.schema_, refuse)]
@@ -454,7 +452,6 @@ class NaiveBayes(Classifier):
         """
         from bayeskit.models._structured import network_of_tables
 
-        self._check_is_fitted()
         tables = {
             name: (table.values, (), table.probabilities[:, 1 : len(table.values) + 1])
             for name, table in self.params_.tables.items()
@@ -483,13 +480,11 @@ class NaiveBayes(Classifier):
         """
         from bayeskit.models.logistic_form import naive_form
 
-        self._check_is_fitted()
         return naive_form(self)
 
     @property
     def numeric_(self) -> dict[str, str]:
         """The kind of each numeric column, as given or chosen."""
-        self._check_is_fitted()
         params: NaiveParameters = self.params_
         roles = self.schema_.columns
         return {name: params.by_column[name].kind for name in self.schema_.used if isinstance(roles[name], Numeric)}
@@ -497,7 +492,6 @@ class NaiveBayes(Classifier):
     @property
     def n_parameters_(self) -> int:
         """The number of free parameters: class prior, tables, means and variances."""
-        self._check_is_fitted()
         params: NaiveParameters = self.params_
         return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in params.kinds)
 
@@ -524,7 +518,6 @@ class NaiveBayes(Classifier):
         """
         from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 
-        self._check_is_fitted()
         tally, params = self.tally_, self.params_
         others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
         if others:
@@ -567,7 +560,6 @@ class NaiveBayes(Classifier):
         """
         from bayeskit.explain.densities import class_images
 
-        self._check_is_fitted()
         names, moments = self.tally_.moment_columns, self.tally_.moments
         means = dict(zip(names, moments.mean().T, strict=True))
         return class_images(self.schema_, self.tally_.classes, means, shape, "mean")

@@ -414,7 +414,6 @@ class NBTree(CodedClassifier):
 
     def _left_out(self) -> TreeLeftOut:
         """Return the leave-one-out scorer; tree and cut points stay fixed."""
-        self._check_is_fitted()
         return TreeLeftOut(self)
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
@@ -460,13 +459,11 @@ class NBTree(CodedClassifier):
     @property
     def n_leaves_(self) -> int:
         """Return the number of leaves; 1 is naive Bayes."""
-        self._check_is_fitted()
         return len(self.params_.paths)
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, shares of the leaves, and a table for each column in each leaf."""
-        self._check_is_fitted()
         params: TreeParameters = self.params_
         c = params.n_classes
         tables = sum(len(params.values[name]) - 1 for names in params.speaking for name in names)
@@ -479,7 +476,6 @@ class NBTree(CodedClassifier):
         -------
         str
         """
-        self._check_is_fitted()
         return "\n".join(printable(line, keep="") for line in self._tree_lines())
 
     def describe_structure(self) -> StructureDescription:

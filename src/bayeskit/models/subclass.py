@@ -370,7 +370,6 @@ class SubclassBayes(Classifier):
         -------
         SubclassBayes
         """
-        self._check_is_fitted()
         made: Self = clone(self).set_params(prior=prior)
         made._check_settings()
         return made._fit_parts(self.subclass_tally_, self.gaps_)
@@ -401,7 +400,6 @@ class SubclassBayes(Classifier):
         ndarray of shape (n_rows, n_subclasses)
             In the order of ``subclasses_``.
         """
-        self._check_is_fitted()
         naive = self._naive()
         order = self._order()
         scores = [naive._log_joint(self.params_.naive, block) for block, _ in self._score(X)]
@@ -416,14 +414,12 @@ class SubclassBayes(Classifier):
     @property
     def n_subclasses_(self) -> dict[Value, int]:
         """Return the number of subclasses of each class."""
-        self._check_is_fitted()
         counts = np.bincount(self.params_.owner, minlength=len(self.tally_.classes))
         return dict(zip(self.tally_.classes, counts.tolist(), strict=True))
 
     @property
     def subclasses_(self) -> Table:
         """The subclasses of each class, the largest first: their share of it, and what sets them apart in it."""
-        self._check_is_fitted()
         params, order, names = self.params_, self._order(), self.subclass_tally_.classes
         counts = self.subclass_tally_.class_counts
         share = counts / np.bincount(params.owner, counts)[params.owner]
@@ -482,7 +478,6 @@ class SubclassBayes(Classifier):
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, shares of the subclasses, and naive Bayes in each."""
-        self._check_is_fitted()
         return self._fitted_naive().n_parameters_
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Table, Array]:
@@ -500,7 +495,6 @@ class SubclassBayes(Classifier):
         (Table, ndarray of shape (n,))
             Rows and their classes.
         """
-        self._check_is_fitted()
         naive = self._fitted_naive()
         naive.classes_ = np.arange(len(self.params_.owner))
         chosen = self.random_state if random_state is None else random_state

@@ -21,7 +21,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError, with_article
 from bayeskit.estimate.tagging import Lexicon, TrigramTable, log_transitions
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import Estimator, check_is_fitted, clone, one_of
+from bayeskit.models.base.estimator import Estimator, clone, one_of
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, TagCounts, TagState
 from bayeskit.tally.tally import Tally
@@ -142,7 +142,6 @@ class Tagger(Estimator):
         NotLearned
             If the sentences cannot have been learned. The model stays unchanged.
         """
-        self._check_is_fitted()
         left = self.tally_ - self._more(sentences, tags, fine)
         if not left.n_rows:
             raise BayesError("forgetting these sentences would leave nothing to believe; start a new model instead")
@@ -163,10 +162,8 @@ class Tagger(Estimator):
         -------
         Tagger
         """
-        self._check_is_fitted()
         if type(other) is not Tagger:
             raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
-        check_is_fitted(other, "sentences and tags")
         return clone(self)._restore(self.tally_ + other.tally_, None)
 
     def __add__(self, other: object) -> Self:
@@ -246,19 +243,16 @@ class Tagger(Estimator):
     @property
     def states_(self) -> tuple[TagState, ...]:
         """The states: tag, fine tag, and the word if it is a state of its own."""
-        self._check_is_fitted()
         return self._counts.states
 
     @property
     def own_states_(self) -> tuple[str, ...]:
         """The words that are states of their own."""
-        self._check_is_fitted()
         return self._counts.own_states
 
     @property
     def classes_(self) -> Array:
         """The tags."""
-        self._check_is_fitted()
         return np.array(self.tally_.classes, dtype=object)
 
     # -- inside --------------------------------------------------------------------------------------

@@ -146,7 +146,6 @@ class TAN(StructuredClassifier):
         -------
         Table
         """
-        self._check_is_fitted()
         arcs = []
         for name, column_parents in self.parents_.items():
             if column_parents:
@@ -165,7 +164,6 @@ class TAN(StructuredClassifier):
         -------
         DependenceGraph
         """
-        self._check_is_fitted()
         return pair_dependence(self.tally_)
 
     def describe_structure(self) -> StructureDescription:

@@ -40,7 +40,7 @@ from bayeskit.estimate.cuts import learn_cuts
 from bayeskit.estimate.prior import write_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import Estimator, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.estimator import PredictsClasses, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
 from bayeskit.storage.model_file import State
 from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left_out
@@ -80,7 +80,7 @@ def _are_cuts(way: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Classifier(Estimator):
+class Classifier(PredictsClasses):
     """The base of classifiers of tables, which learn, forget and merge rows through a tally.
 
     A model defines ``plan(schema)`` (the statistics to count), ``estimate(tally)`` (the parameters, a pure function of
@@ -351,7 +351,6 @@ class Classifier(Estimator):
 
     def _check_refit(self, refit: bool) -> None:
         """Refuse to refit a model that has not kept its rows."""
-        self._check_is_fitted()
         if refit and self.fixed_:
             raise BayesError(
                 f"{type(self).__name__} does not keep its {self._rows_are}, so {', '.join(self.fixed_)} cannot be "
@@ -379,12 +378,10 @@ class Classifier(Estimator):
         >>> a.merge(b).tally_.n_rows
         4
         """
-        self._check_is_fitted()
         if type(other) is not type(self):
             raise BayesError(
                 f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
             )
-        other._check_is_fitted()
         return self._merged(other)
 
     def __radd__(self, other: object) -> Self:
@@ -440,7 +437,6 @@ class Classifier(Estimator):
         -------
         classifier
         """
-        self._check_is_fitted()
         tally = self._restricted([columns] if isinstance(columns, str) else list(columns))
         by_name = {}  # positions would mean other columns now
         for setting, value in self.get_params(deep=False).items():
@@ -467,7 +463,6 @@ class Classifier(Estimator):
         -------
         classifier
         """
-        self._check_is_fitted()
         return self._with_tally(self.tally_, prior=prior)
 
     def _begin(self, tally: Tally) -> Self:
@@ -533,10 +528,6 @@ class Classifier(Estimator):
             del self.feature_names_in_
         return self
 
-    @property
-    def _drops_unlabeled(self) -> bool:
-        return self.unlabeled == "drop"
-
     def _with_labels(self, source: Source) -> Source:
         """Return the rows that are learned or scored, without unlabeled ones if these are dropped."""
         return LabeledRows(source) if self._drops_unlabeled and not isinstance(source, LabeledRows) else source
@@ -592,7 +583,6 @@ class Classifier(Estimator):
 
     def _is_its_counts(self) -> bool:
         """Return True if learning more rows gives the model of one fit on all: no cuts or structure are fixed."""
-        self._check_is_fitted()
         numbers = [role for role in self.schema_.columns.values() if isinstance(role, Numeric)]
         given = any((role.cuts, role.kind) != (None, None) for role in numbers)
         return not given and not self.fixed_ and not self.tally_.values
@@ -603,7 +593,6 @@ class Classifier(Estimator):
 
         If it is empty, learning, forgetting and merging give the model of one fit on the same rows.
         """
-        self._check_is_fitted()
         cuts, numeric = getattr(self, "cuts", None), getattr(self, "numeric", None)
         by_column = {self.schema_.find(k): v for k, v in cuts.items()} if isinstance(cuts, Mapping) else {}
         learned = [
@@ -640,7 +629,6 @@ class Classifier(Estimator):
             proba, evidence = logspace.normalize(self._tempered(scores))
             if evidence[0] > -np.inf:
                 return proba
-        self._check_is_fitted()
         parts, impossible, whole = [], Impossible(self.undecidable), _room_for(X, len(self.classes_))
         for block, scores in self._score(X):
             out = None if whole is None else whole[block.start : block.start + block.n_rows]
@@ -789,7 +777,6 @@ class Classifier(Estimator):
         """
         from bayeskit.evaluate.leave_one_out import leave_one_out
 
-        self._check_is_fitted()
         self._check_settings()
         blocks = self._blocks_learned(X, y, sample_weight)
         choose = self._choose if self.ties == "random" else None
@@ -822,7 +809,6 @@ class Classifier(Estimator):
         """
         from bayeskit.evaluate.cross_validation import evaluate_rows
 
-        self._check_is_fitted()
         X = in_order(X)
         return evaluate_rows(self, self._labeled(X, y, sample_weight), method)
 
@@ -836,7 +822,6 @@ class Classifier(Estimator):
 
     def _draw_classes(self, n: Any, random_state: Any) -> tuple[Ints, np.random.Generator]:
         """Draw the classes of ``n`` rows by the prior; return (codes, generator)."""
-        self._check_is_fitted()
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise BayesError(f"sample({n!r}): give a whole number of rows")
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
@@ -856,7 +841,6 @@ class Classifier(Estimator):
         -------
         Table
         """
-        self._check_is_fitted()
         if column is None or (column == self.schema_.target.name and column not in self.schema_.columns):
             name, prior = f"P({self.schema_.target.name})", logspace.exp(self.params_.log_prior).tolist()
             labels, counts = list(self.tally_.classes), self.tally_.class_counts.tolist()
@@ -889,7 +873,6 @@ class Classifier(Estimator):
 
         if is_cluster_frame(X):
             return self._scored_there(X, "explain", against=against)
-        self._check_is_fitted()
         self._check_settings()
         return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
@@ -961,7 +944,6 @@ class Classifier(Estimator):
         """
         from bayeskit.explain.regions import decision_regions
 
-        self._check_is_fitted()
         return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 
     @available_if("_column_scores", TOGETHER)
@@ -974,7 +956,6 @@ class Classifier(Estimator):
         """
         from bayeskit.explain.informative import column_importance
 
-        self._check_is_fitted()
         return column_importance(self)
 
     @available_if("_column_scores", TOGETHER)
@@ -998,7 +979,6 @@ class Classifier(Estimator):
         """
         from bayeskit.explain.nomogram import nomogram
 
-        self._check_is_fitted()
         return nomogram(self, predicted, against, X, row)
 
     @available_if("_column_scores", TOGETHER)
@@ -1017,14 +997,12 @@ class Classifier(Estimator):
         """
         from bayeskit.explain.densities import class_densities
 
-        self._check_is_fitted()
         return class_densities(self, self.schema_.find(column), None if X is None else self._labeled(X, y, None))
 
     # -- inside --------------------------------------------------------------------------------------
 
     def _scored_there(self, frame: Any, what: str, **settings: Any) -> Any:
         """Return a cluster frame with the scores of its rows."""
-        self._check_is_fitted()
         self._check_settings()
         return scored_there(self, frame, what, **settings)
 
@@ -1065,7 +1043,6 @@ class Classifier(Estimator):
 
     def _label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
         """Return (class codes, n_classes for an unknown class; weights)."""
-        self._check_is_fitted()
         source = self._labeled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
@@ -1084,17 +1061,6 @@ class Classifier(Estimator):
 
     def _is_fitted(self) -> bool:
         return "tally_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        if "tally_" not in vars(self):  # a fast check, since rows may come one at a time
-            super()._check_is_fitted()
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
-        return tags
 
     def _repr_html_(self) -> str:
         return _model_html(self) if self._is_fitted() else f"<pre>{escaped(repr(self))}</pre>"

@@ -45,26 +45,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _once(function: Function) -> Function:
-    """Asked once for each class."""
+    """Cache a function of a class, with its type."""
     return cast(Function, cache(function))
 
 
 @_once
 def _defaults(kind: type) -> dict[str, Any]:
-    """The settings of a class and their defaults, by name in alphabetical order."""
-    if kind.__init__ is object.__init__:  # type: ignore[misc]
-        return {}
-    parameters = list(inspect.signature(kind).parameters.values())
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        raise TypeError(f"the settings of {kind.__name__} are arguments with names: __init__ takes no *args")
-    named = {parameter.name: parameter.default for parameter in parameters if parameter.kind != parameter.VAR_KEYWORD}
-    return dict(sorted(named.items()))
-
-
-@_once
-def _takes_any(kind: type) -> bool:
-    """Return True if a class takes settings of any name."""
-    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(kind.__init__).parameters.values())  # type: ignore[misc]
+    """Return the settings of a class and their defaults, by name in alphabetical order."""
+    parameters = inspect.signature(kind).parameters.values()
+    return dict(sorted((parameter.name, parameter.default) for parameter in parameters))
 
 
 @_once
@@ -120,6 +109,7 @@ class Estimator:
     _fitted_attribute: ClassVar[str] = ""  # set by fit alone; any attribute that ends with "_" if empty
     _fit_takes: ClassVar[str] = ""  # the arguments of fit, for messages
     _reads_tables: ClassVar[bool] = False  # takes strings, missing cells and sparse matrices
+    _estimator_type: ClassVar[str | None] = None  # "classifier" or "regressor", as scikit-learn's tools name them
     _unsaved: ClassVar[tuple[str, ...]] = ()  # settings that are not written, because the state replaces them
 
     if TYPE_CHECKING:
@@ -134,7 +124,7 @@ class Estimator:
         """A setting that the model does not have is refused with what it may have meant."""
         known = _defaults(cls)
         unknown = next((name for name in settings if name not in known), None)
-        if unknown is not None and not _takes_any(cls):
+        if unknown is not None:
             raise TypeError(
                 f"{cls.__name__} has no setting {unknown!r} ({', '.join(known)}){did_you_mean(unknown, known)}"
             )
@@ -144,6 +134,8 @@ class Estimator:
         for owner in type(self).__mro__:
             if name in vars(owner):  # it is there, and has refused: let it say why
                 return vars(owner)[name].__get__(self, type(self))
+        if self._fitted_attribute and name.endswith("_") and not name.startswith("_"):
+            self._check_is_fitted()
         raise AttributeError(_UnknownName(self, name))
 
     @classmethod
@@ -212,8 +204,7 @@ class Estimator:
     def _overview(self) -> Sheet:
         from bayeskit.explain.overview import overview
 
-        fitted = getattr(self, "__sklearn_is_fitted__", None)
-        return overview(self) if fitted is not None and fitted() else Sheet(type(self).__name__)
+        return overview(self) if self.__sklearn_is_fitted__() else Sheet(type(self).__name__)
 
     def __dir__(self) -> list[str]:
         """Return the names of members that this model, in its settings, has."""
@@ -401,12 +392,12 @@ class Estimator:
     # -- what scikit-learn's tools ask for -----------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags
+        from sklearn.utils import ClassifierTags, RegressorTags, Tags, TargetTags
 
-        target = TargetTags(required=False)
-        tags = Tags(
-            estimator_type=None, target_tags=target, transformer_tags=None, classifier_tags=None, regressor_tags=None
-        )
+        kind = self._estimator_type
+        tags = Tags(estimator_type=kind, target_tags=TargetTags(required=kind is not None))
+        tags.classifier_tags = ClassifierTags() if kind == "classifier" else None
+        tags.regressor_tags = RegressorTags() if kind == "regressor" else None
         if self._reads_tables:
             tags.input_tags.categorical = tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
@@ -549,10 +540,11 @@ class PredictsClasses(Estimator):
     """A classifier, as the tools see it."""
 
     predict: Any
+    _estimator_type = "classifier"
 
     @property
     def _drops_unlabeled(self) -> bool:
-        return False
+        return getattr(self, "unlabeled", "error") == "drop"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows.
@@ -571,18 +563,12 @@ class PredictsClasses(Estimator):
         X, y, weights = _scored(X, y, sample_weight, self._drops_unlabeled)
         return float(accuracy_score(y, self.predict(X), sample_weight=weights))
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
-        return tags
-
 
 class PredictsNumbers(Estimator):
     """A regression, as the tools see it."""
 
     predict: Any
+    _estimator_type = "regressor"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² on rows.
@@ -600,13 +586,6 @@ class PredictsNumbers(Estimator):
 
         X, y, weights = _scored(X, y, sample_weight)
         return float(r2_score(y, self.predict(X), sample_weight=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.regressor_tags, tags.target_tags.required = "regressor", RegressorTags(), True
-        return tags
 
 
 class Transforms(Estimator):

@@ -50,7 +50,7 @@ from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.explain.evidence import explain_rows, score_increments
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
 from bayeskit.tables import Table
@@ -189,6 +189,7 @@ class Calibrated(Wrapper):
     random_state: Any = 0
 
     _part: ClassVar[str] = "model"
+    _fitted_attribute: ClassVar[str] = "model_"
 
     partial_fit = unavailable(_HELD)
     learn_source = unavailable(_HELD)
@@ -317,11 +318,9 @@ class Calibrated(Wrapper):
         -------
         sequence of Explanation
         """
-        check_is_fitted(self)
         return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
 
     def _log_scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
         return log_probabilities(self.model_, X)
 
     def calibrated(self, scores: Floats) -> Floats:
@@ -358,7 +357,6 @@ class Calibrated(Wrapper):
         -------
         Table
         """
-        check_is_fitted(self)
         said = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
         columns: dict[str, Any] = {"classifier says": said}
         odds = logspace.log_odds(logspace.log(said), logspace.log1p(-said))

@@ -55,6 +55,7 @@ class CostSensitive(Wrapper):
     reject_label: Any = None
 
     _part: ClassVar[str] = "classifier"
+    _fitted_attribute: ClassVar[str] = "classifier_"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier, and check the costs against its classes.
@@ -90,7 +91,6 @@ class CostSensitive(Wrapper):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        self._check_is_fitted()
         return np.asarray(self.classifier_.predict_proba(X))
 
     def decide(self, X: Any, top_k: int | None = None, capacity: int | None = None, action: Any = None) -> Decisions:

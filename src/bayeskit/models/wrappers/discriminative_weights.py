@@ -92,6 +92,7 @@ class DiscriminativeWeights(Wrapper):
     random_state: Any = 0
 
     _part: ClassVar[str] = "nb"
+    _fitted_attribute: ClassVar[str] = "nb_"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit tables and exponents.

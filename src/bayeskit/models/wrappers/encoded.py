@@ -67,11 +67,6 @@ class Encoded(PredictsClasses):
     _fitted_attribute: ClassVar[str] = "model_"
     _reads_tables: ClassVar[bool] = True
 
-    @property
-    def _drops_unlabeled(self) -> bool:
-        """Return True if unlabeled rows are dropped."""
-        return self.unlabeled == "drop"
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the encoder, then the classifier.
 

@@ -88,7 +88,6 @@ class _Committee(PredictsClasses):
     @property
     def map_(self) -> Any:
         """The most probable member."""
-        self._check_is_fitted()
         return self.members_[int(np.argmax(self.posterior_))]
 
     def predict(self, X: Any) -> Array:
@@ -107,7 +106,6 @@ class _Committee(PredictsClasses):
 
     def _votes(self, X: Any) -> Floats:
         """P(c | h, x) (n_members, n_rows, n_classes); a member without probabilities votes with certainty."""
-        self._check_is_fitted()
         votes = []
         for member in self.members_:
             positions = [int(i) for i in np.searchsorted(self.classes_, np.asarray(member.classes_))]

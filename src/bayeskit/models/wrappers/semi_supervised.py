@@ -127,6 +127,10 @@ class SemiSupervised(Composite, PredictsClasses):
 
     _fitted_attribute: ClassVar[str] = "estimator_"
 
+    @property
+    def _drops_unlabeled(self) -> bool:
+        return False  # the setting ``unlabeled`` is a mark
+
     # -- fitting -------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -13,9 +13,6 @@ from bayeskit.models.naive_bayes import NaiveBayes
 class Wrapper(Composite, PredictsClasses):
     """A classifier around one other classifier: the setting ``_part``, fitted as ``_part`` with "_"."""
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return f"{self._part}_" in vars(self)
-
     @property
     def _drops_unlabeled(self) -> bool:
         return getattr(getattr(self, self._part), "_drops_unlabeled", False)
