@@ -26,8 +26,8 @@ from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, NotLearned, QueryError, TooLarge
 from bayeskit.estimate.columns.column import not_learned
-from bayeskit.estimate.conditional import ConditionalTable
-from bayeskit.estimate.cuts import check_cuts, labels
+from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
+from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
@@ -35,7 +35,7 @@ from bayeskit.estimate.prior import class_prior, log_prior_without
 from bayeskit.estimate.sampling import cells_of, draw_slots, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import score_increments
-from bayeskit.explain.structure import StructureDescription, graph_of_columns
+from bayeskit.explain.structure import StructureDescription, StructureGraph, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.memory import memory_allowed, memory_size
 from bayeskit.models.base.classifier import Classifier
@@ -150,8 +150,30 @@ class CodedClassifier(Classifier):
         return score_increments(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
-        """Slots of each column that takes part, for rows of these classes."""
-        raise TypeError(f"{type(self).__name__} cannot be sampled")
+        """Return slots of each column that takes part, for rows of these classes."""
+        raise NotImplementedError
+
+    def _value_names(self, column: str) -> npt.NDArray[np.object_]:
+        return names_of(self.params_.values[column], self.schema_, column)
+
+    def _context_table(self, column: str, parents: Mapping[str, Array], counts: Floats, shares: Floats) -> Table:
+        """Return P(value | class, parents) with counts, both given as (n_contexts, n_values, n_classes)."""
+        names, classes = self._value_names(column), self.tally_.classes
+        columns = {name: np.repeat(values, len(names)) for name, values in parents.items()}
+        columns[column] = np.tile(names, len(counts))
+        cells, given = counts if self.tally_.weighted else counts.astype(np.int64), "".join(f", {p}" for p in parents)
+        columns |= {f"count | {label}": cells[:, :, i].ravel() for i, label in enumerate(classes)}
+        columns |= {f"P({column} | {label}{given})": shares[:, :, i].ravel() for i, label in enumerate(classes)}
+        contexts = list(zip(*parents.values(), strict=True)) if parents else [()]
+        return ProbabilityTable(
+            {name: cells.tolist() for name, cells in columns.items()},
+            keys=len(parents) + 1,
+            variable=column,
+            values=names.tolist(),
+            given=" · ".join((self.schema_.target.name, *parents)),
+            contexts=[" · ".join(map(str, (label, *values))) for values in contexts for label in classes],
+            shares=shares.transpose(0, 2, 1).reshape(-1, len(names)),
+        )
 
 
 class CodedLeftOut(ABC):
@@ -224,8 +246,8 @@ class CodedLeftOut(ABC):
 
 def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArray[np.object_]:
     """Readable names of a column's values: intervals where it is cut."""
-    role = schema.columns[column]
-    labels = interval_labels(role.cuts) if isinstance(role, Numeric) and role.cuts is not None else list(values)
+    cuts = getattr(schema.columns[column], "cuts", None)
+    labels = list(values) if cuts is None else interval_labels(cuts)
     if mixed(labels):
         labels = [str(value) for value in labels]
     names = np.empty(len(labels), dtype=object)
@@ -236,10 +258,8 @@ def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArra
 def need_pairs(tally: Tally, name: str) -> None:
     """Refuse a tally that has not counted all pairs of its columns."""
     if {*tally.pairs.columns} != {*tally.families} or tally.moment_columns:
-        raise BayesError(
-            f"{name} needs the counts of all pairs of columns, which this tally has not: fit on rows, or take the "
-            "tally of a TAN or an AODE"
-        )
+        hint = "fit on rows, or take the tally of a TAN or an AODE"
+        raise BayesError(f"{name} needs the counts of all pairs of columns, which this tally has not", hint=hint)
 
 
 def _is_declared(schema: Schema, name: str) -> bool:
@@ -251,10 +271,8 @@ def refuse_gaps(column: str, n_missing: float) -> None:
     """Refuse, where a sum over tables has a closed form for whole rows alone, rows with missing cells."""
     if n_missing > GONE:
         what = f"column {column!r} or its parents have" if column else "some rows have"
-        raise BayesError(
-            f"{what} missing cells, and the probability of the data has no closed form then",
-            hint="leave these rows out, or fill them",
-        )
+        hint = "leave these rows out, or fill them"
+        raise BayesError(f"{what} missing cells, and the probability of the data has no closed form then", hint=hint)
 
 
 def network_of_tables(
@@ -274,7 +292,7 @@ def network_of_tables(
         role = model.schema_.columns[column]
         if isinstance(role, Numeric) and role.cuts is not None:
             cuts[column] = role.cuts
-        states[column] = tuple(labels(cuts[column])) if column in cuts else tuple(values)
+        states[column] = tuple(interval_labels(cuts[column])) if column in cuts else tuple(values)
         parents[column], arrays[column] = (target, *others), array
     if len(arrays) == 1:
         raise QueryError(
@@ -326,6 +344,25 @@ class StructuredClassifier(CodedClassifier):
 
     params_: StructuredParameters
 
+    def _parameters(
+        self,
+        tally: Tally,
+        parents: Mapping[str, tuple[str, ...]],
+        contexts: Callable[[str, tuple[str, ...]], Contexts],
+    ) -> StructuredParameters:
+        """Estimate the table of each column; a parent that some class has no distribution of is left out."""
+        rule, values = as_smoothing(self.smoothing), {name: family.values for name, family in tally.families.items()}
+
+        def build(name: str, of: tuple[str, ...]) -> ConditionalTable:
+            return conditional_table(of, values[name], contexts(name, of), rule, tally.class_counts)
+
+        tables = {name: build(name, of) for name, of in parents.items()}
+        for name, of in parents.items():
+            used = tuple(parent for parent in of if tables[parent].used)
+            if used != of:
+                tables[name] = build(name, used)
+        return StructuredParameters(self._log_prior(tally), tables, values)
+
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The parents of each column besides the class."""
@@ -358,33 +395,25 @@ class StructuredClassifier(CodedClassifier):
         return total
 
     def _log_joint(self, params: StructuredParameters, block: Block) -> Floats:
-        scores = np.repeat(params.log_prior[None], block.n_rows, axis=0)
-        self._add_likelihoods(params, block, scores)
-        return scores
+        return self._log_likelihoods(params, block, start=params.log_prior)
 
     def _log_likelihoods(
-        self, params: StructuredParameters, block: Block, unit: float | None = None, learned: Block | None = None
+        self,
+        params: StructuredParameters,
+        block: Block,
+        unit: float | None = None,
+        learned: Block | None = None,
+        start: Floats | float = 0.0,
     ) -> Floats:
         """Return ln P(known cells | class), shape (n_rows, n_classes).
 
         With a ``unit``, a learned row of that weight is taken from the counts of its own class; ``learned`` has the
         values that only the row has, which ``block`` marks as unseen.
         """
-        scores = np.zeros((block.n_rows, len(params.log_prior)))
-        self._add_likelihoods(params, block, scores, unit, learned)
-        return scores
-
-    def _add_likelihoods(
-        self,
-        params: StructuredParameters,
-        block: Block,
-        scores: Floats,
-        unit: float | None = None,
-        learned: Block | None = None,
-    ) -> None:
+        scores = np.full((block.n_rows, len(params.log_prior)), start)
         used, threads = params.used, self._threads()
         if not used:
-            return
+            return scores
         tables = [table.left_out(unit) if unit else table.log_table for table in used.values()]
         rows = _rows_with_missing_parents(used, used, block)
         part, gone, summed = block.take(rows), None, scores[rows]
@@ -395,6 +424,7 @@ class StructuredClassifier(CodedClassifier):
                 gone = [np.where(known == own, 0, own).astype(np.uint32) for known, own in cells.values()]
             self._sum_out(used, part, unit, gone, summed)
             scores[rows] = summed
+        return scores
 
     def _sum_out(
         self, used: Mapping[str, ConditionalTable], block: Block, unit: float | None, gone: Any, scores: Floats
@@ -459,7 +489,7 @@ class StructuredClassifier(CodedClassifier):
         """
         factors, used = [], self.params_.used
         known = [n for n, table in used.items() if 0 < block.codes[n][0] <= len(table.values)]
-        cells = {n: self._cell_name(n, int(block.codes[n][0])) for n in known}
+        cells = {n: str(self._value_names(n)[int(block.codes[n][0]) - 1]) for n in known}
         for name in self.schema_.used:
             if name not in cells:
                 continue
@@ -473,18 +503,14 @@ class StructuredClassifier(CodedClassifier):
             factors.append(WrittenFactor(name, cells[name], shares, tuple(f"{n} {cells[n]}" for n in given)))
         return factors
 
-    def _cell_name(self, name: str, code: int) -> str:
-        return str(names_of(self.params_.values[name], self.schema_, name)[code - 1])
-
     def _scoring_form(self) -> ScoringForm:
         """The class prior and each column's tables in its contexts, as plain numbers."""
         refuse_random_ties(self)
         roles, refuse = self.schema_.columns, self.unseen == "error"
-        codings = {}
-        for name, values in self.params_.values.items():
-            role = roles[name]
-            cuts = role.cuts if isinstance(role, Numeric) else None
-            codings[name] = coding(name, values, self.schema_, refuse, cuts)
+        codings = {
+            name: coding(name, values, self.schema_, refuse, getattr(roles[name], "cuts", None))
+            for name, values in self.params_.values.items()
+        }
         terms = [context_term(name, table, codings) for name, table in self.params_.used.items()]
         return classifier_form(self, self.params_.log_prior, terms)
 
@@ -497,39 +523,9 @@ class StructuredClassifier(CodedClassifier):
         if column not in self.params_.tables:
             raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
         table = self.params_.tables[column]
-        counts, probabilities = table.contexts.counts[-1], table.probabilities[-1]
-        columns: dict[str, Any] = {}
-        for name, codes in zip(table.parents, _paths(table), strict=True):
-            columns[name] = np.repeat(names_of(self.params_.values[name], self.schema_, name)[codes], counts.shape[1])
-        value_names = names_of(table.values, self.schema_, column)
-        columns[column] = np.tile(value_names, len(counts))
-        given = ", ".join(table.parents)
-        for i, label in enumerate(self.tally_.classes):
-            cells = counts[:, :, i].ravel()
-            columns[f"count | {label}"] = cells if self.tally_.weighted else cells.astype(np.int64)
-        for i, label in enumerate(self.tally_.classes):
-            header = f"P({column} | {label}{', ' + given if given else ''})"
-            columns[header] = probabilities[:, :, i].ravel() if table.used else np.full(counts[:, :, i].size, np.nan)
-        return ProbabilityTable(
-            {name: cells.tolist() for name, cells in columns.items()},
-            keys=len(table.parents) + 1,
-            variable=column,
-            values=value_names.tolist(),
-            given=" · ".join((self.schema_.target.name, *table.parents)),
-            contexts=self._contexts(table),
-            shares=probabilities.transpose(0, 2, 1).reshape(-1, len(value_names))
-            if table.used
-            else np.full((1, len(value_names)), np.nan),
-        )
-
-    def _contexts(self, table: Any) -> list[str]:
-        """The class and the parents' values of each context that was seen, in words."""
-        parents = [
-            names_of(self.params_.values[name], self.schema_, name)[codes].tolist()
-            for name, codes in zip(table.parents, _paths(table), strict=True)
-        ]
-        seen = list(zip(*parents, strict=True)) if parents else [()]
-        return [" · ".join(map(str, (label, *values))) for values in seen for label in self.tally_.classes]
+        counts, paths = table.contexts.counts[-1], zip(table.parents, _paths(table), strict=True)
+        shares = table.probabilities[-1] if table.used else np.full(counts.shape, np.nan)
+        return self._context_table(column, {name: self._value_names(name)[i] for name, i in paths}, counts, shares)
 
     def describe_structure(self) -> StructureDescription:
         """Describe the parents of each column.
@@ -542,10 +538,14 @@ class StructuredClassifier(CodedClassifier):
         table = Table({"column": list(parents), "parents": [", ".join(names) or None for names in parents.values()]})
         left_out = [name for name in self.schema_.used if name not in parents]
         rest = f"; without {', '.join(left_out)}" if left_out else ""
+        sentence = f"each column hangs on the class and on its parents{rest}"
+        return StructureDescription(sentence, table, graph=self._graph({}))
+
+    def _graph(self, bits: Mapping[tuple[str, str], float]) -> StructureGraph:
+        """Return the graph of the parents, with the bits of some arcs."""
         target = self.schema_.target.name
-        head = f"Which column hangs on which, given {target}"
-        graph = graph_of_columns(head, parents, {}, f"every column hangs on {target} as well")
-        return StructureDescription(f"each column hangs on the class and on its parents{rest}", table, graph=graph)
+        remark = f"every column hangs on {target} as well"
+        return graph_of_columns(f"Which column hangs on which, given {target}", self.parents_, bits, remark)
 
     def to_network(self) -> BayesianNetwork:
         """Convert to a Bayesian network in which the class and its parents are the parents of each column.
@@ -592,18 +592,6 @@ class StructuredLeftOut(CodedLeftOut):
         params = self.model.params_
         with_row, without_row = (self.model._log_likelihoods(params, block, u, learned) for u in (0.0, unit))
         return with_row, without_row
-
-
-def conditional_tables(
-    parents: Mapping[str, tuple[str, ...]], build: Callable[[str, tuple[str, ...]], ConditionalTable]
-) -> dict[str, ConditionalTable]:
-    """Build the table of each column; a parent that some class has no distribution of is left out."""
-    tables = {name: build(name, of) for name, of in parents.items()}
-    for name, of in parents.items():
-        used = tuple(parent for parent in of if tables[parent].used)
-        if used != of:
-            tables[name] = build(name, used)
-    return tables
 
 
 def _rows_with_missing_parents(

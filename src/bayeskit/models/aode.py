@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,13 +23,13 @@ from bayeskit.data.block import Block
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.aode_tables import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, names_of, need_pairs
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, need_pairs, network_of_tables
 from bayeskit.models.base.estimator import one_of
 from bayeskit.models.base.left_out import weighty_blocks
 from bayeskit.storage.model_file import State
@@ -49,7 +48,7 @@ CHUNK = 4096  # rows whose scores by every parent are held at a time
 
 
 @dataclass(frozen=True)
-class AODEParameters:
+class AODEParameters(CodedParameters):
     """Parameters of a fitted AODE model."""
 
     log_prior: Floats
@@ -57,10 +56,10 @@ class AODEParameters:
     log_weights: Floats  # of each slot as a parent: −inf where it takes no part
     exponents: Floats | None = None  # of each column as a parent, where they are multiplied
 
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """Return the vocabulary of each coded column."""
-        return {name: Vocabulary(values) for name, values in self.model.values.items()}
+    @property
+    def values(self) -> dict[str, tuple[Value, ...]]:  # type: ignore[override]
+        """Return the values of each column."""
+        return self.model.values
 
     @property
     def silent(self) -> list[str]:
@@ -249,7 +248,7 @@ class AODE(CodedClassifier):
     def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: the column as a parent."""
         shares, counts = self.params_.model.shares(column), self.tally_.families[column].present
-        names = names_of(self.params_.model.values[column], self.schema_, column).tolist()
+        names = self._value_names(column).tolist()
         return table_by_class(column, names, counts, shares, self.schema_.target.name, self.tally_.classes)
 
     def dependence(self) -> DependenceGraph:
@@ -274,8 +273,6 @@ class AODE(CodedClassifier):
         -------
         BayesianNetwork
         """
-        from bayeskit.models._structured import network_of_tables
-
         model, name = self.params_.model, self.schema_.find(parent)
         values = {n: v for (n, v), used in zip(model.values.items(), model.used, strict=True) if used}
         if name not in values:

@@ -23,7 +23,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, names_of, refuse_gaps
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, refuse_gaps
 from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.plan import Plan
@@ -175,10 +175,7 @@ class FullJointBayes(CodedClassifier):
 
     def _column_table(self, column: str) -> Table:
         """P(value | class) with counts: all other columns summed out."""
-        names, counts = (
-            names_of(self.params_.values[column], self.schema_, column),
-            self.tally_.families[column].present,
-        )
+        names, counts = self._value_names(column), self.tally_.families[column].present
         one, whole = self.params_.added((column,))
         shares = smoothed(counts, counts.sum(axis=1, keepdims=True), one, whole)
         target, classes = self.schema_.target.name, self.tally_.classes

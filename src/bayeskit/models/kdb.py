@@ -21,17 +21,10 @@ from bayeskit import logspace
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.errors import BayesError
-from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
+from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.information import conditional_information, information_about_class, present
-from bayeskit.estimate.smoothing import as_smoothing
-from bayeskit.models._structured import (
-    StructuredClassifier,
-    StructuredLeftOut,
-    StructuredParameters,
-    check_parents,
-    conditional_tables,
-)
-from bayeskit.models.base.estimator import one_of
+from bayeskit.models._structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, check_parents
+from bayeskit.models.base.estimator import check_whole_number, one_of
 from bayeskit.models.base.left_out import weighty_blocks
 from bayeskit.tally.joints import Joints
 from bayeskit.tally.plan import Plan
@@ -85,8 +78,7 @@ class KDB(StructuredClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 0:
-            raise BayesError(f"k={self.k!r}: it is a whole number of parents, 0 for naive Bayes")
+        check_whole_number("k", self.k, 0)
         one_of("selective", str(self.selective), ("True", "False"))
 
     def plan(self, schema: Schema) -> Plan:
@@ -118,20 +110,16 @@ class KDB(StructuredClassifier):
     def estimate(self, tally: Tally) -> StructuredParameters:
         if not tally.joints or tally.moment_columns:
             raise BayesError("KDB needs counts of columns with their parents, which this tally has not: fit on rows")
-        smoothing, families = as_smoothing(self.smoothing), tally.families
         joints = {names[-1]: joint for names, joint in tally.joints.items()}
 
-        def build(name: str, parents: tuple[str, ...]) -> ConditionalTable:
+        def contexts(name: str, parents: tuple[str, ...]) -> Contexts:
             joint = joints[name]
             if len(parents) + 1 < len(joint.columns):
                 joint = joint.marginal((*parents, name))
-            n_values = [len(families[column].values) for column in joint.columns]
-            contexts = Contexts.of(joint.cells, joint.counts, n_values, self.memory_limit)
-            return conditional_table(parents, families[name].values, contexts, smoothing, tally.class_counts)
+            n_values = [len(tally.families[column].values) for column in joint.columns]
+            return Contexts.of(joint.cells, joint.counts, n_values, self.memory_limit)
 
-        tables = conditional_tables({names[-1]: names[:-1] for names in tally.joints}, build)
-        values_of = {name: family.values for name, family in tally.families.items()}
-        return StructuredParameters(self._log_prior(tally), tables, values_of)
+        return self._parameters(tally, {names[-1]: names[:-1] for names in tally.joints}, contexts)
 
     def _selected(self, tally: Tally, source: Source) -> tuple[tuple[str, ...], ...]:
         """The first columns, each with its first parents, that have the least leave-one-out log loss."""

@@ -47,7 +47,7 @@ from bayeskit.models.nbtree_growth import (
 )
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import State
-from bayeskit.tables import ProbabilityTable, Table
+from bayeskit.tables import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -435,26 +435,10 @@ class NBTree(CodedClassifier):
         """P(value | class) in every leaf where the column speaks, with counts."""
         if column not in self.params_.tables:
             raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
-        table, values = self.params_.tables[column], self.params_.values[column]
-        leaves = [leaf for leaf, names in enumerate(self.params_.speaking) if column in names]
-        columns: dict[str, Any] = {
-            "leaf": [leaf for leaf in leaves for _ in values],
-            column: list(names_of(values, self.schema_, column)) * len(leaves),
-        }
-        for i, label in enumerate(self.tally_.classes):
-            cells = table.counts[leaves, i].ravel()
-            columns[f"count | {label}"] = (cells if self.tally_.weighted else cells.astype(np.int64)).tolist()
-        for i, label in enumerate(self.tally_.classes):
-            columns[f"P({column} | {label}, leaf)"] = table.probabilities[leaves, i].ravel().tolist()
-        return ProbabilityTable(
-            columns,
-            keys=2,
-            variable=column,
-            values=names_of(values, self.schema_, column).tolist(),
-            given=f"{self.schema_.target.name} · leaf",
-            contexts=[f"{label} · {leaf}" for leaf in leaves for label in self.tally_.classes],
-            shares=table.probabilities[leaves].reshape(-1, len(values)),
-        )
+        table = self.params_.tables[column]
+        leaves = np.flatnonzero([column in names for names in self.params_.speaking])
+        counts, shares = (part[leaves].transpose(0, 2, 1) for part in (table.counts, table.probabilities))
+        return self._context_table(column, {"leaf": leaves}, counts, shares)
 
     @property
     def n_leaves_(self) -> int:

@@ -18,30 +18,11 @@ import numpy as np
 
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BayesError
-from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
-from bayeskit.estimate.information import (
-    NATS_IN_A_BIT,
-    conditional_information,
-    dependence,
-    information_about_class,
-    present,
-)
-from bayeskit.estimate.smoothing import as_smoothing
+from bayeskit.estimate import information
+from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.trees import best_tree
-from bayeskit.explain.structure import (
-    DependenceGraph,
-    StructureDescription,
-    graph_of_columns,
-    pair_dependence,
-    tree_lines,
-)
-from bayeskit.models._structured import (
-    StructuredClassifier,
-    StructuredParameters,
-    check_parents,
-    conditional_tables,
-    need_pairs,
-)
+from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence, tree_lines
+from bayeskit.models._structured import StructuredClassifier, StructuredParameters, check_parents, need_pairs
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -106,19 +87,16 @@ class TAN(StructuredClassifier):
 
     def estimate(self, tally: Tally) -> StructuredParameters:
         need_pairs(tally, "TAN")
-        tree, smoothing, families = self._tree(tally), as_smoothing(self.smoothing), tally.families
+        tree, families = self._tree(tally), tally.families
 
-        def build(name: str, parents: tuple[str, ...]) -> ConditionalTable:
+        def contexts(name: str, parents: tuple[str, ...]) -> Contexts:
             counts = tally.pairs.table(parents[0], name) if parents else families[name].counts
             cells = np.indices(counts.shape[1:]).reshape(len(parents) + 1, -1).T
             n_values = [len(families[other].values) for other in (*parents, name)]
             by_cell = np.moveaxis(counts, 0, -1).reshape(len(cells), -1)
-            contexts = Contexts.of(cells, by_cell, n_values, self.memory_limit)
-            return conditional_table(parents, families[name].values, contexts, smoothing, tally.class_counts)
+            return Contexts.of(cells, by_cell, n_values, self.memory_limit)
 
-        tables = conditional_tables({name: (tree[name],) if name in tree else () for name in families}, build)
-        values = {name: family.values for name, family in tally.families.items()}
-        return StructuredParameters(self._log_prior(tally), tables, values)
+        return self._parameters(tally, {name: (tree[name],) if name in tree else () for name in families}, contexts)
 
     def _tree(self, tally: Tally) -> dict[str, str]:
         """Return the parent of each column that has one."""
@@ -127,14 +105,12 @@ class TAN(StructuredClassifier):
             given = check_parents(self.parents, tally.schema, names)
             for name, column_parents in given.items():
                 if len(column_parents) > 1:
-                    raise BayesError(
-                        f"parents= gives column {name!r} {len(column_parents)} parents; in a tree it has one"
-                    )
+                    raise BayesError(f"parents= gives column {name!r} {len(column_parents)} parents: a tree has one")
             return {name: column_parents[0] for name, column_parents in given.items() if column_parents}
-        roots = [information_about_class(tally.families[name]) for name in names]
+        roots = [information.information_about_class(tally.families[name]) for name in names]
         if self.root is not None:
             roots[names.index(tally.schema.find(self.root))] = np.inf
-        return best_tree(names, dependence(tally.pairs), roots)
+        return best_tree(names, information.dependence(tally.pairs), roots)
 
     def _learned_structure(self) -> tuple[str, ...]:
         return ("structure",) if self.parents is None else ()
@@ -149,8 +125,8 @@ class TAN(StructuredClassifier):
         arcs = []
         for name, column_parents in self.parents_.items():
             if column_parents:
-                counts = present(self.tally_.pairs.table(column_parents[0], name))
-                gain = float(conditional_information(counts)[0])
+                counts = information.present(self.tally_.pairs.table(column_parents[0], name))
+                gain = float(information.conditional_information(counts)[0])
                 arcs.append((gain / max(float(counts.sum()), POSITIVE), column_parents[0], name))
         arcs.sort(key=lambda arc: (-arc[0], arc[1:]))
         gains = [arc[0] for arc in arcs]
@@ -176,12 +152,9 @@ class TAN(StructuredClassifier):
         arcs = self.arcs()
         child, gain = arcs["child"], arcs["I(parent; child | class)"]
         remarks = {name: f"{nats:.3g} nats" for name, nats in zip(child, gain, strict=True)}
-        parents = {
-            name: column_parents[0] if column_parents else None for name, column_parents in self.parents_.items()
-        }
+        parents = {name: above[0] if above else None for name, above in self.parents_.items()}
         sentence = "the tree: each column hangs on the class and on the column above it"
-        bits = {(p, c): nats / NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)}
-        target = self.schema_.target.name
-        head = f"Which column hangs on which, given {target}"
-        graph = graph_of_columns(head, self.parents_, bits, f"every column hangs on {target} as well")
-        return StructureDescription(sentence, arcs, tree_lines(parents, remarks), graph)
+        bits = {
+            (p, c): nats / information.NATS_IN_A_BIT for p, c, nats in zip(arcs["parent"], child, gain, strict=True)
+        }
+        return StructureDescription(sentence, arcs, tree_lines(parents, remarks), self._graph(bits))
