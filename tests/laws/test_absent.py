@@ -117,5 +117,5 @@ def test_what_a_setting_takes_away_is_absent_and_what_an_error_hides_is_told():
     assert model.judge()
     assert Careful.judge(model)
     assert inspect.signature(model.judge) == inspect.signature(lambda: None)
-    with pytest.raises(AttributeError, match="'params_'"):  # not 'broken'
+    with pytest.raises(AttributeError, match="not fitted yet"):  # not 'broken'
         _ = model.broken

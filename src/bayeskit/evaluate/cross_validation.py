@@ -317,7 +317,7 @@ def _compare_with_learned(model: Any, source: Source) -> str:
         return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)
-        rows, learned = model._count_more(model._with_labels(source)), model._counts()
+        rows, learned = model._count_more(model._with_labels(source)), model._model_tally()
     for more, less, words in (
         (learned, rows, ("these rows", "those that the model learned")),
         (rows, learned, ("the rows that the model learned", "these")),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -51,10 +51,7 @@ class GaussianParameters:
     columns: tuple[str, ...]
     normal: Normal
 
-    @cached_property
-    def vocabularies(self) -> Mapping[str, Vocabulary]:
-        """No column is coded."""
-        return {}
+    vocabularies: ClassVar[Mapping[str, Vocabulary]] = {}  # no column is coded
 
     @cached_property
     def silent(self) -> frozenset[str]:
@@ -115,6 +112,8 @@ class GaussianBayes(Classifier):
     ddof: int = 1
     variance_floor: Any = 0.01
 
+    params_: GaussianParameters = field(init=False)
+
     # Settings of coded columns, which it does not have.
     domains: ClassVar[Any] = None  # type: ignore[misc]
     unseen: ClassVar[str] = "ignore"  # type: ignore[misc]
@@ -158,10 +157,8 @@ class GaussianBayes(Classifier):
 
     def estimate(self, tally: Tally) -> GaussianParameters:
         if tally.products is None:
-            raise BayesError(
-                "GaussianBayes needs the products of all pairs of columns, which this tally has not: fit on rows, or "
-                "take the tally of another GaussianBayes"
-            )
+            hint = "fit on rows, or take the tally of another GaussianBayes"
+            raise BayesError("GaussianBayes needs the products of columns, which this tally has not", hint=hint)
         prior = class_prior(self.prior, tally.classes, tally.class_counts)
         floor = as_variance_floor(self.variance_floor)
         class_normals = normal(
@@ -248,14 +245,12 @@ class GaussianBayes(Classifier):
     @property
     def means_(self) -> Floats:
         """Return the class means, shape (n_classes, n_columns)."""
-        means: Floats = self.params_.normal.mean
-        return means
+        return self.params_.normal.mean
 
     @property
     def covariances_(self) -> Floats:
         """Return the covariances, shape (n_classes, n_columns, n_columns); NaN for dropped columns."""
-        covariances: Floats = self.params_.normal.covariance
-        return covariances
+        return self.params_.normal.covariance
 
     @property
     def n_parameters_(self) -> int:

@@ -126,7 +126,7 @@ class LinearRegression(Composite, PredictsNumbers):
         return self._become(counter, design)
 
     def _become(self, counter: NaiveBayes, design: Design) -> Self:
-        self.counter_, self._design = counter, design
+        self._counter, self._design = counter, design
         self.features_ = design.names(_values(counter))
         self.schema_ = counter.schema_
         self._copy_features(counter)
@@ -240,6 +240,10 @@ class LinearRegression(Composite, PredictsNumbers):
 
     # -- persistence -----------------------------------------------------------------------------------
 
+    def _fitted_parts(self) -> dict[str, Any]:
+        """Return the fitted column statistics."""
+        return {"counter": self._counter}
+
     def _state_to_save(self) -> State:
         """Return the weights, their uncertainty and the noise."""
         arrays = {"coef_": self.coef_, "_mean": self._mean, "_unit": self._unit, "_root": self._root}
@@ -270,8 +274,8 @@ class LinearRegression(Composite, PredictsNumbers):
         return self._become(counter, design)
 
     def _matrix(self, X: Any) -> Floats:
-        encoder = self.counter_._encoder()
-        return self._design.dense(encoder.blocks(open_source(X)))
+        self._check_is_fitted()
+        return self._design.dense(self._counter._encoder().blocks(open_source(X)))
 
     def _count(self, X: Any, n_rows: int, sample_weight: Any) -> NaiveBayes:
         """Values, means and spreads of the columns: counted as for a classifier of one class."""

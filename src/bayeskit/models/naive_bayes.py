@@ -12,7 +12,7 @@ Formula: P(c ∣ x) ∝ P(c) Π P(x_j ∣ c)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -200,6 +200,8 @@ class NaiveBayes(Classifier):
     max_values: int = 4096
     variance_floor: Any = 0.01
 
+    params_: NaiveParameters = field(init=False)
+
     def _check_settings(self) -> None:
         super()._check_settings()
         one_of("missing", self.missing, ("ignore", "value"))
@@ -228,16 +230,12 @@ class NaiveBayes(Classifier):
             schema = with_chosen_kinds(self, schema, source, automatic)
         wanted = [name for name in schema.measured if self._setting_for("numeric", name, schema) == "histogram"]
         chosen = {name: self._setting_for("cuts", name, schema) for name in wanted}
-        return self._with_cuts(schema, source, chosen)
+        return self._learned_cuts(schema, source, chosen)
 
     def _automatic(self, schema: Schema) -> list[str]:
         """Return the numeric columns whose kind is still to be chosen."""
         open_ = [name for name in schema.measured if getattr(schema.columns[name], "kind", None) is None]
         return [name for name in open_ if self._by_column("numeric", name, schema) == "auto"]
-
-    def _with_cuts(self, schema: Schema, source: Source, wanted: Mapping[str, Any]) -> Schema:
-        """Return the schema with cut points of these columns."""
-        return self._learned_cuts(schema, source, wanted)
 
     def _decided(self, schema: Schema) -> Iterable[str]:
         """Return the columns that are declared as counts."""
@@ -485,15 +483,13 @@ class NaiveBayes(Classifier):
     @property
     def numeric_(self) -> dict[str, str]:
         """The kind of each numeric column, as given or chosen."""
-        params: NaiveParameters = self.params_
-        roles = self.schema_.columns
-        return {name: params.by_column[name].kind for name in self.schema_.used if isinstance(roles[name], Numeric)}
+        of, roles = self.params_.by_column, self.schema_.columns
+        return {name: of[name].kind for name in self.schema_.used if isinstance(roles[name], Numeric)}
 
     @property
     def n_parameters_(self) -> int:
         """The number of free parameters: class prior, tables, means and variances."""
-        params: NaiveParameters = self.params_
-        return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in params.kinds)
+        return len(self.tally_.classes) - 1 + sum(kind.n_parameters() for kind in self.params_.kinds)
 
     def log_marginal_likelihood(self) -> float:
         """Return the log marginal likelihood ln P(data), with ``smoothing`` as Dirichlet prior of every table.
@@ -521,11 +517,10 @@ class NaiveBayes(Classifier):
         tally, params = self.tally_, self.params_
         others = [name for name, kind in params.by_column.items() if not isinstance(kind, CodedColumns)]
         if others:
+            kind, role = params.by_column[others[0]].kind, format_setting("roles", {others[0]: "categorical"})
             raise BayesError(
-                f"column {others[0]!r} is {params.by_column[others[0]].kind}, and the probability of the data has a "
-                "closed form for tables alone",
-                hint='cut its numbers with numeric="histogram" or take it as '
-                f"{format_setting('roles', {others[0]: 'categorical'})}",
+                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables only",
+                hint=f'cut its numbers with numeric="histogram" or take it as {role}',
             )
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
         for name, table in params.tables.items():
@@ -540,10 +535,9 @@ class NaiveBayes(Classifier):
         """Return P(value | class) with counts, or the parameters of the density of each class."""
         from bayeskit.explain.densities import DensityTable, class_densities
 
-        params: NaiveParameters = self.params_
-        belief = params.by_column[column]
+        belief = self.params_.by_column[column]
         table = belief.table(column, self.tally_)
-        is_drawn = column in params.used and column not in belief.values and column not in belief.words
+        is_drawn = column in self.params_.used and column not in belief.values and column not in belief.words
         return DensityTable(table, class_densities(self, column)) if is_drawn else table
 
     def images(self, shape: tuple[int, int]) -> ClassImages:

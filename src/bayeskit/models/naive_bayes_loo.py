@@ -296,7 +296,7 @@ def with_chosen_kinds(model: NaiveBayes, schema: Schema, source: Source, names: 
     kinds = best_kinds(model, schema, source, names, tempered=False)
     schema = schema.replace({name: Numeric(kind=kind.numeric) for name, kind in kinds.items() if kind.cuts is None})
     cut = {name: kind.cuts for name, kind in kinds.items() if kind.cuts is not None}
-    return model._with_cuts(schema, source, cut) if cut else schema
+    return model._learned_cuts(schema, source, cut) if cut else schema
 
 
 def best_kinds(

@@ -11,9 +11,10 @@ Formula: naive Bayes in the leaves of a tree
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import NoneType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,30 +22,22 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.reader import read_block
 from bayeskit.data.schema import Schema, Target
 from bayeskit.data.source import Source, engine_of, for_schema
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.vocabulary import Value, Vocabulary, blank_names
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
+from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, names_of
+from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.class_parts import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.nbtree_growth import (
-    Growth,
-    Routes,
-    Tree,
-    check_tree,
-    forget_names,
-    leaf_paths,
-    stratified_folds,
-)
+from bayeskit.models.base.scoring import first_best
 from bayeskit.printable import printable
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
@@ -52,6 +45,12 @@ from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats
+
+Tree = Any  # a leaf's number, or {"column": name, "default": branch, "branches": [[value, Tree], …]}
+
+MOST_BRANCHES = 64  # of a split
+LEAST_ROWS = 5  # of two branches at least
+CELLS = 20_000_000  # of the counts behind one utility
 
 
 @dataclass(frozen=True)
@@ -191,6 +190,7 @@ class NBTree(CodedClassifier):
     random_state: Any = field(default=0, kw_only=True)
     progress: Progress | None = None
 
+    params_: TreeParameters = field(init=False)
     tree_: Tree = field(init=False)
     leaf_tally_: Tally = field(init=False)
 
@@ -241,9 +241,6 @@ class NBTree(CodedClassifier):
         self._new_tree = tree
         return self._count_leaves(source, schema, tree, schema.target.domain or ())
 
-    def _counts(self) -> Tally:
-        return self.leaf_tally_
-
     def _count_more(self, source: Source) -> Tally:
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
@@ -279,34 +276,10 @@ class NBTree(CodedClassifier):
         """A tree of the rows."""
         counted = self._collect(source, schema, self.plan(schema))
         values = {name: family.values for name, family in counted.families.items()}
-        vocabularies = {n: Vocabulary(v) for n, v in values.items()}
-        reading = Encoder(schema, vocabularies, Vocabulary(counted.classes), n_threads=self._threads())
-        block = read_block(reading, source)
-        if block.labels is None:
-            raise BayesError("NBTree needs one label a row, not responsibilities")
-        if block.weights is not None:
-            block = block.take(block.weights > 0)
-        labels = np.asarray(block.labels, dtype=np.int64)
+        block = self._read_counted(source, counted)
+        labels, columns = np.asarray(block.labels, dtype=np.int64), {name: block.codes[name] for name in values}
         folds = stratified_folds(labels, int(self.folds), np.random.default_rng(seed_of(self.random_state)))
-        growth = Growth(
-            {name: block.codes[name] for name in values},
-            values,
-            labels,
-            len(counted.classes),
-            block.weights,
-            folds,
-            int(self.folds),
-            float(self.min_rows),
-            float(self.min_gain),
-            int(self.max_columns),
-            self._threads(),
-            self._tell,
-        )
-        return growth.tree()
-
-    def _tell(self, n_leaves: int) -> None:
-        if self.progress is not None:
-            self.progress("leaves", n_leaves, n_leaves)
+        return Growth(self, columns, values, labels, len(counted.classes), block.weights, folds).tree()
 
     def _without(self, gone: Tally, refit: bool = False) -> Self:
         try:
@@ -448,8 +421,7 @@ class NBTree(CodedClassifier):
     @property
     def n_parameters_(self) -> int:
         """Free parameters: class prior, shares of the leaves, and a table for each column in each leaf."""
-        params: TreeParameters = self.params_
-        c = params.n_classes
+        params, c = self.params_, self.params_.n_classes
         tables = sum(len(params.values[name]) - 1 for names in params.speaking for name in names)
         return c - 1 + c * (len(params.paths) - 1) + c * tables
 
@@ -488,9 +460,8 @@ class NBTree(CodedClassifier):
                 counts_by_class = (f"{label}: {n:g}" for label, n in zip(self.tally_.classes, counts, strict=True) if n)
                 nodes.append(Node(f"leaf {int(tree)}: {counts.sum():g} rows", tuple(counts_by_class), is_leaf=True))
                 return at
-            column, values = tree["column"], self.params_.values[tree["column"]]
-            names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
-            nodes.append(Node(column))
+            names = self._branch_names(tree["column"])
+            nodes.append(Node(tree["column"]))
             for value, child in tree["branches"]:
                 arcs.append(Arc(at, add(child), label=str(names.get(value, value))))
             return at
@@ -498,18 +469,19 @@ class NBTree(CodedClassifier):
         add(self.tree_)
         return StructureGraph(sentence[0].upper() + sentence[1:], tuple(nodes), tuple(arcs))
 
+    def _branch_names(self, column: str) -> dict[Value, Any]:
+        return dict(zip(self.params_.values[column], self._value_names(column), strict=True))
+
     def _tree_lines(self) -> list[str]:
         return list(self._lines(self.tree_, 0)) or [self._leaf_text(0)]
 
     def _lines(self, node: Tree, depth: int) -> Iterator[str]:
         if not isinstance(node, Mapping):
             return
-        column, values = node["column"], self.params_.values[node["column"]]
-        names = dict(zip(values, names_of(values, self.schema_, column), strict=True))
-        cut = getattr(self.schema_.columns[column], "cuts", None) is not None
+        column, names = node["column"], self._branch_names(node["column"])
+        equals = " " if getattr(self.schema_.columns[column], "cuts", None) is not None else " = "
         for value, child in node["branches"]:
-            value_name = names.get(value, "(forgotten)" if value is None else value)
-            head = f"{'|  ' * depth}{column} {value_name}" if cut else f"{'|  ' * depth}{column} = {value_name}"
+            head = f"{'|  ' * depth}{column}{equals}{names.get(value, '(forgotten)' if value is None else value)}"
             if isinstance(child, Mapping):
                 yield head
                 yield from self._lines(child, depth + 1)
@@ -529,3 +501,207 @@ def _vocabularies(encoder: Encoder) -> dict[str, Vocabulary]:
         cuts = getattr(encoder.schema.columns[name], "cuts", None)
         vocabularies[name] = encoder.vocabularies[name] if cuts is None else Vocabulary(range(len(cuts) + 1))
     return vocabularies
+
+
+@dataclass
+class Growth:
+    """The growth of a tree on rows as codes (0 missing, i + 1 the i-th value).
+
+    The utility of a node is the cross-validated accuracy of naive Bayes on its rows; that of a split, the accuracy of
+    naive Bayes in each branch, together. A split must take away a share of the errors (Kohavi 1996).
+    """
+
+    model: NBTree
+    columns: Mapping[str, Array]
+    values: Mapping[str, tuple[Value, ...]]
+    labels: Array
+    n_classes: int
+    weights: Floats | None
+    folds: Array
+    n_leaves: int = 0  # so far
+
+    def tree(self) -> Tree:
+        """The tree of all rows, its leaves numbered from 0, left to right."""
+        return self._node(np.arange(len(self.labels)))
+
+    def _node(self, rows: Array) -> Tree:
+        split = self._best_split(rows)
+        if split is None:
+            self.n_leaves += 1
+            if self.model.progress is not None:
+                self.model.progress("leaves", self.n_leaves, self.n_leaves)
+            return self.n_leaves - 1
+        name, slots, branch, default = split
+        children = [self._node(rows[branch == b]) for b in range(len(slots))]
+        values = self.values[name]
+        branches = [[values[slot - 1], child] for slot, child in zip(slots, children, strict=True)]
+        return {"column": name, "default": default, "branches": branches}
+
+    def _best_split(self, rows: Array) -> tuple[str, list[int], Array, int] | None:
+        """(column, slots of its branches, branch of each row, branch of other values), None for a leaf."""
+        weights = None if self.weights is None else self.weights[rows]
+        total = float(len(rows) if weights is None else weights.sum())
+        if total < self.model.min_rows or len(np.unique(self.labels[rows])) < 2:
+            return None
+        errors = total - self._right(rows, np.zeros(len(rows), dtype=np.int64), 1)
+        if errors <= 0:
+            return None
+        best, least = None, errors * (1 - self.model.min_gain)
+        for name in self._candidates(rows):
+            split = self._branches(name, rows, weights)
+            if split is None:
+                continue
+            slots, branch, default = split
+            left = total - self._right(rows, branch, len(slots))
+            if left < least or (best is None and left <= least):
+                best, least = (name, slots, branch, default), left
+        return best
+
+    def _branches(self, name: str, rows: Array, weights: Floats | None) -> tuple[list[int], Array, int] | None:
+        """A branch for each value that the rows show; missing cells go where most rows go."""
+        codes = self.columns[name][rows]
+        size = len(self.values[name]) + 1
+        counts = np.bincount(codes, weights, minlength=size)
+        slots = np.flatnonzero(counts[1:]) + 1
+        if not 2 <= len(slots) <= MOST_BRANCHES or (counts[slots] >= LEAST_ROWS).sum() < 2:
+            return None
+        default = int(np.argmax(counts[slots]))
+        to = np.full(size, default)
+        to[slots] = np.arange(len(slots))
+        return slots.tolist(), to[codes], default
+
+    def _candidates(self, rows: Array) -> list[str]:
+        """The columns to try; of very many, those that tell most of the class."""
+        if len(self.columns) <= self.model.max_columns:
+            return list(self.columns)
+        names = list(self.columns)
+        labels = self.labels[rows].astype(np.uint32)
+        sizes = [len(self.values[name]) + 1 for name in names]
+        parts = [np.ascontiguousarray(self.columns[name][rows]) for name in names]
+        counted = kernels.count_codes(parts, sizes, labels, self.n_classes, None, self.model._threads())
+        information = [mutual_information(table[:, 1:]) for table in counted]
+        chosen = sorted(range(len(names)), key=lambda i: -information[i])[: int(self.model.max_columns)]
+        return [names[i] for i in sorted(chosen)]
+
+    def _right(self, rows: Array, branch: Array, n_branches: int) -> float:
+        """The weight of the rows that naive Bayes in their branch puts right, learned from the other folds."""
+        n_folds, n_classes, threads = int(self.model.folds), self.n_classes, self.model._threads()
+        n_contexts = n_folds * n_branches
+        sizes = {name: len(self.values[name]) + 1 for name in self.columns}
+        if n_contexts * n_classes * sum(sizes.values()) > CELLS:
+            return 0.0
+        labels, weights = self.labels[rows], None if self.weights is None else self.weights[rows]
+        context = self.folds[rows] * n_branches + branch
+        key = (context * n_classes + labels).astype(np.uint32)
+        parts = [np.ascontiguousarray(column[rows]) for column in self.columns.values()]
+        counted = kernels.count_codes(parts, list(sizes.values()), key, n_contexts * n_classes, weights, threads)
+        shape = (n_folds, n_branches, n_classes)
+        of_class = np.bincount(key, weights, minlength=n_contexts * n_classes).reshape(shape)
+        others = of_class.sum(axis=0) - of_class
+        prior = logspace.log(smoothed(others, others.sum(axis=2, keepdims=True), 1.0, n_classes))
+        scores = np.ascontiguousarray(prior.reshape(n_contexts, n_classes)[context])
+        cells, tables = [], []
+        for codes, size, counts in zip(parts, sizes.values(), counted, strict=True):
+            by_fold = counts.reshape(*shape, size)
+            rest = (by_fold.sum(axis=0) - by_fold)[..., 1:]
+            table = np.zeros((n_contexts, size, n_classes))
+            share = smoothed(rest, rest.sum(axis=3, keepdims=True), 1.0, max(size - 1, 1))
+            table[:, 1:] = np.swapaxes(logspace.log(share).reshape(n_contexts, n_classes, size - 1), 1, 2)
+            tables.append(table.reshape(n_contexts * size, n_classes))
+            cells.append((context * size + codes).astype(np.uint32))
+        kernels.score_codes(cells, tables, scores, threads)
+        right = first_best(scores, threads) == labels
+        return float(right.sum() if weights is None else weights[right].sum())
+
+
+def stratified_folds(labels: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """A fold for each row, every class spread evenly over them.
+
+    >>> stratified_folds(np.array([0, 0, 1, 1, 0, 0]), 2, np.random.default_rng(0)).tolist()
+    [0, 1, 1, 0, 1, 0]
+    """
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), dtype=np.int64)
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The way of coded rows through a tree."""
+
+    tree: Tree
+    vocabularies: Mapping[str, Vocabulary]
+
+    def leaves(self, codes: Mapping[str, Array], n: int) -> Array:
+        """The leaf in which each row is counted: missing and other values take the branch of most rows."""
+        leaf_of_row = np.zeros(n, dtype=np.int64)
+        for leaf, rows in self._walk(self.tree, codes, np.arange(n), False):
+            leaf_of_row[rows] = leaf
+        return leaf_of_row
+
+    def compatible(self, codes: Mapping[str, Array], n: int) -> list[tuple[int, Array]]:
+        """(leaf, the rows that may be in it): missing and other values may be in all branches."""
+        return self._walk(self.tree, codes, np.arange(n), True)
+
+    def _walk(self, node: Tree, codes: Mapping[str, Array], rows: Array, all_ways: bool) -> list[tuple[int, Array]]:
+        if not isinstance(node, Mapping):
+            return [(int(node), rows)]
+        vocabulary = self.vocabularies[node["column"]]
+        to = np.full(len(vocabulary.values) + 2, -1 if all_ways else int(node["default"]))
+        slots = vocabulary.codes([value for value, _ in node["branches"]])
+        for b, slot in enumerate(slots):
+            if 0 < slot <= len(vocabulary.values):
+                to[slot] = b
+        branch = to[codes[node["column"]][rows]]
+        leaf_rows = []
+        for b, (_, child) in enumerate(node["branches"]):
+            there = rows[(branch == b) | (branch < 0)]
+            if len(there):
+                leaf_rows += self._walk(child, codes, there, all_ways)
+        return leaf_rows
+
+
+def leaf_paths(tree: Tree) -> list[list[tuple[str, Value]]]:
+    """The columns and values on the way to each leaf, in the order of their numbers."""
+    if not isinstance(tree, Mapping):
+        return [[]]
+    return [[(tree["column"], value), *path] for value, child in tree["branches"] for path in leaf_paths(child)]
+
+
+def forget_names(tree: Tree, values: Mapping[str, Sequence[Value]]) -> Tree:
+    """Blank the branch values that no column has any more; the branches and their leaves stay.
+
+    >>> forget_names({"column": "sky", "default": 0, "branches": [["rain", 0], ["sun", 1]]}, {"sky": ("sun",)})
+    {'column': 'sky', 'default': 0, 'branches': [[None, 0], ['sun', 1]]}
+    """
+    if not isinstance(tree, Mapping):
+        return tree
+    names = blank_names([value for value, _ in tree["branches"]], values[tree["column"]])
+    children = [forget_names(child, values) for _, child in tree["branches"]]
+    return {**tree, "branches": [list(branch) for branch in zip(names, children, strict=True)]}
+
+
+def check_tree(tree: Tree) -> None:
+    """Refuse what is no tree with leaves numbered from 0, left to right."""
+
+    def leaves(node: Any) -> Iterator[int]:
+        if isinstance(node, Mapping):
+            if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
+                raise ValueError
+            for value, child in node["branches"]:
+                if not isinstance(value, (str, int, float, NoneType)) or not isinstance(node["column"], str):
+                    raise ValueError
+                yield from leaves(child)
+        elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
+            raise ValueError
+        else:
+            yield int(node)
+
+    try:
+        numbers = list(leaves(tree))
+        if numbers != list(range(len(numbers))):
+            raise ValueError
+    except (TypeError, ValueError, RecursionError):
+        raise BayesError("tree= takes the tree_ of another NBTree") from None

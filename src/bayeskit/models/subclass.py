@@ -10,7 +10,6 @@ Formula: mixtures inside a class
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
@@ -22,7 +21,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import in_order, read_block
-from bayeskit.data.schema import Categorical, Schema
+from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
@@ -141,17 +140,11 @@ class SubclassBayes(Classifier):
     progress: Progress | bool | None = None
     variance_floor: Any = 0.01
 
-    estimate = unavailable("its clusters are found before anything is counted")
-    plan = unavailable("its clusters are found before anything is counted")
-    partial_fit = unavailable("other rows make other clusters. Fit again.")
-    forget = unavailable("other rows make other clusters. Fit again.")
-    merge = unavailable("other rows make other clusters. Fit again.")
-    learn_source = unavailable("other rows make other clusters. Fit again.")
-    forget_source = unavailable("other rows make other clusters. Fit again.")
-    restrict = unavailable("other rows make other clusters. Fit again.")
+    estimate = plan = unavailable("its clusters are found before anything is counted")
+    partial_fit = forget = merge = unavailable("other rows make other clusters. Fit again.")
+    learn_source = forget_source = restrict = unavailable("other rows make other clusters. Fit again.")
     leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
-    column_importance = unavailable(TOGETHER)
-    nomogram = unavailable(TOGETHER)
+    column_importance = nomogram = unavailable(TOGETHER)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -194,7 +187,7 @@ class SubclassBayes(Classifier):
         schema = self._schema_for(source)
         naive = self._naive()
         counted = self._collect(source, schema, naive.plan(schema))
-        block, encoder = self._read(source, counted)
+        block = self._read_counted(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
             cells = Cells.of(naive, naive.variance, block, counted, gaps)
@@ -204,27 +197,10 @@ class SubclassBayes(Classifier):
         # A class that is declared and has no rows is one part without any, which its name alone keeps.
         domain = names if (counted.class_counts == 0).any() else None
         parts = replace(counted.schema, target=replace(counted.schema.target, domain=domain))
-        named = replace(encoder, schema=parts, classes=Vocabulary(names))
-        tally = self._count_blocks([soft], named, naive.plan(schema)).with_schema(parts)
+        values = {name: Vocabulary(family.values) for name, family in counted.families.items()}
+        encoder = Encoder(parts, values, Vocabulary(names), n_threads=self._threads())
+        tally = self._count_blocks([soft], encoder, naive.plan(schema)).with_schema(parts)
         return self._fit_parts(tally, gaps)
-
-    def _read(self, source: Source, counted: Tally) -> tuple[Block, Encoder]:
-        """All rows of any weight as one block, in the sorted values of the tally, and what reads them so."""
-        values = {name: family.values for name, family in counted.families.items()}
-        roles = {
-            name: replace(role, domain=values[name])
-            for name, role in counted.schema.columns.items()
-            if isinstance(role, Categorical) and name in values and values[name]
-        }
-        schema = counted.schema.replace(roles)
-        vocabularies = {name: Vocabulary(values[name]) for name in values}
-        classes = Vocabulary(counted.classes)
-        encoder = Encoder(schema, vocabularies, classes, n_threads=self._threads())
-        reading = Encoder(counted.schema, vocabularies, classes, n_threads=self._threads())
-        block = read_block(reading, source)
-        if block.labels is None:
-            raise BayesError("SubclassBayes needs one label a row, not responsibilities")
-        return block if block.weights is None else block.take(block.weights > 0), encoder
 
     def _clusters(self, cells: Cells, labels: Array, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (n_rows, n_subclasses), names of the subclasses): the largest of each class first."""
@@ -407,9 +383,8 @@ class SubclassBayes(Classifier):
 
     def _order(self) -> Array:
         """The subclasses by class and number."""
-        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
-        at = {label: i for i, label in enumerate(self.tally_.classes)}
-        return np.array(sorted(range(len(names)), key=lambda i: (at[names[i][0]], names[i][1])))
+        owner, numbers, _ = parts_of(self.subclass_tally_, "SubclassBayes", "subclasses")
+        return np.lexsort((numbers, owner))
 
     @property
     def n_subclasses_(self) -> dict[Value, int]:
@@ -420,18 +395,17 @@ class SubclassBayes(Classifier):
     @property
     def subclasses_(self) -> Table:
         """The subclasses of each class, the largest first: their share of it, and what sets them apart in it."""
-        params, order, names = self.params_, self._order(), self.subclass_tally_.classes
-        counts = self.subclass_tally_.class_counts
-        share = counts / np.bincount(params.owner, counts)[params.owner]
-        names_and_numbers = [json.loads(str(names[i])) for i in order]
+        owner, numbers, classes = parts_of(self.subclass_tally_, "SubclassBayes", "subclasses")
+        order, counts = self._order(), self.subclass_tally_.class_counts
+        share = counts / np.bincount(owner, counts)[owner]
         columns = {
-            "subclass": [number for _, number in names_and_numbers],
+            "subclass": numbers[order].tolist(),
             "count": [round(float(counts[i]), 3) for i in order],
             "share": [float(share[i]) for i in order],
             "what sets it apart": [self._characteristics(int(i)) for i in order],
         }
         header = class_header(self.schema_.target.name, columns)
-        return Table({header: [label for label, _ in names_and_numbers], **columns}, keys=2)
+        return Table({header: [classes[owner[i]] for i in order], **columns}, keys=2)
 
     def describe_structure(self) -> StructureDescription:
         """Describe the subclasses of each class.
@@ -470,8 +444,8 @@ class SubclassBayes(Classifier):
     def _column_table(self, column: str) -> Table:
         """Return the fitted parameters of one column for each subclass."""
         naive = self._fitted_naive()
-        names = [json.loads(str(name)) for name in self.subclass_tally_.classes]
-        subclass_names = tuple(f"{label} {number}" for label, number in names)
+        owner, numbers, classes = parts_of(self.subclass_tally_, "SubclassBayes", "subclasses")
+        subclass_names = tuple(f"{classes[c]} {number}" for c, number in zip(owner, numbers, strict=True))
         naive.tally_ = self.subclass_tally_.with_classes(np.arange(len(subclass_names)), subclass_names)
         return naive._column_table(column)
 

@@ -293,11 +293,8 @@ class Tagger(Estimator):
         self._check_settings()
         held = self._counts
         if held.fine != (fine is not None):
-            raise BayesError(
-                "the model was fitted with finer tags: give fine= here too"
-                if held.fine
-                else "the model was fitted without finer tags: leave out fine="
-            )
+            hint = "with finer tags: give fine= here too" if held.fine else "without finer tags: leave out fine="
+            raise BayesError(f"the model was fitted {hint}")
         return self._tally(*self._read(sentences, tags, fine), held.own_states)
 
     def _tally(self, words: Sentences, coarse: Sentences, fine: Sentences | None, own_states: tuple[str, ...]) -> Tally:

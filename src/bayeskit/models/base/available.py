@@ -43,11 +43,11 @@ class conditional_property(property, Conditional):  # noqa: N801
 class _Unavailable(Conditional):
     """A name that a model does not have, with the reason."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, reason: str, name: str = "") -> None:
+        self.reason, self.name = reason, name
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        setattr(owner, name, _Unavailable(self.reason, name))  # one for each name: ``a = b = unavailable(…)``
 
     def __get__(self, model: Any, owner: type) -> Any:
         raise AttributeError(f"{owner.__name__} has no {self.name}: {self.reason}")

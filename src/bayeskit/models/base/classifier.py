@@ -19,7 +19,7 @@ from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder, encode_labels
 from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.missing_labels import LabeledRows
-from bayeskit.data.reader import in_order
+from bayeskit.data.reader import in_order, read_block
 from bayeskit.data.schema import Numeric, Schema, Target, as_classes, declared_roles, infer
 from bayeskit.data.source import (
     Responsibilities,
@@ -506,9 +506,14 @@ class Classifier(PredictsClasses):
         """Count the first labeled rows."""
         return self._collect(source, schema, self._learn_plan(schema, source))
 
-    def _counts(self) -> Tally:
-        """Return the tally that rows are added to."""
-        return self.tally_
+    def _read_counted(self, source: Source, counted: Tally) -> Block:
+        """Return all rows of positive weight as one block, in the codes of a tally."""
+        vocabularies = {name: Vocabulary(family.values) for name, family in counted.families.items()}
+        classes = Vocabulary(counted.classes)
+        block = read_block(Encoder(counted.schema, vocabularies, classes, n_threads=self._threads()), source)
+        if block.labels is None:
+            raise BayesError(f"{type(self).__name__} needs one label a row, not responsibilities")
+        return block if block.weights is None else block.take(block.weights > 0)
 
     def _count_more(self, source: Source) -> Tally:
         """Count more labeled rows; learned values determine how columns of a file are read."""

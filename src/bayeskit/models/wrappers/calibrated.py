@@ -191,11 +191,7 @@ class Calibrated(Wrapper):
     _part: ClassVar[str] = "model"
     _fitted_attribute: ClassVar[str] = "model_"
 
-    partial_fit = unavailable(_HELD)
-    learn_source = unavailable(_HELD)
-    forget = unavailable(_HELD)
-    forget_source = unavailable(_HELD)
-    merge = unavailable(_HELD)
+    partial_fit = learn_source = forget = forget_source = merge = unavailable(_HELD)
     leave_one_out = unavailable("its curve has seen every row: use bayeskit.cross_validate")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
