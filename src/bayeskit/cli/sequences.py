@@ -10,18 +10,31 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import typer
 
-from bayeskit.cli.console import short
+import bayeskit
+from bayeskit import logspace
+from bayeskit.arrow_arrays import arrow_array
+from bayeskit.cli import summary
+from bayeskit.cli.commands.explain import record_of_row, show_row
+from bayeskit.cli.console import Page, plural, short
+from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model
 from bayeskit.cli.options import pairs
+from bayeskit.cli.outputs import beside
 from bayeskit.cli.saved_models import target_of
 from bayeskit.cli.texts import refuse_text
-from bayeskit.data.vocabulary import Value
+from bayeskit.data.reader import read_batch
+from bayeskit.data.schema import Ignored
+from bayeskit.data.sequences import Sequences, label_values
+from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
+from bayeskit.evaluate.cross_validation import cross_validate, evaluate_predictions
+from bayeskit.explain.evidence import format_log_odds
+from bayeskit.lazy import pa
+from bayeskit.models.base.estimator import clone
 from bayeskit.tables import Figure
 
 if TYPE_CHECKING:
     from bayeskit.cli.commands.change import ChangeOptions
     from bayeskit.cli.commands.fit import FitOptions, SequenceOptions, TableOptions
-    from bayeskit.cli.console import Page
     from bayeskit.cli.options import Reading, RowOptions
     from bayeskit.evaluate.evaluation import Evaluation
 
@@ -33,13 +46,8 @@ def _classifies_sequences(model: Any) -> bool:
     return type(model).__name__ == "SequenceClassifier"
 
 
-def _open_sequences(
-    model: Any, data: Sequence[str], reading: Reading, keep: Sequence[str] = (), target: str = ""
-) -> Any:
-    """Return the files and their columns: those of the model, those to keep, and the target."""
-    from bayeskit.cli.inputs import check_kept, open_data
-    from bayeskit.data.reader import read_batch
-
+def _open_sequences(model: Any, data: Sequence[str], reading: Reading, keep: Any = (), target: str = "") -> Any:
+    """Return the files, the columns of the model, those to keep and the target, and their sequences."""
     source = open_data(data, None, reading)
     if model.sequence is None:
         raise BayesError("the model was not fitted on a table with a column of sequences: ask it in Python")
@@ -48,7 +56,8 @@ def _open_sequences(
     for name in asked:
         if name not in source.head:
             raise BayesError(f"{source.name} has no column {name!r} (it has: {', '.join(source.head)})")
-    return source, dict(read_batch(source.reading(asked), list(asked)).columns)
+    table = dict(read_batch(source.reading(asked), list(asked)).columns)
+    return source, table, Sequences.of(table, sequence=model.sequence, order=model.order)
 
 
 def _column_types(model: Any) -> dict[str, Any]:
@@ -57,8 +66,7 @@ def _column_types(model: Any) -> dict[str, Any]:
     if not hasattr(part, "schema_"):  # a chain, whose symbols are its classes
         return {part.tally_.schema.target.name: _kind(part.symbols_)}
     schema, values = part.schema_, part.tally_.space.values
-    measured = {*schema.measured}
-    return {name: "float" if name in measured else _kind(values.get(name, ())) for name in schema.needed}
+    return {name: "float" if name in schema.measured else _kind(values.get(name, ())) for name in schema.needed}
 
 
 def _kind(values: Any) -> Any:
@@ -67,17 +75,10 @@ def _kind(values: Any) -> Any:
 
 def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading, proba: bool) -> Any:
     """Return the predictions as an Arrow table with one line per row or per sequence."""
-    import pyarrow as pa
-
-    from bayeskit.cli.inputs import open_data
-    from bayeskit.cli.outputs import beside
-    from bayeskit.data.sequences import Sequences
-
     keep = list(open_data(data, None, reading).head) if rows.keep_all else list(rows.keep or [])
     if _classifies_sequences(model) and (rows.keep or rows.keep_all):
         raise BayesError(f"a line is a whole sequence here: beside its {model.sequence!r} no column of rows is kept")
-    source, table = _open_sequences(model, data, reading, keep)
-    sequences = Sequences.of(table, sequence=model.sequence, order=model.order)
+    source, table, sequences = _open_sequences(model, data, reading, keep)
     classes = model.classes_.tolist()
     columns: dict[str, Any]
     if _classifies_sequences(model):
@@ -94,26 +95,17 @@ def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Rea
         answers += [(f"P({label})", probabilities[:, j]) for j, label in enumerate(classes)]
     else:
         code = {label: j for j, label in enumerate(classes)}
-        of_label = [
-            row[code[label]] if label in code else np.nan for row, label in zip(probabilities, labels, strict=True)
-        ]
+        rows_and_labels = zip(probabilities, labels, strict=True)
+        of_label = [row[code[label]] if label in code else np.nan for row, label in rows_and_labels]
         answers.append(("probability", np.array(of_label, dtype=np.float64)))
     columns = beside(columns, answers)
-    return pa.table({name: _as_column(column) for name, column in columns.items()})
+    return pa.table({n: arrow_array(x) if isinstance(x, (list, np.ndarray)) else x for n, x in columns.items()})
 
 
 def _kept(source: Any, keep: Sequence[str]) -> dict[str, Any]:
     """Return columns as they are in the files."""
-    import pyarrow as pa
-
     batches = [batch.kept for batch in source.keeping(keep).reading({keep[0]: "text"}).batches()]
     return {name: pa.chunked_array([batch[name] for batch in batches]) for name in keep}
-
-
-def _as_column(cells: Any) -> Any:
-    from bayeskit.arrow_arrays import arrow_array
-
-    return arrow_array(cells) if isinstance(cells, (list, np.ndarray)) else cells
 
 
 def n_counted(model: Any) -> int | float:
@@ -131,8 +123,6 @@ def change_model(
     model: Any, path: str, action: str, data: Sequence[str], options: ChangeOptions, reading: Reading
 ) -> None:
     """Learn or forget the sequences of a file; with hidden states, update the model by the rows' expected states."""
-    from bayeskit.cli.inputs import open_data
-
     refuse_text(model, options.text)
     try:
         method = getattr(model, {"learn": "partial_fit", "forget": "forget"}[action])
@@ -149,54 +139,42 @@ def evaluate_model(
     model: Any, data: Sequence[str], reading: Reading, folds: int | None, held_out: bool
 ) -> tuple[Any, list[Any]]:
     """Return the files and the evaluations of a model on labeled sequences."""
-    from bayeskit.data.sequences import Sequences
-
     target = target_of(model)
-    source, table = _open_sequences(model, data, reading, target=target)
-    sequences = Sequences.of(table, sequence=model.sequence, order=model.order)
+    source, table, sequences = _open_sequences(model, data, reading, target=target)
     evaluations = []
     if _classifies_sequences(model):
         rest, labels = sequences.of_sequence(target)
         if held_out:
             evaluations.append(_evaluate_held_out(model, rest, labels))
-        elif folds is None or hasattr(model, "leave_one_out"):
-            if not hasattr(model, "leave_one_out"):
-                raise BayesError(
-                    "a SequenceClassifier of hidden states has no leave-one-out in closed form: use --folds 10, or "
-                    "--held-out if the sequences are new to the model"
-                )
+        elif hasattr(model, "leave_one_out"):
             evaluations.append(model.leave_one_out(rest, labels))
+        elif folds is None:
+            raise _no_leave_one_out("a SequenceClassifier of hidden states")
         if folds is not None:
-            from bayeskit.evaluate.cross_validation import cross_validate
-
             evaluations.append(cross_validate(_read_columns(model), rest, labels, folds))
         return source, evaluations
     labeled = Sequences.of(table, sequence=model.sequence, order=model.order, labels=target)
     if held_out:
         evaluations.append(_evaluate_states(model, [(model, labeled)], "held-out rows"))
     elif folds is None:
-        raise BayesError(
-            "a HiddenMarkovModel has no leave-one-out in closed form: use --folds 10, or --held-out if the sequences "
-            "are new to the model"
-        )
+        raise _no_leave_one_out("a HiddenMarkovModel")
     if folds is not None:
         fitted = _fit_folds(_read_columns(model), model.states_.tolist(), labeled, folds)
         evaluations.append(_evaluate_states(model, fitted, f"{folds}-fold cross-validation"))
     return source, evaluations
 
 
+def _no_leave_one_out(who: str) -> BayesError:
+    advice = "use --folds 10, or --held-out if the sequences are new to the model"
+    return BayesError(f"{who} has no leave-one-out in closed form: {advice}")
+
+
 def _read_columns(model: Any) -> Any:
     """Return an unfitted copy of a model without its ignored columns, which are not read."""
-    from bayeskit.data.schema import Ignored
-    from bayeskit.models.base.estimator import clone
-
     if _classifies_sequences(model):
         inner = model.model
-        read = (
-            {label: _read_columns(one) for label, one in inner.items()}
-            if isinstance(inner, Mapping)
-            else _read_columns(inner)
-        )
+        by_class = isinstance(inner, Mapping)
+        read = {c: _read_columns(one) for c, one in inner.items()} if by_class else _read_columns(inner)
         return clone(model).set_params(model=read)
     roles = getattr(model, "roles", None)
     if not isinstance(roles, Mapping):
@@ -206,29 +184,17 @@ def _read_columns(model: Any) -> Any:
 
 
 def _evaluate_held_out(model: Any, sequences: Any, labels: Any) -> Evaluation:
-    from bayeskit.data.sequences import label_values
-    from bayeskit.evaluate.cross_validation import evaluate_predictions
-
     true = label_values(labels, len(sequences))
     if None in true:
         raise BayesError(f"{sequences.name(true.index(None))} has no {model.target_!r} to compare with")
-    shares = model.class_counts_ / model.class_counts_.sum()
+    shares, classes = model.class_counts_ / model.class_counts_.sum(), model.classes_.tolist()
     log_proba, predicted = model.predict_log_proba(sequences), model.predict(sequences).tolist()
-    return evaluate_predictions(
-        "held-out sequences",
-        model.target_,
-        model.classes_.tolist(),
-        shares,
-        cast(list[Value], true),
-        log_proba,
-        predicted,
-    )
+    known = cast(list[Value], true)
+    return evaluate_predictions("held-out sequences", model.target_, classes, shares, known, log_proba, predicted)
 
 
 def _fit_folds(model: Any, states: Sequence[Value], sequences: Any, folds: int) -> Any:
     """Yield (a model of the other sequences, the sequences left out) of each fold."""
-    from bayeskit.models.base.estimator import clone
-
     if not 2 <= folds <= len(sequences):
         raise BayesError(f"--folds {folds}: give a whole number from 2 to the number of sequences ({len(sequences)})")
     fold = np.random.default_rng(0).permutation(len(sequences)) % folds
@@ -239,14 +205,8 @@ def _fit_folds(model: Any, states: Sequence[Value], sequences: Any, folds: int) 
 
 def _evaluate_states(model: Any, asked: Any, method: str) -> Evaluation:
     """Evaluate predicted states against known ones."""
-    from bayeskit import logspace
-    from bayeskit.data.vocabulary import Vocabulary
-    from bayeskit.evaluate.cross_validation import evaluate_predictions
-
     classes = model.states_.tolist()
-    true: list[Any] = []
-    predicted: list[Any] = []
-    logs = []
+    true, predicted, logs = list[Any](), list[Any](), []
     for fitted, sequences in asked:
         vocabulary = Vocabulary()
         codes = sequences.coded(sequences.labels, vocabulary, grow=True, name="state")
@@ -312,8 +272,6 @@ def _show(page: Page, table: Any) -> None:
 
 def _record(model: Any, evaluation: Any = None) -> dict[str, Any]:
     """Return the model as plain data."""
-    from bayeskit.cli import summary
-
     if _classifies_sequences(model):
         counts = dict(zip(map(str, model.classes_.tolist()), model.class_counts_.tolist(), strict=True))
         scores = None if evaluation is None else summary.evaluation_record(evaluation)
@@ -333,14 +291,9 @@ def explain_data(
     page: Page, path: str, model: Any, data: Sequence[str], numbers: list[int], against: str | None, reading: Reading
 ) -> None:
     """Explain the class of a sequence by its number, or the state of a row."""
-    from bayeskit.cli.commands.explain import record_of_row, show_row
-    from bayeskit.data.sequences import Sequences
-    from bayeskit.explain.evidence import format_log_odds
-
     if not data:
         raise BayesError("name DATA, and sequences or rows of it are explained; bayes inspect shows the model")
-    source, table = _open_sequences(model, data, reading)
-    sequences = Sequences.of(table, sequence=model.sequence, order=model.order)
+    source, _, sequences = _open_sequences(model, data, reading)
     what, n = ("sequence", len(sequences)) if _classifies_sequences(model) else ("row", sequences.n_rows)
     for number in numbers:
         if number >= n:
@@ -360,10 +313,8 @@ def explain_data(
         page.line(f"row {number}: {state.sentences[0]}", style="bold")
         page.line()
         parts = state.table
-        page.table({
-            name: [Figure(format_log_odds(cell)) if isinstance(cell, float) else cell for cell in parts[name]]
-            for name in parts.column_names
-        })  # fmt: skip
+        odds = lambda cell: Figure(format_log_odds(cell)) if isinstance(cell, float) else cell  # noqa: E731
+        page.table({name: [*map(odds, parts[name])] for name in parts.column_names})
         page.line()
         for sentence in state.sentences[1:]:
             page.line(sentence)
@@ -381,11 +332,6 @@ def fit_sequences(
     data: list[str], shared: FitOptions, options: SequenceOptions, tables: TableOptions, reading: Reading, json: bool
 ) -> None:
     """Fit a model of sequences and save it."""
-    from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import check_writable, open_data, save_model
-    from bayeskit.data.reader import read_batch
-    from bayeskit.data.sequences import Sequences
-
     output, target = shared.output, shared.target
     if target is None and options.states is None:
         raise typer.BadParameter("give --states K, or name the column of the states or classes", param_hint="--target")
@@ -408,8 +354,6 @@ def fit_sequences(
     _show_model(page, model)
     evaluation = None
     if whole and shared.scores and hasattr(model, "leave_one_out") and len(sequences) > 1:
-        from bayeskit.cli import summary
-
         evaluation = model.leave_one_out(table, target)
         page.line()
         summary.show_measures(page, evaluation)
@@ -421,8 +365,6 @@ def fit_sequences(
 
 def _labels_sequences(options: SequenceOptions, sequences: Any, target: str) -> bool:
     """Return True if the target labels whole sequences: as set, or because it is constant within each."""
-    from bayeskit.errors import BayesError
-
     if options.of is not None:
         return options.of == "sequences"
     if target not in sequences.columns:
@@ -445,8 +387,6 @@ def _states(options: SequenceOptions, shared: FitOptions, tables: TableOptions, 
 
 
 def _hidden(options: SequenceOptions, shared: FitOptions, tables: TableOptions, states: str | None) -> Any:
-    import bayeskit
-
     amount = shared.amount
     if amount == "auto":
         raise typer.BadParameter("hidden states have no automatic smoothing: give a number", param_hint="--smoothing")
@@ -468,16 +408,14 @@ def _parse_states(states: str | None) -> Any:
         return None
     match = N_STATES.fullmatch(states)
     if match is None or int(match[1]) < 1 or (match[2] and int(match[2]) <= int(match[1])):
-        raise typer.BadParameter(
-            f"{states!r} is no number of states, such as 3, and no range such as 2-8", param_hint="--states"
-        )
+        what = f"{states!r} is no number of states, such as 3, and no range such as 2-8"
+        raise typer.BadParameter(what, param_hint="--states")
     return int(match[1]) if match[2] is None else range(int(match[1]), int(match[2]) + 1)
 
 
 def _classifier(options: SequenceOptions, shared: FitOptions, tables: TableOptions, sequences: Any, target: str) -> Any:
     """Return a classifier with one model per class: hidden states if their number is given, else a chain of symbols."""
     import bayeskit
-    from bayeskit.errors import BayesError
 
     prior: dict[str, Any] = {} if shared.prior is None else {"prior": shared.prior}
     if options.states is not None:
@@ -486,9 +424,8 @@ def _classifier(options: SequenceOptions, shared: FitOptions, tables: TableOptio
         return bayeskit.SequenceClassifier(_hidden(options, shared, tables, options.states), **prior)
     columns = [name for name in sequences.columns if name != target]
     if len(columns) != 1 or sequences.kinds[columns[0]] == "float":
-        raise BayesError(
-            f"sequences of {', '.join(columns)} take hidden states: give --states K, the number in each class"
-        )
+        what = f"sequences of {', '.join(columns)}"
+        raise BayesError(f"{what} take hidden states: give --states K, the number in each class")
     for name, value in (("--numeric", tables.numeric), ("--role", tables.role)):
         if value is not None:
             raise typer.BadParameter("is for hidden states: add --states K", param_hint=name)
