@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from bayeskit.data.sequences import Sequences
 from bayeskit.errors import BayesError, with_article
 from bayeskit.memory import Need, check_memory
-from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, seed_of
+from bayeskit.models.base.estimator import Estimator, check_whole_number
 from bayeskit.tables import Grid, Sheet
 
 LISTED = 8  # maximum number of values listed in a message
+UNSEEN = -2  # code of a symbol or label that is not known
 
 
-class SequenceModel:
-    """Mixin of the models of sequences."""
+class SequenceModel(Estimator):
+    """Base of the models of sequences."""
 
-    if TYPE_CHECKING:
-        memory_limit: Any
-
-        def _check_settings(self) -> None: ...
-        def _changed_settings(self) -> list[str]: ...
-        def _read(self, X: Any) -> Sequences: ...
-        def merge(self, other: Any) -> Self: ...
+    _fitted_attribute: ClassVar[str] = "tally_"
+    _fit_takes: ClassVar[str] = "sequences"
+    memory_limit: Any
+    merge: Any
+    _check_settings: Any
+    _read: Any
 
     def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, type(self)) else NotImplemented
+        merged: Self = self.merge(other) if isinstance(other, type(self)) else NotImplemented
+        return merged
 
     def __radd__(self, other: object) -> Self:
         """Support ``sum(models)``, which starts from 0."""
         return self if other == 0 else NotImplemented
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "tally_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "sequences")
 
     def _check_mergeable(self, other: Any) -> None:
         """Raise an error unless both models are fitted and of the same class."""
@@ -56,10 +49,24 @@ class SequenceModel:
         need = 64.0 * n * length * n_columns  # bytes of a cell in a list and of its temporaries
         check_memory(Need(f"{n:,} sequences of {length:,} steps", need, "Draw fewer at a time."), self.memory_limit)
 
-    def _summary(self, head: str, grid: Grid) -> Sheet:
+    def _sequences(self, X: Any, lengths: Any = None) -> Sequences:
+        """Check the model and read sequences."""
+        self._check_is_fitted()
+        self._check_settings()
+        sequences: Sequences = self._read(X, lengths=lengths)
+        return sequences
+
+    def _overview(self) -> Sheet:
         """Return the printed summary: a heading, changed settings and a table."""
+        if not self.__sklearn_is_fitted__():
+            return Sheet(type(self).__name__)
+        head, grid = self._facts()
         settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(f"{type(self).__name__} of {head}", (*settings, "", grid))
+
+    def _facts(self) -> tuple[str, Grid]:
+        """Return the heading and the table of the summary."""
+        raise NotImplementedError
 
 
 def nothing_left_error() -> BayesError:
@@ -67,9 +74,10 @@ def nothing_left_error() -> BayesError:
     return BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
 
 
-def random_generator(random_state: Any) -> np.random.Generator:
-    """Return a generator with the given seed."""
-    return np.random.default_rng(seed_of(random_state))
+def step_name(sequences: Sequences, at: int) -> str:
+    """Return the step and the sequence of a row for a message."""
+    i, step = sequences.place(at)
+    return f"step {step} of {sequences.name(i - 1)}"
 
 
 def list_values(values: Any) -> str:

@@ -25,7 +25,7 @@ from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.estimator import PredictsClasses, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.base.scoring import best_class, tie_seed
 from bayeskit.sequence.base import SequenceModel, nothing_left_error
@@ -33,7 +33,7 @@ from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 from bayeskit.sequence.markov_chain import LeaveOneOutChains, MarkovChain
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tables import Figure, Grid, ProbabilityTable, Sheet, Table, class_header
+from bayeskit.tables import Figure, Grid, ProbabilityTable, Table, class_header
 from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
@@ -201,6 +201,8 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
     order: str | None = None
 
     _rows_are: ClassVar[str] = "sequences"
+    _fitted_attribute: ClassVar[str] = "models_"
+    _fit_takes: ClassVar[str] = "sequences and classes"
     fit_source = unavailable(f"{READ_WHOLE} to fit")
     learn_source = unavailable(f"{READ_WHOLE} to partial_fit")
     forget_source = unavailable(f"{READ_WHOLE} to forget")
@@ -295,13 +297,9 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         -------
         SequenceClassifier
         """
-        self._check_is_fitted()
-        if type(other) is not SequenceClassifier or not _is_counted(other):
-            raise BayesError(
-                "a SequenceClassifier of chains merges with another one, not with "
-                + ("one of other models" if type(other) is SequenceClassifier else with_article(type(other).__name__))
-            )
-        check_is_fitted(other, "sequences and classes")
+        self._check_mergeable(other)
+        if not _is_counted(other):
+            raise BayesError("a SequenceClassifier of chains merges with another one, not with one of other models")
         merged = clone(self)
         merged.target_ = self.target_
         return merged._become_tallies(self._class_tallies() + other._class_tallies())
@@ -594,17 +592,15 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
             raise BayesError(f"Unknown label type: continuous ({broken[0]}): classes are strings or whole numbers")
         return sequences, [value for value in values if value is not None]
 
-    def _sequences(self, X: Any) -> Sequences:
-        self._check_is_fitted()
-        self._check_settings()
-        sequences = self._read(X)
+    def _sequences(self, X: Any, lengths: Any = None) -> Sequences:
+        sequences = super()._sequences(X, lengths)
         if self.target_ in sequences.columns and sequences.named:  # Ignore the class column of a table.
             columns = {name: column for name, column in sequences.columns.items() if name != self.target_}
             sequences = replace(sequences, columns=columns)
         return sequences
 
-    def _read(self, X: Any) -> Sequences:
-        return Sequences.read(X, sequence=self.sequence, order=self.order)
+    def _read(self, X: Any, lengths: Any = None) -> Sequences:
+        return Sequences.read(X, lengths, sequence=self.sequence, order=self.order)
 
     def _scores(self, sequences: Sequences) -> Floats:
         """Return ln P(sequence, class), shape (n_sequences, n_classes)."""
@@ -618,9 +614,7 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         codes = {"content": sequences.hashed()} if self.ties == "random" else {}
         return Block(len(sequences), 0, codes, {}, labels, None, sequences.weights)
 
-    def _overview(self) -> Sheet:
-        if not self.__sklearn_is_fitted__():
-            return Sheet(type(self).__name__)
+    def _facts(self) -> tuple[str, Grid]:
         n = self.class_counts_.sum().item()
         inner = type(next(iter(self.models_.values()))).__name__
         facts = f"{n:,} sequences, {len(self.models_)} classes, {with_article(inner)} of each"
@@ -629,7 +623,7 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
             "sequences": [Figure(f"{k:,}") for k in self.class_counts_.tolist()],
             "share": [percent(k / n) for k in self.class_counts_.tolist()],
         }
-        return self._summary(f"{self.target_}: {facts}", Grid(shares))
+        return f"{self.target_}: {facts}", Grid(shares)
 
     # -- persistence ---------------------------------------------------------------------------------
 
@@ -668,9 +662,3 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
     def _reads_by(self) -> Any:
         """Return None: sequences are not rows of a table."""
         return None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "models_" in vars(self)
-
-    def _check_is_fitted(self) -> None:
-        check_is_fitted(self, "sequences and classes")

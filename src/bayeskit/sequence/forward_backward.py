@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -111,16 +111,21 @@ class Trellis:
         own = self.stays.owner[None, :] == np.arange(len(self.start))[:, None]
         return np.vstack([np.ones((1, own.shape[1]), bool), own]).astype(np.uint8)
 
+    @property
+    def only_emission(self) -> Emission | None:
+        """The emission if there is only one."""
+        return self.emissions[0] if len(self.emissions) == 1 else None
+
     @cached_property
     def _symbols(self) -> CategoricalEmission | None:
         """The categorical emission if it is the only one."""
-        only = self.emissions[0] if len(self.emissions) == 1 else None
+        only = self.only_emission
         return only if isinstance(only, CategoricalEmission) else None
 
     @cached_property
     def _normals(self) -> GaussianEmission | None:
         """The Gaussian emission if it is the only one and every column varies."""
-        only = self.emissions[0] if len(self.emissions) == 1 else None
+        only = self.only_emission
         return only if isinstance(only, GaussianEmission) and len(only.used) == len(only.names) else None
 
     @property
@@ -167,20 +172,17 @@ class Trellis:
         if self._reads_columns_directly:
             yield [Chunk(0, int(starts[-1]), 0, starts)]
             return
-        long = np.flatnonzero(np.diff(starts) > LONG)
+        long = np.append(np.flatnonzero(np.diff(starts) > LONG), n)
         i = 0
         while i < n:
-            next_long = int(long[np.searchsorted(long, i)]) if len(long) and long[-1] >= i else n
-            if next_long == i:
-                a, b = int(starts[i]), int(starts[i + 1])
-                cuts = [*range(a, b, LONG), b]
-                yield [Chunk(c, d, i, np.array([0, d - c])) for c, d in pairwise(cuts)]
-                i += 1
-                continue
+            next_long = int(long[np.searchsorted(long, i)])
             end = int(np.searchsorted(starts, starts[i] + TOGETHER, side="right")) - 1
-            end = min(max(end, i + 1), next_long)
+            end = min(max(end, i + 1), max(next_long, i + 1))
             a, b = int(starts[i]), int(starts[end])
-            yield [Chunk(a, b, i, starts[i : end + 1] - a)]
+            if next_long == i:
+                yield [Chunk(c, d, i, np.array([0, d - c])) for c, d in pairwise([*range(a, b, LONG), b])]
+            else:
+                yield [Chunk(a, b, i, starts[i : end + 1] - a)]
             i = end
 
     # -- likelihoods -----------------------------------------------------------------------------------
@@ -194,17 +196,12 @@ class Trellis:
         n = len(observed.starts) - 1
         found, last = np.zeros(n), np.zeros((n, len(self.stays.owner)))
         for run in self.runs(observed):
-            before = None
-            for chunk in run:
-                log_likelihoods, impossible, filtered = kernels.filter_states(
-                    **self._kernel_arguments(observed, chunk), before=before, every=False
-                )
+            for chunk, log_likelihoods, impossible, filtered in self._filter(observed, run, every=False):
                 own = slice(chunk.first, chunk.first + len(chunk.starts) - 1)
                 found[own] += log_likelihoods
                 last[own] = filtered
                 if len(run) > 1 and impossible[0] >= 0:
                     break
-                before = filtered[-1] if len(run) > 1 else None
         return found, last
 
     def forward(self, observed: Observations) -> Iterator[tuple[Chunk, Floats, Floats, Ints]]:
@@ -213,24 +210,23 @@ class Trellis:
         Yields the chunk, ln P(copy | rows so far), ln P of its sequences, and their first impossible row or −1.
         """
         for run in self.runs(observed):
-            before = None
-            for chunk in run:
-                log_likelihoods, impossible, filtered = kernels.filter_states(
-                    **self._kernel_arguments(observed, chunk), before=before, every=True
-                )
+            for chunk, log_likelihoods, impossible, filtered in self._filter(observed, run, every=True):
                 yield chunk, filtered, log_likelihoods, np.where(impossible < 0, -1, impossible + chunk.a)
-                before = np.ascontiguousarray(filtered[-1]) if len(run) > 1 else None
+
+    def _filter(self, observed: Observations, run: list[Chunk], before: Any = None, *, every: bool) -> Iterator[Any]:
+        """Yield the chunks of a run with the results of the kernel, for every row or for the last of each sequence."""
+        for chunk in run:
+            found = kernels.filter_states(**self._kernel_arguments(observed, chunk), before=before, every=every)
+            yield chunk, *found
+            before = np.ascontiguousarray(found[2][-1]) if len(run) > 1 else None
 
     def _forward_boundaries(
         self, observed: Observations, run: list[Chunk], first: Floats | None = None
     ) -> list[Floats | None]:
         """Return the forward log probabilities before each chunk; ``first`` if the sequence began earlier."""
-        held = self._boundary_rows(run)
         before: list[Floats | None] = [first]
-        for chunk, row in zip(run[:-1], held, strict=True):
-            _, impossible, filtered = kernels.filter_states(
-                **self._kernel_arguments(observed, chunk), before=before[-1], every=False
-            )
+        ends = self._filter(observed, run[:-1], first, every=False)
+        for (chunk, _, impossible, filtered), row in zip(ends, self._boundary_rows(run), strict=True):
             if impossible[0] >= 0:
                 raise ImpossibleSequence(chunk.first, chunk.a + int(impossible[0]))
             row[:] = filtered[0]
@@ -255,33 +251,23 @@ class Trellis:
         for run in self.runs(observed):
             begins, after = self._forward_boundaries(observed, run), None
             for chunk, before in zip(reversed(run), reversed(begins), strict=True):
-                found = kernels.count_states(
-                    **self._kernel_arguments(observed, chunk),
-                    before=before,
-                    after=after,
-                    by_row=not self._reads_columns_directly,
+                by_row = not self._reads_columns_directly
+                found, impossible, first, moved, shares, after = self._forward_backward(
+                    observed, chunk, before, after, by_row
                 )
-                bad = np.flatnonzero(found[1] >= 0)
-                if len(bad):
-                    raise ImpossibleSequence(chunk.first + int(bad[0]), chunk.a + int(found[1][bad[0]]))
-                likelihoods[chunk.first : chunk.first + len(found[0])] += found[0]
-                starts += found[2]
-                moves += found[3]
-                after = found[5]
+                for i in np.flatnonzero(impossible >= 0)[:1].tolist():
+                    raise ImpossibleSequence(chunk.first + i, chunk.a + int(impossible[i]))
+                likelihoods[chunk.first : chunk.first + len(found)] += found
+                starts += first
+                moves += moved
                 if self._normals is not None:
-                    parts = np.swapaxes(self.stays.summed(np.swapaxes(found[4], 1, 2)), 1, 2)
-                    sums = (tuple(parts),)
-                    continue
-                shares = self.stays.summed(found[4])
-                if self._symbols is not None:
-                    sums = ((np.ascontiguousarray(shares[1:-1].T),),)
-                    continue
-                block = observed.rows(chunk.a, chunk.b)
-                own = (
-                    emission.statistics_of_rows(block, np.ascontiguousarray(shares), self.n_threads)
-                    for emission in self.emissions
-                )
-                sums = tuple(add_statistics(whole, part) for whole, part in zip(sums, own, strict=True))
+                    sums = (tuple(np.swapaxes(self.stays.summed(np.swapaxes(shares, 1, 2)), 1, 2)),)
+                elif self._symbols is not None:
+                    sums = ((np.ascontiguousarray(self.stays.summed(shares)[1:-1].T),),)
+                else:
+                    block, shares = observed.rows(chunk.a, chunk.b), np.ascontiguousarray(self.stays.summed(shares))
+                    own = (e.statistics_of_rows(block, shares, self.n_threads) for e in self.emissions)
+                    sums = tuple(add_statistics(whole, part) for whole, part in zip(sums, own, strict=True))
         return likelihoods, HMMStatistics(self.stays.summed(starts), self.stays.counted_moves(moves), sums)
 
     def posteriors(self, observed: Observations) -> Iterator[tuple[Chunk, Floats]]:
@@ -313,8 +299,11 @@ class Trellis:
                 after = self._forward_backward(ahead, chunk, before, after)[5]
         return np.zeros(len(now)) if after is None else after
 
-    def _forward_backward(self, observed: Observations, chunk: Chunk, before: Any, after: Any) -> Any:
-        return kernels.count_states(**self._kernel_arguments(observed, chunk), before=before, after=after, by_row=True)
+    def _forward_backward(
+        self, observed: Observations, chunk: Chunk, before: Any, after: Any, by_row: bool = True
+    ) -> Any:
+        arguments = self._kernel_arguments(observed, chunk)
+        return kernels.count_states(**arguments, before=before, after=after, by_row=by_row)
 
     def _bounded_runs(self, observed: Observations) -> Iterator[list[Chunk]]:
         """Yield runs of chunks of bounded size, whatever the columns are."""
@@ -333,9 +322,8 @@ class Trellis:
                 begins.append(kernels.best_states(**rows, before=begins[-1], last=-1, keep=False)[2])
             state = -1
             for chunk, before in zip(reversed(run), reversed(begins), strict=True):
-                found, score, _, came_from = kernels.best_states(
-                    **self._kernel_arguments(observed, chunk), before=before, last=state, keep=True
-                )
+                rows = self._kernel_arguments(observed, chunk)
+                found, score, _, came_from = kernels.best_states(**rows, before=before, last=state, keep=True)
                 path[chunk.a : chunk.b] = self._states(found)
                 if state < 0:
                     scores[chunk.first : chunk.first + len(score)] = score
@@ -355,15 +343,10 @@ class Trellis:
         for run in self.runs(observed):
             state = -1
             for chunk, before in zip(reversed(run), reversed(self._forward_boundaries(observed, run)), strict=True):
-                found, log_likelihoods, state = kernels.draw_states(
-                    **self._kernel_arguments(observed, chunk),
-                    before=before,
-                    last=state,
-                    uniforms=uniforms[chunk.a : chunk.b + 1],
-                )
-                bad = np.flatnonzero(np.isneginf(log_likelihoods))
-                if len(bad):
-                    raise ImpossibleSequence(chunk.first + int(bad[0]), chunk.a)
+                rows, own = self._kernel_arguments(observed, chunk), uniforms[chunk.a : chunk.b + 1]
+                found, log_likelihoods, state = kernels.draw_states(**rows, before=before, last=state, uniforms=own)
+                for i in np.flatnonzero(np.isneginf(log_likelihoods))[:1].tolist():
+                    raise ImpossibleSequence(chunk.first + i, chunk.a)
                 path[chunk.a : chunk.b] = self._states(found)
         return path
 
@@ -397,16 +380,11 @@ class OnlineFilter:
         self._first: Floats = logspace.exp(stays.log_start(trellis.start))
         self._hard = bool((self._moves < LEAST_MOVE).any())  # otherwise faded states recover from others
         self._owner = None if stays.plain else stays.owner
-        counted = [
-            emission.names
-            for emission in trellis.emissions
-            if isinstance(emission, (PoissonEmission, MultinomialEmission))
-        ]
-        self._counts = frozenset(name for names in counted for name in names)
-        only = trellis.emissions[0] if len(trellis.emissions) == 1 else None
-        self._rows: dict[Any, tuple[Floats, Floats, float]] | None = (
-            {} if isinstance(only, CategoricalEmission) else None
-        )
+        counted = [e for e in trellis.emissions if isinstance(e, (PoissonEmission, MultinomialEmission))]
+        self._counts = frozenset(name for emission in counted for name in emission.names)
+        only = trellis.only_emission
+        self._rows: dict[Any, tuple[Floats, Floats, float]] = {}  # by symbol
+        self._symbols = isinstance(only, CategoricalEmission)
         self._normals: kernels.NormalRow | None = None
         if isinstance(only, GaussianEmission) and len(only.used):
             tables = (np.ascontiguousarray(table[stays.owner]) for table in only.normal_form)
@@ -431,7 +409,8 @@ class OnlineFilter:
             expected: Floats = self._first if self._belief is None else self._belief.dot(self._moves)  # faster than @
             total = float(expected.dot(likelihood))
             belief = expected * likelihood
-            if total > UNDERFLOW and not (self._hard and self._fades(belief, expected, logs)):
+            fades = self._hard and ((belief < FAINT) & (expected > 0) & (logs > -np.inf)).any()  # a possible state
+            if total > UNDERFLOW and not fades:
                 belief /= total
                 self._hold(belief, None)
                 if self._likelihood_since * total <= UNDERFLOW:
@@ -446,10 +425,6 @@ class OnlineFilter:
         belief.setflags(write=False)  # it is returned to the caller and reused in the next step
         self._belief, self._log_belief = belief, log_belief
         self.n_steps += 1
-
-    def _fades(self, belief: Floats, expected: Floats, logs: Floats) -> bool:
-        """Return True if a possible state underflows to zero."""
-        return bool(((belief < FAINT) & (expected > 0) & (logs > -np.inf)).any())
 
     @property
     def log_likelihood(self) -> float:
@@ -466,11 +441,10 @@ class OnlineFilter:
     def forecast(self, steps: int = 1) -> Floats:
         """Return the state probabilities after ``steps`` more steps, shape (n_states,)."""
         check_whole_number("steps", steps, 1)
-        stays = self._lattice.stays
         now = self._first if self._belief is None else self._belief @ self._moves
         for _ in range(steps - 1):
             now = now @ self._moves
-        return stays.summed(now)
+        return self._lattice.stays.summed(now)
 
     def _in_logarithms(self, logs: Floats) -> None:
         """Update in log space, where probabilities underflow."""
@@ -492,7 +466,7 @@ class OnlineFilter:
         """Return (exp(log − top), log, top) of the emission of each copy of a state."""
         if self._normals is not None:
             return self._of_numbers(observation, self._normals)
-        if self._rows is None or isinstance(observation, Mapping):
+        if not self._symbols or isinstance(observation, Mapping):
             return self._scored(self._record(observation))
         try:
             row = self._rows.get(observation)
@@ -548,10 +522,7 @@ class OnlineFilter:
         return BayesError(f"an observation is a mapping from column to cell ({', '.join(self._names)})")
 
     def _scored(self, record: Mapping[str, Any]) -> tuple[Floats, Floats, float]:
-        emissions = self._lattice.emissions
-        logs = emissions[0].score_record(record)
-        for emission in emissions[1:]:
-            logs = logs + emission.score_record(record)
+        logs = reduce(np.add, (emission.score_record(record) for emission in self._lattice.emissions))
         logs = logs if self._owner is None else logs[self._owner]
         top = float(logs.max())
         top = top if top > -np.inf else 0.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from bayeskit.estimate.emissions.categorical import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import Estimator, check_whole_number
+from bayeskit.models.base.estimator import check_whole_number, seed_of
 from bayeskit.nearest import did_you_mean
-from bayeskit.sequence.base import SequenceModel, random_generator
+from bayeskit.sequence.base import SequenceModel
 from bayeskit.sequence.baum_welch import impossible_error
 from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
 from bayeskit.sequence.parameters import HMMParameters, HMMStructure
-from bayeskit.tables import ProbabilityTable, Sheet, Table
+from bayeskit.tables import Grid, ProbabilityTable, Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
 
@@ -58,20 +58,15 @@ class Forecast(NamedTuple):
     columns: dict[str, dict[str, Floats]]
 
 
-class HMMInference(SequenceModel, Estimator):
+class HMMInference(SequenceModel):
     """Inference methods of a model that has ``trellis_``, ``parameters_`` and ``structure_``."""
 
-    if TYPE_CHECKING:
-        trellis_: Trellis
-        parameters_: HMMParameters
-        structure_: HMMStructure
-        n_states: Any
-        undecidable: str
-        random_state: Any
-        memory_limit: Any
-
-        def _read(self, X: Any, y: Any = None, lengths: Any = None) -> Sequences: ...
-        def _observe(self, sequences: Sequences) -> Observations: ...
+    trellis_: Trellis
+    parameters_: HMMParameters
+    structure_: HMMStructure
+    undecidable: str
+    random_state: Any
+    _observe: Callable[[Sequences], Observations]
 
     # -- parameters ------------------------------------------------------------------------------------
 
@@ -176,7 +171,7 @@ class HMMInference(SequenceModel, Estimator):
         ndarray of shape (n_sequences,)
             0 for an empty sequence, −∞ for an impossible one.
         """
-        return self.trellis_.log_likelihoods(self._observe(self._sequences(X, lengths)))
+        return self.trellis_.log_likelihoods(self._observed(X, lengths)[1])
 
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
         """Return ln P of all sequences or, given their states, the accuracy of :meth:`predict`.
@@ -238,8 +233,8 @@ class HMMInference(SequenceModel, Estimator):
         list of list
             The state of every step.
         """
-        sequences = self._sequences(X, lengths)
-        path, scores = self.trellis_.viterbi(self._observe(sequences))
+        sequences, observed = self._observed(X, lengths)
+        path, scores = self.trellis_.viterbi(observed)
         return self._named(sequences, path, np.isneginf(scores))
 
     def decode(self, X: Any, lengths: Any = None) -> list[StatePath]:
@@ -254,8 +249,7 @@ class HMMInference(SequenceModel, Estimator):
         -------
         list of StatePath
         """
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
+        sequences, observed = self._observed(X, lengths)
         path, scores = self.trellis_.viterbi(observed)
         evidence = self.trellis_.log_likelihoods(observed)
         states = self._named(sequences, path, np.isneginf(scores))
@@ -276,8 +270,7 @@ class HMMInference(SequenceModel, Estimator):
             Fewer than k paths if no more are possible.
         """
         check_whole_number("k", k, 1)
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
+        sequences, observed = self._observed(X, lengths)
         longest = int(sequences.lengths.max(initial=0))
         need = 4.0 * longest * len(self.structure_.stays.owner) * k + 8.0 * sequences.n_rows * (k + len(self.start_))
         check_memory(Need(f"the {k} best paths of {longest:,} steps", need, "Ask for fewer."), self.memory_limit)
@@ -305,15 +298,15 @@ class HMMInference(SequenceModel, Estimator):
         -------
         list of ndarray of shape (n_steps,)
         """
-        sequences = self._sequences(X, lengths)
-        path, scores = self.trellis_.viterbi(self._observe(sequences))
+        sequences, observed = self._observed(X, lengths)
+        path, scores = self.trellis_.viterbi(observed)
         for i in np.flatnonzero(np.isneginf(scores))[:1].tolist():
             raise BayesError(f"{sequences.name(i)} is impossible: it has no path of states")
         return [path[a:b] for a, b in pairwise(sequences.starts.tolist())]
 
     def _path_scores(self, X: Any, lengths: Any = None) -> Floats:
         """Return ln P(best path, sequence) of each sequence."""
-        return self.trellis_.viterbi(self._observe(self._sequences(X, lengths)))[1]
+        return self.trellis_.viterbi(self._observed(X, lengths)[1])[1]
 
     def predict_proba(self, X: Any, lengths: Any = None) -> list[Floats]:
         """Return the posterior P(state | sequence) of every step (forward–backward).
@@ -362,8 +355,7 @@ class HMMInference(SequenceModel, Estimator):
         ------
         Posteriors
         """
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
+        sequences, observed = self._observed(X, lengths)
         for chunk, posteriors in self.trellis_.posteriors(observed):
             for i, (a, b) in enumerate(pairwise(chunk.starts.tolist())):
                 first = chunk.a + a - int(sequences.starts[chunk.first + i])
@@ -382,8 +374,7 @@ class HMMInference(SequenceModel, Estimator):
         -------
         list of ndarray of shape (n_steps, n_states)
         """
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
+        sequences, observed = self._observed(X, lengths)
         filtered_shares = np.zeros((sequences.n_rows, len(self.start_)))
         for chunk, filtered, _, impossible in self.trellis_.forward(observed):
             for i in np.flatnonzero(impossible >= 0).tolist():
@@ -476,8 +467,7 @@ class HMMInference(SequenceModel, Estimator):
         Forecast
         """
         check_whole_number("steps", steps, 1)
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
+        sequences, observed = self._observed(X, lengths)
         likelihoods, last = self.trellis_.final_forward(observed)
         for i in np.flatnonzero(np.isneginf(likelihoods)).tolist():
             self._refuse(sequences, i, True, observed)
@@ -537,7 +527,7 @@ class HMMInference(SequenceModel, Estimator):
             Cells for one column, records for several.
         """
         self._check_draws(n, length, 1 + len(self.schema_.used))
-        rng = random_generator(self.random_state if random_state is None else random_state)
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         starts = np.arange(n + 1, dtype=np.int64) * length
         stays = self.structure_.stays
         path, _, _ = kernels.draw_states(
@@ -575,9 +565,8 @@ class HMMInference(SequenceModel, Estimator):
             n paths for each sequence.
         """
         check_whole_number("n", n, 0)
-        sequences = self._sequences(X, lengths)
-        observed = self._observe(sequences)
-        rng = random_generator(self.random_state if random_state is None else random_state)
+        sequences, observed = self._observed(X, lengths)
+        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         try:
             draws = [self.trellis_.sample_paths(observed, rng) for _ in range(n)]
         except ImpossibleSequence as problem:
@@ -588,10 +577,10 @@ class HMMInference(SequenceModel, Estimator):
 
     # -- internals -------------------------------------------------------------------------------------
 
-    def _sequences(self, X: Any, lengths: Any) -> Sequences:
-        self._check_is_fitted()
-        self._check_settings()
-        return self._read(X, None, lengths)
+    def _observed(self, X: Any, lengths: Any) -> tuple[Sequences, Observations]:
+        """Check the model, read sequences and encode them."""
+        sequences = self._sequences(X, lengths)
+        return sequences, self._observe(sequences)
 
     def _forward_backward(self, sequences: Sequences) -> Floats:
         observed = self._observe(sequences)
@@ -624,12 +613,10 @@ class HMMInference(SequenceModel, Estimator):
     def _cut(self, sequences: Sequences, rows: Floats) -> list[Floats]:
         return [rows[a:b] for a, b in pairwise(sequences.starts.tolist())]
 
-    def _overview(self) -> Sheet:
-        if not self.__sklearn_is_fitted__():
-            return Sheet(type(self).__name__)
+    def _facts(self) -> tuple[str, Grid]:
         facts = f"{len(self.start_)} states, {self.n_parameters():,} parameters"
         table = self.table("transitions" if len(self.start_) <= 12 else "start")
-        return self._summary(f"{', '.join(self.schema_.used)}: {facts}", table.grid)
+        return f"{', '.join(self.schema_.used)}: {facts}", table.grid
 
 
 def _path(states: Sequence[Any], score: float, evidence: float) -> StatePath:

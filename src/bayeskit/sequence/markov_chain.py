@@ -24,20 +24,18 @@ from bayeskit.estimate.transition_table import RunCounts, TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
-from bayeskit.models.base.estimator import Estimator, check_whole_number, clone, one_of
-from bayeskit.sequence.base import SequenceModel, cell_at, list_values, nothing_left_error, random_generator
+from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.sequence.base import UNSEEN, SequenceModel, cell_at, list_values, nothing_left_error, step_name
 from bayeskit.storage.model_file import State
-from bayeskit.tables import ProbabilityTable, Sheet, Table
+from bayeskit.tables import Grid, ProbabilityTable, Table
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
 from bayeskit.typing import Array, Floats, Ints
 
-UNSEEN = -2  # code of a symbol that is not known
-
 
 @dataclass(eq=False, repr=False)
-class MarkovChain(SequenceModel, Estimator):
+class MarkovChain(SequenceModel):
     """Markov chain of symbols, each depending on the ``order`` before it, learned by counting.
 
     A missing step is skipped, and so are the steps whose context contains it. The length of sequences is not modeled;
@@ -255,7 +253,7 @@ class MarkovChain(SequenceModel, Estimator):
         list of list
         """
         self._check_draws(n, length)
-        rng = random_generator(random_state)
+        rng = np.random.default_rng(seed_of(random_state))
         contexts = np.full((n, self.order), -1, dtype=np.int64)
         drawn = np.zeros((n, length), dtype=np.int64)
         for step in range(length):
@@ -360,9 +358,8 @@ class MarkovChain(SequenceModel, Estimator):
     def _unknown(self, sequences: Sequences, path: Ints, why: str, known: Sequence[Value]) -> UnknownValue:
         at = int(np.argmax(path == UNSEEN))
         (column,) = sequences.columns.values()
-        i, step = sequences.place(at)
-        where = f"step {step} of {sequences.name(i - 1)}"
-        return UnknownValue(f"{where} is {cell_at(column, at)!r}, {why} ({list_values(known)})")
+        what = f"{step_name(sequences, at)} is {cell_at(column, at)!r}"
+        return UnknownValue(f"{what}, {why} ({list_values(known)})")
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
@@ -384,22 +381,15 @@ class MarkovChain(SequenceModel, Estimator):
         begins = ["(start)"] if min(context) < 0 else []
         return " ".join([*begins, *(str(self.symbols_[code]) for code in context if code >= 0)])
 
-    def _sequences(self, X: Any, lengths: Any) -> Sequences:
-        self._check_is_fitted()
-        self._check_settings()
-        return self._read(X, lengths)
-
     @property
     def _chooses_smoothing(self) -> bool:
         """True if the smoothing was chosen from the counts."""
         smoothing = as_smoothing(self.smoothing)
         return isinstance(smoothing, Automatic) or (isinstance(smoothing, BackOff) and smoothing.m is None)
 
-    def _overview(self) -> Sheet:
-        if not self.__sklearn_is_fitted__():
-            return Sheet(type(self).__name__)
+    def _facts(self) -> tuple[str, Grid]:
         facts = f"order {self.order}, {self.tally_.n_rows:,} steps, {len(self.symbols_)} symbols"
-        return self._summary(f"{self.tally_.schema.target.name}: {facts}", self.table().grid)
+        return f"{self.tally_.schema.target.name}: {facts}", self.table().grid
 
     def _become(self, tally: Tally, others: Sequence[Value]) -> Self:
         """Estimate the chain from a tally; ``others`` are symbols that only other chains have seen."""

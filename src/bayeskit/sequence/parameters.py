@@ -22,7 +22,7 @@ from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussi
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
 from bayeskit.models.base.estimator import one_of
-from bayeskit.sequence.base import cell_at, list_values
+from bayeskit.sequence.base import UNSEEN, cell_at, list_values, step_name
 from bayeskit.sequence.forward_backward import HMMStatistics, Observations, Trellis
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
@@ -194,9 +194,6 @@ def _setting(setting: Any, name: str, schema: Schema, default: Any) -> Any:
     return {schema.find(key): value for key, value in setting.items()}.get(name, default)
 
 
-UNSEEN = -2  # code of a label that is not a state
-
-
 @dataclass(frozen=True, eq=False)
 class StateLabels:
     """Known states of steps: codes, −1 where hidden, None if all are hidden.
@@ -215,7 +212,9 @@ class StateLabels:
             return cls(sequences, None, sequences.lengths == 0)
         codes = sequences.coded(sequences.labels, Vocabulary(states), name="state")
         if (codes == UNSEEN).any():
-            raise _no_state(sequences, int(np.argmax(codes == UNSEEN)), states)
+            at = int(np.argmax(codes == UNSEEN))
+            what = f"{step_name(sequences, at)} is labeled {cell_at(sequences.labels, at)!r}"
+            raise BayesError(f"{what}, which is no state ({list_values(states)})")
         hidden = np.concatenate([[0], np.cumsum(codes < 0)])
         return cls(sequences, codes, np.asarray(hidden[sequences.starts[1:]] == hidden[sequences.starts[:-1]]))
 
@@ -239,13 +238,9 @@ class StateLabels:
         moves = rules.fixed[self.codes[np.maximum(own - 1, 0)], self.codes[own]]
         bad = own[np.where(begins, rules.fixed_start[self.codes[own]], moves) == 0]
         if len(bad):
-            i, step = self.sequences.place(int(bad[0]))
-            warnings.warn(
-                f"{len(bad):,} labeled steps begin or go where start= or transitions= forbid it, the first being step "
-                f"{step} of {self.sequences.name(i - 1)}: they do not count as moves. Change the labels, or allow them",
-                BayesWarning,
-                stacklevel=4,
-            )
+            what = f"{len(bad):,} labeled steps begin or go where start= or transitions= forbid it, the first being "
+            what += f"{step_name(self.sequences, int(bad[0]))}: they do not count as moves"
+            warnings.warn(f"{what}. Change the labels, or allow them", BayesWarning, stacklevel=4)
 
     def observed(self, block: Block) -> Observations:
         """Return the observations of the sequences with hidden states."""
@@ -284,10 +279,3 @@ def state_names(sequences: Sequences, n_states: Any, declared: Any) -> tuple[Val
             "positions as y"
         )
     return tuple(range(given))
-
-
-def _no_state(sequences: Sequences, at: int, states: Sequence[Value]) -> BayesError:
-    label = cell_at(sequences.labels, at)
-    i, step = sequences.place(at)
-    where = f"step {step} of {sequences.name(i - 1)}"
-    return BayesError(f"{where} is labeled {label!r}, which is no state ({list_values(states)})")
