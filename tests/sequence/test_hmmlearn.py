@@ -12,7 +12,7 @@ from bayeskit.estimate.emissions.emission import ColumnScale
 from bayeskit.estimate.state_transitions import TransitionRules, read_minimum_stays
 from bayeskit.sequence.baum_welch import BaumWelch
 from bayeskit.sequence.forward_backward import Observations
-from bayeskit.sequence.parameters import HMMStatistics, HMMStructure, build_structure
+from bayeskit.sequence.parameters import HMMStatistics, HMMStructure
 
 hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed: it comes with the group bench")
 
@@ -98,7 +98,7 @@ def test_rounds_of_baum_welch_are_hmmlearns(kind: str) -> None:
     scales = {
         name: ColumnScale(float(x.mean()), float(x.var())) for name, x in zip(["x0", "x1", "x2"], X.T, strict=False)
     }
-    structure = build_structure(settings, first.schema_, range(k), first.tally_.space.values, scales)
+    structure = HMMStructure.of(settings, first.schema_, range(k), first.tally_.space.values, scales)
     structure = HMMStructure(
         TransitionRules.of(None, None, range(k)), read_minimum_stays(1, range(k)), structure.emissions, 0.0, 0.0
     )

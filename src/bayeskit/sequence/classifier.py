@@ -5,8 +5,9 @@ Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -49,19 +50,6 @@ class ClassTallies:
     tallies: Mapping[Value, Tally]
     counts: Mapping[Value, Any]
 
-    @classmethod
-    def of(
-        cls, sequences: Sequences, labels: Sequence[Value], count: Callable[[Value, Sequences], Tally]
-    ) -> ClassTallies:
-        """Count sequences by class; ``count(class, sequences)`` counts those of one class."""
-        weights = np.ones(len(labels), np.int64) if sequences.weights is None else sequences.weights
-        tallies, counts = {}, {}
-        for label in sort_values(dict.fromkeys(labels)):
-            of_class = np.array([one == label for one in labels], dtype=bool)
-            tallies[label] = count(label, sequences.take(of_class))
-            counts[label] = weights[of_class].sum().item()
-        return cls(tallies, counts)
-
     def __add__(self, other: ClassTallies) -> ClassTallies:
         """Return the tallies of both sides together."""
         a, b = self.tallies, other.tallies
@@ -74,9 +62,9 @@ class ClassTallies:
         left = {c: self.counts.get(c, 0) - other.counts.get(c, 0) for c in {**self.counts, **other.counts}}
         for c, n in left.items():
             if n < -gone:
+                learned, times = format_times(self.counts.get(c, 0)), format_times(other.counts[c])
                 raise NotLearned(
-                    f"class {c!r} was learned {format_times(self.counts.get(c, 0))} and cannot be forgotten "
-                    f"{format_times(other.counts[c])}; nothing was changed",
+                    f"class {c!r} was learned {learned} and cannot be forgotten {times}; nothing was changed"
                 )
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
@@ -84,13 +72,12 @@ class ClassTallies:
             raise nothing_left_error()
         return ClassTallies({c: tallies[c] for c in remaining}, {c: left[c] for c in remaining})
 
-    def check(self) -> None:
-        """Raise an error if all sequences of a class are empty."""
-        empty = [c for c, tally in self.tallies.items() if not tally.n_rows]
-        if empty:
-            raise BayesError(
-                f"the sequences of class {empty[0]!r} are all empty, so there is nothing to believe of it",
-            )
+
+def check_not_empty(by_class: Mapping[Value, Tally | Sequences]) -> None:
+    """Raise an error if all sequences of a class are empty."""
+    for label, of_class in by_class.items():
+        if not of_class.n_rows:
+            raise BayesError(f"the sequences of class {label!r} are all empty, so there is nothing to believe of it")
 
 
 def shared_schema(model: Any, sequences: Sequences) -> Schema:
@@ -118,11 +105,11 @@ def check_columns_vary(label: Value, of_class: Sequences, all_of_them: Sequences
     for name in schema.measured:
         if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
             continue
+        ignore, symbols = (format_setting("roles", {name: role}) for role in ("ignore", "categorical"))
         raise BayesError(
             f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "
             "compared with those of other classes",
-            hint=f"leave it out with {format_setting('roles', {name: 'ignore'})} of the model, or take it as "
-            f"{format_setting('roles', {name: 'categorical'})}",
+            hint=f"leave it out with {ignore} of the model, or take it as {symbols}",
         )
 
 
@@ -136,6 +123,13 @@ ONLY_COUNTED = "its models are found by EM, and other sequences make other ones.
 
 
 READ_WHOLE = "sequences are read whole. Give Sequences.of(path, sequence=..., order=...)"
+
+
+def _by_class(sequences: Sequences, labels: Sequence[Value]) -> dict[Value, Sequences]:
+    """Split sequences by class, sorted."""
+    classes = tuple(sort_values(dict.fromkeys(labels)))
+    codes = positions(labels, classes)
+    return {label: sequences.take(codes == code) for code, label in enumerate(classes)}
 
 
 class ClassPrior(NamedTuple):
@@ -232,19 +226,14 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         sequences, labels = self._labeled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences: Found array with 0 sample(s) while a minimum of 1 is required.")
-        classes = tuple(sort_values(dict.fromkeys(labels)))
-        codes = positions(labels, classes)
-        counts = np.bincount(codes, sequences.weights, minlength=len(classes))
+        parts = _by_class(sequences, labels)
+        counts = np.bincount(positions(labels, tuple(parts)), sequences.weights, minlength=len(parts))
         counts = counts.astype(np.int64) if sequences.weights is None else counts
         if not counts.all():
-            raise BayesError(f"every sequence of class {classes[int(np.argmin(counts))]!r} has weight zero")
+            raise BayesError(f"every sequence of class {list(parts)[int(np.argmin(counts))]!r} has weight zero")
+        check_not_empty(parts)
         models: dict[Value, Any] = {}
-        for code, label in enumerate(classes):
-            part = sequences.take(codes == code)
-            if not part.n_rows:
-                raise BayesError(
-                    f"the sequences of class {label!r} are all empty, so there is nothing to believe of it",
-                )
+        for label, part in parts.items():
             try:
                 models[label] = self._unfitted(label, part, sequences).fit(part)
             except BayesError as problem:
@@ -311,13 +300,14 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
 
     def _counted(self, X: Any, y: Any, sample_weight: Any) -> ClassTallies:
         """Count more sequences."""
-        sequences, labels = self._labeled(X, y, sample_weight)
-        count = lambda label, of_class: self._class_model(label)._count_transitions(of_class)  # noqa: E731
-        return ClassTallies.of(sequences, labels, count)
+        parts = _by_class(*self._labeled(X, y, sample_weight))
+        tallies = {label: self._class_model(label)._count_transitions(part) for label, part in parts.items()}
+        weights = {label: np.ones(len(p), np.int64) if p.weights is None else p.weights for label, p in parts.items()}
+        return ClassTallies(tallies, {label: own.sum().item() for label, own in weights.items()})
 
     def _become_tallies(self, counted: ClassTallies) -> Self:
         """Estimate the classifier from tallies."""
-        counted.check()
+        check_not_empty(counted.tallies)
         models = {c: clone(self._class_model(c)).fit_tally(tally) for c, tally in counted.tallies.items()}
         return self._become(models, np.array(list(counted.counts.values())), self.target_)
 
@@ -325,9 +315,7 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         classes = tuple(models)
         log_prior = logspace.log(class_prior(self.prior, classes, counts))
         if all(isinstance(model, MarkovChain) for model in models.values()):
-            symbols: tuple[Value, ...] = ()
-            for chain in models.values():
-                symbols = union(symbols, chain.symbols_)
+            symbols: tuple[Value, ...] = reduce(union, (chain.symbols_ for chain in models.values()), ())
             for chain in models.values():
                 chain._become(chain.tally_, symbols)
         self.models_, self.class_counts_, self.params_ = models, counts, ClassPrior(np.asarray(log_prior))
@@ -485,9 +473,8 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         block = self._contents(sequences, codes.astype(np.uint32))
         left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
         choose = self._choose if self.ties == "random" else None
-        chosen = any(chain._chooses_smoothing for chain in self.models_.values())
-        held = ("smoothing",) * chosen
-        return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, held)
+        fixed = ("smoothing",) * any(chain._chooses_smoothing for chain in self.models_.values())
+        return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, fixed)
 
     def sample(self, n: int = 1, length: int = 10, random_state: Any = None) -> tuple[list[Any], Array]:
         """Draw classes from the prior and sequences from their models.
@@ -505,8 +492,7 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         classes : ndarray of shape (n,)
         """
         self._check_is_fitted()
-        seed = seed_of(random_state)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed_of(random_state))
         codes = np.sort(rng.choice(len(self.models_), n, p=logspace.exp(self.params_.log_prior)))
         drawn: list[Any] = []
         for code, model in enumerate(self.models_.values()):
@@ -541,15 +527,14 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
 
     def _class_model(self, label: Value | None = None) -> Any:
         """Return the unfitted model of a class."""
-        if isinstance(self.model, Mapping):
-            given = {canonical(c): model for c, model in self.model.items()}
-            if label is None:
-                kinds = [m for m in given.values() if not isinstance(m, MarkovChain)]
-                return kinds[0] if kinds else next(iter(given.values()), MarkovChain())
-            if label not in given:
-                raise BayesError(f"model= has none for class {label!r} (it has: {', '.join(map(repr, given))})")
-            return given[label]
-        return MarkovChain() if self.model is None else self.model
+        if not isinstance(self.model, Mapping):
+            return MarkovChain() if self.model is None else self.model
+        given = {canonical(c): model for c, model in self.model.items()}
+        if label is None:  # any other model than a chain, if there is one
+            return min(given.values(), key=lambda model: isinstance(model, MarkovChain), default=MarkovChain())
+        if label not in given:
+            raise BayesError(f"model= has none for class {label!r} (it has: {', '.join(map(repr, given))})")
+        return given[label]
 
     def _check_settings(self) -> None:
         """Check the settings."""
@@ -583,8 +568,8 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         sequences = Sequences.of(sequences, weights=sample_weight)
         values = label_values(labels, len(sequences))
         if None in values:
-            i = values.index(None)
-            raise BayesError(f"{sequences.name(i)} has no label: each sequence needs one, or is left out")
+            name = sequences.name(values.index(None))
+            raise BayesError(f"{name} has no label: each sequence needs one, or is left out")
         if len({isinstance(value, str) for value in values}) > 1:
             raise BayesError("labels are all strings or all numbers, not both")
         broken = [value for value in values if isinstance(value, float)]
@@ -649,10 +634,9 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         is_sorted = classes and None not in plain and sort_values(dict.fromkeys(classes)) == classes
         if not is_sorted or not isinstance(target, str):
             raise BadFile("the classes of the sequences are missing, not sorted, or not unique")
-        if counts.shape != (len(classes),) or counts.dtype not in (np.int64, np.float64):
-            raise BadFile("the sequences of each class are not counted as they are")
-        if not (np.isfinite(counts) & (counts > 0)).all():
-            raise BadFile("a class has no sequences")
+        is_counted = counts.shape == (len(classes),) and counts.dtype in (np.int64, np.float64)
+        if not is_counted or not (np.isfinite(counts) & (counts > 0)).all():
+            raise BadFile("a class has no sequences, or they are not counted as they are")
         self._check_settings()
         models = dict(zip(classes, parts.values(), strict=True))
         if any(type(model) is not type(self._class_model(label)) for label, model in models.items()):

@@ -5,7 +5,7 @@ Formula: P(states, rows) = P(s_1) Π P(s_t ∣ s_{t−1}) · Π P(row_t ∣ s_t)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,7 +17,7 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge
-from bayeskit.estimate.emissions.emission import ColumnScale, Emission, Statistics
+from bayeskit.estimate.emissions.emission import ColumnScale, Statistics
 from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
@@ -27,20 +27,10 @@ from bayeskit.sequence.base import nothing_left_error
 from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
 from bayeskit.sequence.forward_backward import HMMStatistics, ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.inference import HMMInference
-from bayeskit.sequence.parameters import (
-    HMMParameters,
-    HMMStructure,
-    StateLabels,
-    build_emissions,
-    build_structure,
-    check_count_columns,
-    check_structure_settings,
-    counting_plan,
-    state_names,
-)
+from bayeskit.sequence.parameters import HMMStructure, StateLabels, check_structure_settings, counting_plan, state_names
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
-from bayeskit.tally.plan import Plan, Space
+from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
@@ -198,7 +188,7 @@ class HiddenMarkovModel(HMMInference):
         states = state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
-            self._become(self._count_labeled(labels.labeled), None)
+            self._become(self._count(labels.labeled, self._schema_for(labels.labeled)), None)
         else:
             self._fit_hidden(labels, states)
         StateLabels.of(sequences, self.tally_.classes).warn_forbidden_transitions(self.structure_.rules)
@@ -210,39 +200,39 @@ class HiddenMarkovModel(HMMInference):
         encoder = Encoder(self._schema_for(plain), grow=True, n_threads=self._threads())
         block = plain.block(encoder)
         schema = _with_domains(encoder, states)
-        check_count_columns(self._columns(schema), block)
         scales = column_scales(block, schema.measured)
-        tally = Tally.empty(schema, self._plan(schema))
+        tally = Tally.empty(schema, counting_plan(self, schema))
+        self._structure(tally, scales).check_counts(block)
         if labels.whole.any() and labels.labeled.n_rows:
-            tally = self._count(labels.labeled, schema, tally.plan)
-        structure = self._structure(tally, scales)
-        return self._become(tally, self._expect(tally, structure.statistics_of_tally(tally), scales, labels, None))
+            tally = self._count(labels.labeled, schema)
+        return self._become(tally, self._expect(tally, scales, labels))
 
     def _expect(
         self,
         tally: Tally,
-        base: HMMStatistics,
         scales: Mapping[str, ColumnScale],
         labels: StateLabels,
-        begin: HMMParameters | None,
+        before: ExpectedStatistics | None = None,
+        resume: bool = False,
     ) -> ExpectedStatistics:
-        """Run Baum–Welch with the statistics of other sequences, from its own starts or from given parameters."""
-        plain = replace(labels.sequences, labels=None)
-        block = plain.block(self._encoder(tally.schema, tally.space.values))
-        em = BaumWelch(
-            self._structure(tally, scales), labels.observed(block), base, self.max_rounds, self.tol, self._threads()
-        )
+        """Run Baum–Welch with the statistics of other sequences, from new starts or from their parameters."""
+        structure = self._structure(tally, scales)
+        base = structure.statistics_of_tally(tally)
+        base = base if before is None else base.plus(before.sums)
+        block = replace(labels.sequences, labels=None).block(self._encoder(tally))
+        em = BaumWelch(structure, labels.observed(block), base, self.max_rounds, self.tol, self._threads())
         with Bar(self.progress) as tell:
             try:
-                if begin is None:
-                    sums, _, training = em.fit(self.n_starts, seed_of(self.random_state), tell)
-                else:
+                if resume:
+                    begin = structure.estimate(base)
                     sums, _, training = em.run(begin, lambda done: tell("rounds", done, self.max_rounds))
+                else:
+                    sums, _, training = em.fit(self.n_starts, seed_of(self.random_state), tell)
             except ImpossibleSequence as problem:
                 step = problem.row - int(em.observed.starts[problem.sequence]) + 1
                 name = labels.sequences.name(int(labels.hidden[problem.sequence]))
                 raise impossible_error(name, step) from None
-        return ExpectedStatistics(sums, scales, training)
+        return ExpectedStatistics(sums if before is None else before.sums.plus(sums), scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
         """Learn more sequences.
@@ -259,18 +249,10 @@ class HiddenMarkovModel(HMMInference):
         labels = StateLabels.of(sequences, states)
         tally, expected = self.tally_, self.expected_statistics_
         if labels.labeled.n_rows:
-            own = labels.labeled
-            tally = tally + (
-                self._count_labeled(own) if expected is None else self._count(own, tally.schema, tally.plan)
-            )
+            tally = tally + self._count(labels.labeled, tally.schema)
         if not labels.whole.all():
-            scales = self._scales(tally) if expected is None else expected.scales
-            structure = self._structure(tally, scales)
-            labels = StateLabels.of(sequences, tally.classes)
-            base = structure.statistics_of_tally(tally)
-            held = base if expected is None else base.plus(expected.sums)
-            more = self._expect(tally, held, scales, labels, structure.estimate(held))
-            expected = more if expected is None else more._replace(sums=expected.sums.plus(more.sums))
+            scales, labels = _scales(tally, expected), StateLabels.of(sequences, tally.classes)
+            expected = self._expect(tally, scales, labels, expected, resume=True)
         self._become(tally, expected)
         StateLabels.of(sequences, tally.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
@@ -302,8 +284,7 @@ class HiddenMarkovModel(HMMInference):
         if not labels.whole.all():
             name = sequences.name(int(labels.hidden[0]))
             raise BayesError(f"{name} has positions without a state: what was expected of it cannot be forgotten")
-        tally = self.tally_
-        left = tally - self._count(labels.labeled, tally.schema, tally.plan)
+        left = self.tally_ - self._count(labels.labeled, self.tally_.schema)
         if not left.n_rows and self.expected_statistics_ is None:
             raise nothing_left_error()
         return self._become(left, self.expected_statistics_)
@@ -358,43 +339,25 @@ class HiddenMarkovModel(HMMInference):
             raise BayesError.takes_no_texts("HiddenMarkovModel", texts)
         return schema
 
-    def _count_labeled(self, sequences: Sequences) -> Tally:
+    def _count(self, sequences: Sequences, schema: Schema) -> Tally:
         """Count fully labeled sequences."""
-        schema = self.tally_.schema if self.__sklearn_is_fitted__() else self._schema_for(sequences)
-        return self._count(sequences, schema, self._plan(schema))
-
-    def _count(self, sequences: Sequences, schema: Schema, plan: Plan) -> Tally:
         encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=self._threads())
         block = sequences.block(encoder)
-        grown = {
-            name: tuple(encoder.vocabularies[name].values) if name in encoder.vocabularies else ()
-            for name in schema.coded
-        }
+        grown = {n: tuple(encoder.vocabularies[n].values) if n in encoder.vocabularies else () for n in schema.coded}
         space = Space(encoder.schema, tuple(encoder.classes.values), grown, block.weights is not None)
-        return Tally.of_block(block, space, plan, self._threads(), self.memory_limit).tidy()
+        return Tally.of_block(block, space, counting_plan(self, schema), self._threads(), self.memory_limit).tidy()
 
-    def _encoder(self, schema: Schema, values: Mapping[str, Sequence[Value]]) -> Encoder:
-        known = {name: Vocabulary(values.get(name, ())) for name in schema.coded}
-        return Encoder(schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
-
-    def _columns(self, schema: Schema) -> tuple[Emission, ...]:
-        """Return the emissions before they are estimated."""
-        return build_emissions(self, schema, {}, dict.fromkeys(schema.measured, ColumnScale(0.0, 0.0)))
-
-    def _plan(self, schema: Schema) -> Plan:
-        return counting_plan(self._columns(schema))
+    def _encoder(self, tally: Tally) -> Encoder:
+        known = {name: Vocabulary(tally.space.values.get(name, ())) for name in tally.schema.coded}
+        return Encoder(tally.schema, known, refuse_unseen=self.unseen == "error", n_threads=self._threads())
 
     # -- estimation ----------------------------------------------------------------------------------
 
-    def _scales(self, tally: Tally) -> dict[str, ColumnScale]:
-        return tally_column_scales(tally, tally.schema.measured)
-
     def _structure(self, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
-        return build_structure(self, tally.schema, tally.classes, tally.space.values, scales)
+        return HMMStructure.of(self, tally.schema, tally.classes, tally.space.values, scales)
 
     def _become(self, tally: Tally, expected: ExpectedStatistics | None) -> Self:
-        scales = self._scales(tally) if expected is None else expected.scales
-        structure = self._structure(tally, scales)
+        structure = self._structure(tally, _scales(tally, expected))
         sums = structure.statistics_of_tally(tally)
         parameters = structure.estimate(sums if expected is None else sums.plus(expected.sums))
         self.tally_, self.expected_statistics_ = tally, expected
@@ -431,7 +394,7 @@ class HiddenMarkovModel(HMMInference):
         """
         schema, expected = read_probability_tables(start, transitions, emissions)
         model = cls(smoothing=0.0, transition_smoothing=0.0, start_smoothing=0.0, variance_weight=0.0)
-        return model._become(Tally.empty(schema, model._plan(schema)), expected)
+        return model._become(Tally.empty(schema, counting_plan(model, schema)), expected)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from the tally of labeled sequences.
@@ -456,8 +419,8 @@ class HiddenMarkovModel(HMMInference):
 
     def _observe(self, sequences: Sequences) -> Observations:
         """Encode sequences as the kernels read them."""
-        block = replace(sequences, labels=None).block(self._encoder(self.tally_.schema, self.tally_.space.values))
-        check_count_columns(self.structure_.emissions, block)
+        block = replace(sequences, labels=None).block(self._encoder(self.tally_))
+        self.structure_.check_counts(block)
         return Observations(block, sequences.starts)
 
     def _threads(self) -> int:
@@ -481,23 +444,27 @@ class HiddenMarkovModel(HMMInference):
         self._check_settings()
         if state is None:
             return self._become(tally, None)
-        if state.header.keys() != {"scales", "training"} or state.header["scales"].keys() != {*tally.schema.measured}:
-            raise BadFile("what the model holds beside its counts is not what such a model holds")
+        state.holds(len(state.arrays), "scales", "training")
+        if state.header["scales"].keys() != {*tally.schema.measured}:
+            raise BadFile("the scales of columns are not those of the columns with numbers")
         scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}
         if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
             raise BadFile("the scale of a column is no number")
         structure = self._structure(tally, scales)
         shapes = [array.shape for array in structure.empty_statistics().arrays()]
-        if len(shapes) != len(state.arrays):
-            raise BadFile("what the model holds beside its counts does not fit its columns")
+        state.holds(len(shapes), "scales", "training")
         sums = structure.statistics_from_arrays([state.numbers(i, *shape) for i, shape in enumerate(shapes)])
         if any((array < 0).any() for array in (sums.starts, sums.moves)):
             raise BadFile("expected counts are negative")
         rounds, likelihood, converged, interrupted, ends = state.header["training"]
-        training = EMHistory(
-            tuple(map(float, rounds)), float(likelihood), bool(converged), bool(interrupted), tuple(map(float, ends))
-        )
+        rounds, ends = tuple(map(float, rounds)), tuple(map(float, ends))
+        training = EMHistory(rounds, float(likelihood), bool(converged), bool(interrupted), ends)
         return self._become(tally, ExpectedStatistics(sums, scales, training))
+
+
+def _scales(tally: Tally, expected: ExpectedStatistics | None) -> Mapping[str, ColumnScale]:
+    """Return the scales of the numeric columns, which Baum–Welch keeps fixed."""
+    return tally_column_scales(tally, tally.schema.measured) if expected is None else expected.scales
 
 
 def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:

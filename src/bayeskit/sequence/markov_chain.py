@@ -20,7 +20,7 @@ from bayeskit.errors import BayesError, NotLearned, UnknownValue
 from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
-from bayeskit.estimate.transition_table import RunCounts, TransitionTable
+from bayeskit.estimate.transition_table import TransitionTable
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
@@ -272,7 +272,9 @@ class MarkovChain(SequenceModel):
         self._check_is_fitted()
         level = self._transition_table.levels[-1].counted
         contexts = np.unique(level.runs[:, :-1], axis=0)
-        names = [self._context_name(row) for row in contexts.tolist()]
+        symbols = ["(start)", *map(str, self.symbols_)]
+        rows = [sorted({-1} & {*row}) + [code for code in row if code >= 0] for row in contexts.tolist()]
+        names = [" ".join(symbols[code + 1] for code in row) for row in rows]
         p = self._transition_table.next_probabilities(contexts)
         table = {"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}}
         return ProbabilityTable(
@@ -371,15 +373,9 @@ class MarkovChain(SequenceModel):
         unknown = inside & (contexts < 0)
         if unknown.any():
             i = int(np.argmax(unknown.any(axis=1)))
-            raise BayesError(
-                f"{sequences.name(i)} has a missing or unknown symbol among its last {self.order}, so what follows is "
-                "not known",
-            )
+            what = f"{sequences.name(i)} has a missing or unknown symbol among its last {self.order}"
+            raise BayesError(f"{what}, so what follows is not known")
         return contexts
-
-    def _context_name(self, context: Sequence[int]) -> str:
-        begins = ["(start)"] if min(context) < 0 else []
-        return " ".join([*begins, *(str(self.symbols_[code]) for code in context if code >= 0)])
 
     @property
     def _chooses_smoothing(self) -> bool:
@@ -461,8 +457,9 @@ class LeaveOneOutChains:
         counts = []
         for level in chain._transition_table.levels:
             n, total = level.counts(runs)
-            own_n, own_total = _count_own_runs(level, runs, of)
-            n, total = n - units[of] * own_n, total - units[of] * own_total
+            ends, k = level.ends(runs), level.counted.n_classes
+            n = n - units[of] * _count_repeats(of, run_keys(ends, k))
+            total = total - units[of] * _count_repeats(of, run_keys(ends[:, :-1], k))
             if (n < -0.5).any():
                 raise NotLearned(
                     f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learned: leave-one-out scores the "
@@ -472,12 +469,6 @@ class LeaveOneOutChains:
         terms = np.zeros(sequences.n_rows)
         terms[here] = logspace.log(chain._transition_table.estimate(counts, runs[:, -1]))
         return sum_by_sequence(terms, sequences.starts)
-
-
-def _count_own_runs(level: RunCounts, runs: Ints, of: Ints) -> tuple[Floats, Floats]:
-    """Count each run and its context within its own sequence."""
-    ends, n = level.ends(runs), level.counted.n_classes
-    return _count_repeats(of, run_keys(ends, n)), _count_repeats(of, run_keys(ends[:, :-1], n))
 
 
 def _count_repeats(of: Ints, keys: Ints) -> Floats:

@@ -47,10 +47,10 @@ class HMMParameters:
         return Trellis(self.start, self.moves, self.emissions, stays, n_threads)
 
 
-def counting_plan(emissions: Sequence[Emission]) -> Plan:
+def counting_plan(settings: HiddenMarkovModel, schema: Schema) -> Plan:
     """Return the plan for counting labeled sequences."""
     asked: dict[str, list[str]] = {}
-    for emission in emissions:
+    for emission in build_emissions(settings, schema, {}, dict.fromkeys(schema.measured, ColumnScale(0.0, 0.0))):
         for request in emission.requests():
             asked.setdefault(request.kind, []).extend(request.columns)
     return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.request_for(1))
@@ -66,10 +66,36 @@ class HMMStructure:
     smoothing: float  # of transitions
     start_smoothing: float
 
+    @classmethod
+    def of(
+        cls,
+        settings: HiddenMarkovModel,
+        schema: Schema,
+        states: Sequence[Value],
+        values: Mapping[str, Sequence[Value]],
+        scales: Mapping[str, ColumnScale],
+    ) -> HMMStructure:
+        """Build the structure for columns with given roles, symbols and scales."""
+        stays = read_minimum_stays(settings.min_stay, states)
+        # Rows of transitions, and left-to-right, follow the declared order of the states.
+        listed = [] if settings.states is None else [state for state in settings.states if state in states]
+        order = [*listed, *(state for state in states if state not in listed)]
+        rules = TransitionRules.of(settings.start, settings.transitions, order)
+        at = [order.index(state) for state in states]
+        rules = TransitionRules(rules.fixed_start[at], rules.fixed[np.ix_(at, at)], rules.ties[np.ix_(at, at)])
+        emissions = build_emissions(settings, schema, values, scales)
+        return cls(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
+
     @property
     def n_states(self) -> int:
         """Number of states."""
         return len(self.stays.least)
+
+    def check_counts(self, block: Block) -> None:
+        """Raise an error for cells of count columns that are not counts."""
+        for emission in self.emissions:
+            if isinstance(emission, (PoissonEmission, MultinomialEmission)):
+                check_counts(block, emission.names)
 
     def statistics_of_tally(self, tally: Tally) -> HMMStatistics:
         """Return the statistics of labeled sequences."""
@@ -113,32 +139,12 @@ def check_structure_settings(settings: HiddenMarkovModel) -> None:
     one_of("unseen", settings.unseen, ("ignore", "smooth", "error"))
     for kind in settings.numeric.values() if isinstance(settings.numeric, Mapping) else [settings.numeric]:
         one_of("numeric", kind, NUMERIC)
-    amounts = settings.smoothing.values() if isinstance(settings.smoothing, Mapping) else [settings.smoothing]
-    amount_names = ("transition_smoothing", "start_smoothing", "variance_floor", "variance_weight", "mean_weight")
-    named = [
-        *(("smoothing", amount) for amount in amounts),
-        *((name, getattr(settings, name)) for name in amount_names),
-    ]
-    for name, amount in named:
-        if not is_number(amount) or not 0 <= amount < np.inf:
-            raise BayesError(f"{name}={amount!r}: give a number, 0 or more")
-
-
-def build_structure(
-    settings: HiddenMarkovModel,
-    schema: Schema,
-    states: Sequence[Value],
-    values: Mapping[str, Sequence[Value]],
-    scales: Mapping[str, ColumnScale],
-) -> HMMStructure:
-    """Build the structure for columns with given roles, symbols and scales."""
-    stays = read_minimum_stays(settings.min_stay, states)
-    order = _order(settings.states, states)
-    rules = TransitionRules.of(settings.start, settings.transitions, order)
-    back = [order.index(state) for state in states]
-    rules = TransitionRules(rules.fixed_start[back], rules.fixed[np.ix_(back, back)], rules.ties[np.ix_(back, back)])
-    emissions = build_emissions(settings, schema, values, scales)
-    return HMMStructure(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
+    names = ("smoothing", "transition_smoothing", "start_smoothing", "variance_floor", "variance_weight", "mean_weight")
+    for name in names:
+        given = getattr(settings, name)
+        for amount in given.values() if name == "smoothing" and isinstance(given, Mapping) else [given]:
+            if not is_number(amount) or not 0 <= amount < np.inf:
+                raise BayesError(f"{name}={amount!r}: give a number, 0 or more")
 
 
 def build_emissions(
@@ -148,43 +154,26 @@ def build_emissions(
     scales: Mapping[str, ColumnScale],
 ) -> tuple[Emission, ...]:
     """Build the emissions of all columns before they are estimated."""
-    names = {
-        kind: [n for n in schema.measured if _setting(settings.numeric, n, schema, "gaussian") == kind]
+    gaussian, poisson, multinomial = (
+        tuple(n for n in schema.measured if _setting(settings.numeric, n, schema, "gaussian") == kind)
         for kind in NUMERIC
-    }
-    emissions: list[Emission] = [
-        CategoricalEmission(
-            (name,), tuple(values.get(name, ())), _setting(settings.smoothing, name, schema, 1.0), settings.unseen
-        )
-        for name in schema.coded
-    ]
+    )
+    emissions: list[Emission] = []
+    for name in schema.coded:
+        smoothing = _setting(settings.smoothing, name, schema, 1.0)
+        emissions.append(CategoricalEmission((name,), tuple(values.get(name, ())), smoothing, settings.unseen))
     prior = GaussianPrior(settings.variance_floor, settings.variance_weight, settings.mean_weight)
-    if columns := tuple(names["gaussian"]):
-        if settings.covariance in ("full", "tied"):
-            emissions.append(MultivariateGaussianEmission(columns, scales, prior, settings.covariance == "tied"))
-        else:
-            emissions.append(GaussianEmission(columns, scales, prior, settings.covariance == "spherical"))
-    if columns := tuple(names["poisson"]):
-        emissions.append(PoissonEmission(columns, scales))
-    if columns := tuple(names["multinomial"]):
-        total = sum(scales[name].mean for name in columns)
-        emissions.append(MultinomialEmission(columns, _setting(settings.smoothing, columns[0], schema, 1.0), total))
+    if gaussian and settings.covariance in ("full", "tied"):
+        emissions.append(MultivariateGaussianEmission(gaussian, scales, prior, settings.covariance == "tied"))
+    elif gaussian:
+        emissions.append(GaussianEmission(gaussian, scales, prior, settings.covariance == "spherical"))
+    if poisson:
+        emissions.append(PoissonEmission(poisson, scales))
+    if multinomial:
+        smoothing = _setting(settings.smoothing, multinomial[0], schema, 1.0)
+        total = sum(scales[name].mean for name in multinomial)
+        emissions.append(MultinomialEmission(multinomial, smoothing, total))
     return tuple(emissions)
-
-
-def check_count_columns(emissions: Sequence[Emission], block: Block) -> None:
-    """Raise an error for cells of count columns that are not counts."""
-    for emission in emissions:
-        if isinstance(emission, (PoissonEmission, MultinomialEmission)):
-            check_counts(block, emission.names)
-
-
-def _order(declared: Any, states: Sequence[Value]) -> list[Value]:
-    """Return the states in declared order, which is the order of left-to-right and of transition rows."""
-    if declared is None:
-        return list(states)
-    listed = [state for state in declared if state in states]
-    return [*listed, *(state for state in states if state not in listed)]
 
 
 def _setting(setting: Any, name: str, schema: Schema, default: Any) -> Any:
