@@ -286,7 +286,7 @@ def test_words_that_are_too_many_or_too_few(monkeypatch):
 
 
 def test_runs_of_characters_that_are_too_many_or_have_no_words(monkeypatch):
-    monkeypatch.setattr("bayeskit.models.text.bounded_fit.MOST_CHARACTER_NGRAMS", 5)
+    monkeypatch.setattr("bayeskit.models.text.documents.MOST_CHARACTER_NGRAMS", 5)
 
     def attempt(recipe="best", characters=(3, 5)):
         return bk.TextClassifier(recipe, characters=characters).fit(["a cat sat", "the dog ran"], ["x", "y"])

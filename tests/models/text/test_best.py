@@ -171,7 +171,7 @@ def test_auto_is_best_of_hundreds_of_classes_and_weighted_evidence_beyond():
 
 
 def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monkeypatch):
-    from bayeskit.models.text import best
+    from bayeskit.models.text import weighted_evidence
 
     texts, labels = documents(200)
     pairs = [
@@ -179,7 +179,7 @@ def test_pairs_of_words_are_not_read_where_their_tables_would_be_too_large(monke
         for a, b in zip(np.where(labels == "law", "p", "q"), np.where(labels == "sea", "p", "q"), strict=True)
     ]
     texts = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
-    monkeypatch.setattr(best, "LARGEST_TRIED", 10)
+    monkeypatch.setattr(weighted_evidence, "LARGEST_TRIED", 10)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)
     assert [name for name, _ in model.linear_.tried] == ["words"]
 

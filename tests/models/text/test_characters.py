@@ -9,7 +9,7 @@ import bayeskit as bk
 from bayeskit.data.text.tokens import count_documents
 from bayeskit.errors import BadFile, BayesError, TooLarge
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text import bounded_fit
+from bayeskit.models.text import documents as text_documents
 from bayeskit.models.text.documents import is_character_ngram
 from bayeskit.storage.container import pack, unpack
 
@@ -154,10 +154,10 @@ def test_too_many_runs_are_refused_before_they_are_counted_and_not_tried(monkeyp
     read = type("Read", (), {"texts": texts, "labels": labels})
     tokenizer = bk.Tokenizer("words_and_punctuation", characters=(3, 5))
     rows = count_documents(texts, tokenizer)
-    monkeypatch.setattr(bounded_fit, "MOST_CHARACTER_NGRAMS", 3 * sum(map(len, texts)))
-    assert not bounded_fit.has_many_character_ngrams(read, tokenizer, 1)
-    monkeypatch.setattr(bounded_fit, "MOST_CHARACTER_NGRAMS", is_character_ngram(rows.words)[rows.ids].sum() - 1)
-    assert bounded_fit.has_many_character_ngrams(read, tokenizer, 1)
+    monkeypatch.setattr(text_documents, "MOST_CHARACTER_NGRAMS", 3 * sum(map(len, texts)))
+    assert not text_documents.has_many_character_ngrams(read, tokenizer, 1)
+    monkeypatch.setattr(text_documents, "MOST_CHARACTER_NGRAMS", is_character_ngram(rows.words)[rows.ids].sum() - 1)
+    assert text_documents.has_many_character_ngrams(read, tokenizer, 1)
     with pytest.raises(TooLarge, match=r"runs of characters, which may take 4 GB.*leave characters= out"):
         bk.TextClassifier("best", characters=(3, 5)).fit(texts, labels)
     model = bk.TextClassifier("best", characters="auto").fit(texts, labels)

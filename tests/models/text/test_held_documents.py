@@ -10,9 +10,8 @@ import bayeskit as bk
 from bayeskit.data.text.word_list import WordLimits
 from bayeskit.errors import AdviceWarning, BadFile, TooLarge
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text import bounded_fit
 from bayeskit.models.text import documents as text_documents
-from bayeskit.models.text.bounded_fit import BoundedReader
+from bayeskit.models.text.documents import BoundedReader
 
 SUBJECTS = {"law": "judge court vote jury", "sea": "calm wind waves ship", "art": "painter brush color canvas"}
 COMMON = [f"common{i}" for i in range(60)]
@@ -21,7 +20,7 @@ LIMIT = 600_000  # bytes, of documents that take some two million
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
-    monkeypatch.setattr(bounded_fit, "LEAST_SAMPLE", 100)
+    monkeypatch.setattr(text_documents, "LEAST_SAMPLE", 100)
 
 
 def documents(n=900, seed=0):
@@ -74,8 +73,8 @@ def test_runs_of_words_are_tried_on_the_documents_drawn():
 def test_threads_and_parts_do_not_matter(monkeypatch):
     one, three = drawn(n_threads=1), drawn(n_threads=3)
     assert to_bytes(one.set_params(n_threads=None)) == to_bytes(three.set_params(n_threads=None))
-    monkeypatch.setattr("bayeskit.models.text.bounded_fit.PART_BYTES", 500)
-    monkeypatch.setattr(bounded_fit, "PART_BYTES", 300)
+    monkeypatch.setattr("bayeskit.models.text.documents.PART_BYTES", 500)
+    monkeypatch.setattr(text_documents, "PART_BYTES", 300)
     assert to_bytes(drawn(n_threads=1).set_params(n_threads=None)) == to_bytes(one)
 
 
@@ -189,7 +188,7 @@ def test_a_fit_takes_no_more_than_is_said(limit):
     script = """
 import sys, warnings; import numpy as np; import pyarrow as pa; import bayeskit as bk
 from bayeskit.data.text.word_list import WordLimits
-from bayeskit.models.text.bounded_fit import BoundedReader
+from bayeskit.models.text.documents import BoundedReader
 from bayeskit.models.text.documents import read_documents, documents_source
 from bayeskit.data.text.tokenizer import Tokenizer
 warnings.simplefilter("ignore")

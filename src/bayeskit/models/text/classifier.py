@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,9 +33,14 @@ from bayeskit.models.base.estimator import clone, one_of
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text import standard_recipes as standard
-from bayeskit.models.text.best import AutomaticRecipe, Best
-from bayeskit.models.text.bounded_fit import limit_tally, restrict_tally, word_limits
-from bayeskit.models.text.documents import content_hash, documents_source, values_matrix
+from bayeskit.models.text.documents import (
+    content_hash,
+    documents_source,
+    limit_tally,
+    restrict_tally,
+    values_matrix,
+    word_limits,
+)
 from bayeskit.models.text.explanations import (
     TellingWords,
     WordsForAndAgainst,
@@ -43,8 +48,8 @@ from bayeskit.models.text.explanations import (
     explain_documents,
     telling_words,
 )
-from bayeskit.models.text.recipe import GenerativeRecipe, LeftOutBatch, Recipe, TextParameters, TrainingSource
-from bayeskit.models.text.weighted_evidence import WeightedEvidence
+from bayeskit.models.text.recipe import LeftOutBatch, Recipe, TextParameters, TrainingSource
+from bayeskit.models.text.weighted_evidence import AutomaticRecipe, Best, WeightedEvidence
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Records, Table, table_by_class
 from bayeskit.tally.plan import Plan
@@ -68,7 +73,7 @@ _BUILT_IN: tuple[Recipe, ...] = (
     standard.NaiveBayesSVM(),
     Best(),
     WeightedEvidence("weighted"),
-    AutomaticRecipe(),
+    AutomaticRecipe("auto"),
     WeightedEvidence("fast", a_values=(1.0,), g_values=(1.0,)),
 )
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _BUILT_IN}
@@ -368,7 +373,7 @@ class TextClassifier(Classifier):
         if self.recipe not in (recipe.name, "auto"):
             raise BayesError(f"recipe={self.recipe!r} cannot use what {recipe.name!r} has fitted")
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
-        self.recipe_: Recipe = recipe
+        self.recipe_: Any = recipe
         try:
             limited = limit_tally(tally, known, self) if isinstance(tally, Tally) else tally
             return Classifier.fit_tally(self, limited)
@@ -514,10 +519,10 @@ class TextClassifier(Classifier):
         ndarray of shape (n_documents, n_classes)
         """
         self._check_is_fitted()
-        parts, recipe = [], cast(GenerativeRecipe, self.recipe_)
+        parts = []
         for block, _ in self._score(X):
             scores = self._log_words(block)
-            for term in recipe.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
+            for term in self.recipe_.shared_terms(block.tokens[COLUMN], self.counted_, coefficient, length):
                 scores = scores + term[:, None]
             parts.append(scores)
         return np.concatenate(parts)
@@ -554,8 +559,7 @@ class TextClassifier(Classifier):
         self._check_is_fitted()
         rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
-        recipe = cast(GenerativeRecipe, self.recipe_)
-        return recipe.sample(self.params_, self.counted_, labels, rng), self.classes_[labels]
+        return self.recipe_.sample(self.params_, self.counted_, labels, rng), self.classes_[labels]
 
     @if_left_out
     def _left_out(self) -> TextLeftOut:
@@ -628,7 +632,7 @@ class TextClassifier(Classifier):
     def n_parameters_(self) -> int:
         """Number of free parameters of the class prior and of the words (generative recipes)."""
         recipe = vars(self).get("recipe_")
-        if not isinstance(recipe, GenerativeRecipe):
+        if recipe is None or not recipe.is_generative:
             reason = "it is not fitted yet" if recipe is None else f"recipe={recipe.name!r} is not generative"
             raise AttributeError(f"TextClassifier has no n_parameters_: {reason}")
         n_classes = len(self.tally_.classes)
@@ -675,7 +679,7 @@ class TextClassifier(Classifier):
 
     def _written_factors(self, block: Block) -> list[WrittenFactor]:
         """Return the factors of the first document."""
-        return cast(GenerativeRecipe, self.recipe_).factors(block.tokens[COLUMN], self.tally_, self.params_)
+        return self.recipe_.factors(block.tokens[COLUMN], self.tally_, self.params_)
 
     def telling_words(self, n: int = 10) -> TellingWords:
         """List the most characteristic words of each class.
@@ -699,7 +703,7 @@ class TextClassifier(Classifier):
 
         The counts are occurrences, and for "set_of_words" documents that have the word.
         """
-        if not isinstance(self.recipe_, GenerativeRecipe):
+        if not self.recipe_.is_generative:
             return self.telling_words()
         counts, shares = self.recipe_.counts_and_probabilities(self.tally_, self.params_)
         target, classes = self.schema_.target.name, self.tally_.classes

@@ -19,6 +19,7 @@ from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
 from bayeskit.evaluate.reliability import Reliability
 from bayeskit.explain.evidence import class_position, compare_classes
 from bayeskit.models.base.estimator import clone
+from bayeskit.models.text.documents import values_matrix
 from bayeskit.tables import Readable, Records, Sheet, Table, class_header
 from bayeskit.typing import Array, Floats
 
@@ -212,16 +213,11 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
 
 def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -> tuple[Floats, int]:
     """Return (contingency tables of each pair of words (words, words, classes, 2, 2), number of documents)."""
-    from scipy.sparse import csr_matrix
-
     n_classes, n = len(model.tally_.classes), len(words)
     both, alone, total = np.zeros((n, n, n_classes)), np.zeros((n, n_classes)), np.zeros(n_classes)
     for block in model._blocks_learned(X, y, sample_weight):
         (rows,) = block.tokens.values()
-        shape = (len(rows.lengths), len(rows.words))
-        cells = csr_matrix((np.ones(len(rows.ids)), rows.ids, rows.indptr), shape=shape)
-        chosen = cells[:, words]
-        chosen.data[:] = 1.0
+        chosen = values_matrix(rows)[:, words]
         labels = np.asarray(block.labels)
         for c in range(n_classes):
             part = chosen[labels == c]

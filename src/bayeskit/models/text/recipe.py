@@ -26,7 +26,6 @@ from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BadFile, BayesError, format_setting
-from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.word_weights import (
     BernoulliWeights,
     LeftOutDocuments,
@@ -283,8 +282,8 @@ class LeftOutBatch:
 class Recipe:
     """A recipe over plain word counts, which are read in parts and can be updated; others override more.
 
-    A new recipe defines at least ``name`` and :meth:`word_weights`. With :meth:`left_out_scores` it has exact
-    leave-one-out.
+    A new recipe defines at least ``name`` and :meth:`word_weights`. With ``score_left_out`` or :meth:`left_out_scores`
+    it has exact leave-one-out.
     """
 
     name: str = ""
@@ -309,11 +308,13 @@ class Recipe:
     parameters: ClassVar[type[WordParameters]] = WordParameters
     infinite: ClassVar[str] = ""
     """Without smoothing, a word that "no other class" has would get an infinite weight; empty if none would."""
+    score_left_out: ClassVar[Callable[..., Floats]]
+    """The formula of the scores from value sums without each document."""
 
     @property
     def has_leave_one_out(self) -> bool:
         """True if the scores without one document have a closed form."""
-        return type(self).left_out_scores is not Recipe.left_out_scores
+        return hasattr(self, "score_left_out") or type(self).left_out_scores is not Recipe.left_out_scores
 
     # -- fitting -------------------------------------------------------------------------------------
 
@@ -361,11 +362,7 @@ class Recipe:
                 f"a word that {self.infinite} has would weigh infinitely"
             )
         weights = self.word_weights(counted, tally.class_counts.astype(np.float64), pseudo)
-        return self.make_parameters(log_prior, counted.words, weights, pseudo)
-
-    def make_parameters(self, log_prior: Floats, words: Words, weights: WordWeights, pseudo: Floats) -> WordParameters:
-        """Combine the weights with the values by which documents are scored."""
-        return self.parameters(log_prior, words, weights, pseudo)
+        return self.parameters(log_prior, counted.words, weights, pseudo)
 
     def pseudo_counts(self, settings: TextClassifier, words: Words, counted: WordCounts | None = None) -> Floats:
         """Compute the pseudo-count of each word (words,)."""
@@ -377,11 +374,12 @@ class Recipe:
 
     def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
         """Compute scores without prior (documents, classes), each document removed from the counts."""
-        raise NotImplementedError(f"recipe {self.name!r} has no closed form without a document")
+        return self.score_left_out(self.left_out_words(tally, params, batch, params.values(batch.rows)))
 
-    def left_out_words(self, tally: Tally, params: Any, documents: LeftOutDocuments) -> LeftOutWords:
-        """Return the value sums without each document."""
+    def left_out_words(self, tally: Tally, params: Any, batch: LeftOutBatch, values: Floats) -> LeftOutWords:
+        """Return the value sums without each document; ``values`` (cells,) are those by which it is scored."""
         counted = tally.words[COLUMN]
+        documents = batch.with_values(self.values(batch.rows), values)
         n_documents = counted.totals("documents").astype(np.float64)
         return LeftOutWords(self.value_sums(counted), params.pseudo, documents, n_documents)
 
@@ -399,7 +397,10 @@ class Recipe:
 
 
 class GenerativeRecipe(Recipe):
-    """A recipe that models P(document | class)."""
+    """A recipe that models P(document | class).
+
+    It also defines ``sample``, ``factors`` and ``counts_and_probabilities``, as :class:`Multinomial` does.
+    """
 
     is_generative = True
 
@@ -410,15 +411,3 @@ class GenerativeRecipe(Recipe):
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Return the terms of ln P(document | class) that are equal for all classes (documents,)."""
         return ()
-
-    def counts_and_probabilities(self, tally: Tally, params: Any) -> tuple[Array, Floats]:
-        """Return the counts of each word in each class and P(word | class), both (words, classes)."""
-        raise NotImplementedError(f"recipe {self.name!r} has no probabilities of words")
-
-    def factors(self, rows: TokenRows, tally: Tally, params: Any) -> list[WrittenFactor]:
-        """Return the factors of the first document as counts and pseudo-counts."""
-        raise NotImplementedError(f"recipe {self.name!r} does not write documents as products")
-
-    def sample(self, params: Any, counted: WordCounts, labels: Array, rng: np.random.Generator) -> list[str]:
-        """Sample one document for each label."""
-        raise NotImplementedError(f"recipe {self.name!r} does not sample documents")

@@ -31,24 +31,10 @@ from bayeskit.estimate import word_weights as weights
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.estimate.temperature import fit_scale_and_bias
-from bayeskit.estimate.word_weights import (
-    LeftOutDocuments,
-    LeftOutWords,
-    WordWeights,
-    inverse_document_frequency,
-    log_count_ratio,
-)
+from bayeskit.estimate.word_weights import LeftOutWords, WordWeights, inverse_document_frequency
 from bayeskit.export.scoring_form import WordsTerm
-from bayeskit.models.text.best import FOLDS, HELD_OUT
-from bayeskit.models.text.bounded_fit import all_rows
-from bayeskit.models.text.documents import (
-    LabeledDocuments,
-    WordSums,
-    count_values,
-    document_frequency,
-    select_words,
-    values_matrix,
-)
+from bayeskit.models.text import documents
+from bayeskit.models.text.documents import LabeledDocuments, WordSums, document_frequency, select_words
 from bayeskit.models.text.recipe import (
     BernoulliParameters,
     GenerativeRecipe,
@@ -61,6 +47,7 @@ from bayeskit.models.text.recipe import (
     check_weight,
     check_weights,
 )
+from bayeskit.models.text.weighted_evidence import FOLDS, HELD_OUT
 from bayeskit.storage.model_file import State
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -74,14 +61,11 @@ class Multinomial(GenerativeRecipe):
 
     name = "multinomial"
     is_linear = True
+    score_left_out = staticmethod(LeftOutWords.multinomial)
 
     def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
         """Return ln θ."""
         return weights.multinomial_of(counted, pseudo)
-
-    def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
-        """Score with θ of the other documents."""
-        return self.left_out_words(tally, params, _with_counts(batch)).multinomial()
 
     def shared_terms(self, rows: TokenRows, counted: WordCounts, coefficient: bool, length: bool) -> tuple[Floats, ...]:
         """Return ln(ℓ!/Πn!) and ln P(ℓ)."""
@@ -144,39 +128,22 @@ class Complement(Recipe):
     is_linear = True
     has_probabilities = False
     infinite = "no other class"
+    formula: ClassVar[Callable[..., WordWeights]] = staticmethod(weights.complement)
+    score_left_out = staticmethod(LeftOutWords.complement)
 
     def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """Return −ln θ_c̄."""
-        return weights.complement(self.value_sums(counted), pseudo)
-
-    def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
-        """Score with θ_c̄ of the other documents."""
-        return self.left_out_words(tally, params, _with_counts(batch)).complement()
+        """Return −ln θ_c̄, normalized by some recipes."""
+        return self.formula(self.value_sums(counted), pseudo)
 
 
-class NormalizedComplement(Recipe):
+class NormalizedComplement(Complement):
     """Complement with the weights of each class divided by Σ|ln θ_c̄|."""
 
     name = "wcnb"
-    is_linear = True
     # The normalized weights are so small that any other prior would outweigh them.
     default_prior = "uniform"
-    has_probabilities = False
-    infinite = "no other class"
-
-    def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """Return −ln θ_c̄ / Σ|ln θ_c̄|."""
-        return weights.normalized_complement(self.value_sums(counted), pseudo)
-
-    def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
-        """Score with θ_c̄ of the other documents."""
-        return self.left_out_words(tally, params, _with_counts(batch)).normalized_complement()
-
-
-def _with_counts(batch: LeftOutBatch) -> LeftOutDocuments:
-    """Learn and score by word counts."""
-    counts = batch.rows.counts.astype(np.float64)
-    return batch.with_values(counts, counts)
+    formula = staticmethod(weights.normalized_complement)
+    score_left_out = staticmethod(LeftOutWords.normalized_complement)
 
 
 @dataclass(frozen=True)
@@ -231,7 +198,7 @@ class TfIdfRecipe(Recipe):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit the document frequencies and count under them; the vocabulary stays fixed from then on."""
         read = training.documents
-        rows, _ = all_rows(read, training.settings)
+        rows, _ = documents.all_rows(read, training.settings)
         n = float(len(read.labels) if read.weights is None else read.weights.sum())
         recipe = replace(self, frequencies=DocumentFrequencies(rows.words, document_frequency(rows, read.weights), n))
         return recipe, WordSums.of(rows, recipe.values(rows) + 1.0, read).tally(training.schema, read, True)
@@ -254,7 +221,7 @@ class TfIdfRecipe(Recipe):
 
     def count_more(self, training: TrainingSource) -> Tally:
         """Count further documents in the fixed vocabulary."""
-        return count_values(training, self.fitted_frequencies.words, lambda rows: self.values(rows) + 1.0)
+        return documents.count_values(training, self.fitted_frequencies.words, lambda rows: self.values(rows) + 1.0)
 
     def value_sums(self, counted: WordCounts) -> Floats:
         """Return the sums of tf-idf by class (words, classes)."""
@@ -295,37 +262,26 @@ class TfIdf(TfIdfRecipe):
         made.table[(sums.sum(axis=1) == 0) & (pseudo == 0)] = 0.0
         return made
 
-    def make_parameters(self, log_prior: Floats, words: Words, weights: WordWeights, pseudo: Floats) -> WordParameters:
+    def estimate(self, tally: Tally, log_prior: Floats, settings: Any) -> TextParameters:
         """Add the idf by which documents are scored."""
-        return TfIdfParameters(log_prior, words, weights, pseudo, self.fitted_frequencies.idf(words))
+        params = super().estimate(tally, log_prior, settings)
+        return TfIdfParameters(**vars(params), idf=self.fitted_frequencies.idf(params.vocabulary))
 
     def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
         """Keep the idf of the other documents fixed, and value the own document with df − 1."""
         rows, words, held = batch.rows, tally.words[COLUMN].words, self.fitted_frequencies
         idf = inverse_document_frequency(held.of(words) - 1, held.n_documents - 1)
         values = weights.tf_idf(rows.counts.astype(np.float64), rows.ids, rows.indptr, idf)
-        return self.left_out_words(tally, params, batch.with_values(self.values(rows), values)).multinomial()
+        return self.left_out_words(tally, params, batch, values).multinomial()
 
 
 @dataclass(frozen=True, eq=False)
-class TransformedComplement(TfIdfRecipe):
+class TransformedComplement(TfIdfRecipe, NormalizedComplement):
     """Normalized complement on ln(1 + f) · ln(N/df) of length one: all transforms of Rennie et al. 2003."""
 
     name = "twcnb"
-    # The normalized weights are so small that any other prior would outweigh them.
-    default_prior = "uniform"
-    has_probabilities = False
-    infinite = "no other class"
+    is_linear = False
     tf_idf = staticmethod(weights.log_tf_idf)
-
-    def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """Return −ln θ_c̄ / Σ|ln θ_c̄|."""
-        return weights.normalized_complement(self.value_sums(counted), pseudo)
-
-    def left_out_scores(self, tally: Tally, params: Any, batch: LeftOutBatch) -> Floats:
-        """Score with θ_c̄ of the other documents, under the same idf."""
-        documents = batch.with_values(self.values(batch.rows), params.values(batch.rows))
-        return self.left_out_words(tally, params, documents).normalized_complement()
 
 
 # -- naive Bayes SVM ---------------------------------------------------------------------------------------------------
@@ -341,9 +297,6 @@ class MarginMap:
     bias: Floats
     log_loss: float
     """The log loss on folds of the training documents."""
-
-    def __call__(self, margins: WordWeights) -> WordWeights:
-        return WordWeights(self.scale * margins.table, self.scale * margins.constant + self.bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +325,7 @@ class NaiveBayesSVM(Recipe):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit and calibrate the machines; the tally counts the documents of each class that have a word."""
         read, settings = training.documents, training.settings
-        rows, pruned = all_rows(read, settings)
+        rows, pruned = documents.all_rows(read, settings)
         if not len(rows.words):
             raise BayesError(
                 f"{format_setting('recipe', self.name)} weighs words, and no document has one:",
@@ -394,7 +347,8 @@ class NaiveBayesSVM(Recipe):
         """Return the calibrated weights of the machines."""
         if self.linear is None or self.calibration is None:
             raise BayesError(f'recipe="{self.name}" fits weights on documents: call fit')
-        return self.calibration(self.linear)
+        scale = self.calibration.scale
+        return WordWeights(scale * self.linear.table, scale * self.linear.constant + self.calibration.bias)
 
     def to_state(self) -> State | None:
         """Return the weights and their calibration."""
@@ -439,13 +393,8 @@ def margins_on_folds(
             margins.append(np.zeros((len(held_out), len(read.classes))))
             continue
         table, constant = fit_machines(select_words(rows.take(rest), known), others, pseudo[known], C, beta)
-        margins.append(_presence(select_words(rows.take(held_out), known)) @ table + constant)
+        margins.append(documents.values_matrix(select_words(rows.take(held_out), known)) @ table + constant)
     return np.concatenate(parts), np.concatenate(margins)
-
-
-def _presence(rows: TokenRows) -> Any:
-    """Return the CSR matrix of presence indicators (n_documents, n_words)."""
-    return values_matrix(rows, np.ones(len(rows.ids)))
 
 
 def assign_folds(labels: Ints) -> Ints:
@@ -472,11 +421,11 @@ def fit_machines(
     k = len(read.classes)
     if k < 2:
         raise BayesError(f"nbsvm needs two classes at least, and there is only {read.classes[0]!r}")
-    present = _presence(rows)
+    present = documents.values_matrix(rows)
     table, constant = np.zeros((len(rows.words), k)), np.zeros(k)
     for c in range(1, 2) if k == 2 else range(k):
         own = read.labels == c
-        ratio = log_count_ratio(present, own, pseudo)
+        ratio = weights.log_count_ratio(present, own, pseudo)
         scaled = present.copy()
         scaled.data = ratio[present.indices]
         machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.weights)

@@ -18,9 +18,8 @@ from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.weighted_evidence import DocumentEM, fit_em, sublinear_tf_idf
 from bayeskit.estimate.word_weights import smooth_idf
 from bayeskit.models.base.scoring import first_best
-from bayeskit.models.text.bounded_fit import all_rows
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
-from bayeskit.models.text.documents import LabeledDocuments, document_frequency, text_column, values_matrix
+from bayeskit.models.text.documents import LabeledDocuments, all_rows, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipe import LARGEST_WEIGHT
 from bayeskit.storage.model_file import State
 from bayeskit.tolerance import OFF_ONE
