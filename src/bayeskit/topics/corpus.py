@@ -14,7 +14,7 @@ from bayeskit.arrow_arrays import is_arrow
 from bayeskit.data.frames import collected, columns_of, kind_of
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
-from bayeskit.data.text.tokens import TokenRows, count_documents
+from bayeskit.data.text.tokens import count_documents
 from bayeskit.data.text.word_list import WordLimits, Words
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.sampling import mix_bits
@@ -193,14 +193,10 @@ class Corpus:
         """Return counts as a SciPy CSR matrix, shape (n_documents, n_words)."""
         from scipy.sparse import csr_matrix
 
-        made = csr_matrix((np.ones(self.n_tokens, np.int64), self.words.astype(np.int64), self.start), self.shape)
+        shape = len(self), self.n_words
+        made = csr_matrix((np.ones(self.n_tokens, np.int64), self.words.astype(np.int64), self.start), shape)
         made.sum_duplicates()
         return made
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (n_documents, n_words)."""
-        return len(self), self.n_words
 
 
 # -- text -------------------------------------------------------------------------------------------------------------
@@ -219,18 +215,9 @@ def read_texts(
         row = int(np.argmax(texts.missing))
         raise BayesError(f"document {row} is missing: give an empty string instead")
     rows = count_documents(texts, tokenizer, known, n_threads)
-    if limits is not None:
-        rows = _limit_words(rows, limits)
+    if limits is not None and not (keep := limits.choose(*rows.totals(), len(rows.lengths))).all():
+        rows = rows.restrict_to(rows.words.take(keep))
     return Corpus.of_counts(rows.indptr, rows.ids, rows.counts, len(rows.words)), rows.words
-
-
-def _limit_words(rows: TokenRows, limits: WordLimits) -> TokenRows:
-    """Keep only the words within the limits."""
-    n = len(rows.words)
-    documents = np.bincount(rows.ids, minlength=n)
-    counts = np.bincount(rows.ids, rows.counts, n).astype(np.int64)
-    keep = limits.choose(documents, counts, len(rows.lengths))
-    return rows if keep.all() else rows.restrict_to(rows.words.take(keep))
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
@@ -289,7 +276,14 @@ class DocumentReader:
     def learn(self, X: Any, words: Iterable[str] | None = None) -> tuple[Corpus, Names]:
         """Read training documents and the names of their words."""
         form = read_form(X)
-        corpus, names = self._matrix(form, words) if isinstance(form, CountMatrix) else self._texts(form, words)
+        names: Names = None
+        if isinstance(form, CountMatrix):
+            corpus, given = read_counts(form.counts), form.names if words is None else words
+            names = None if given is None else check_names(given, corpus.n_words)
+        elif words is not None:
+            raise BayesError("words names the columns of a matrix, and these are texts: leave it out")
+        else:
+            corpus, names = read_texts(form, self._cut, None, self.limits, self.n_threads)
         if not len(corpus):
             raise BayesError("there are no documents to learn from")
         if not corpus.n_tokens:
@@ -313,16 +307,6 @@ class DocumentReader:
     @property
     def _cut(self) -> Tokenizer:
         return Tokenizer(stop_words="english") if self.tokenizer is None else self.tokenizer
-
-    def _matrix(self, form: CountMatrix, words: Iterable[str] | None) -> tuple[Corpus, Names]:
-        corpus = read_counts(form.counts)
-        given = form.names if words is None else words
-        return corpus, None if given is None else check_names(given, corpus.n_words)
-
-    def _texts(self, X: Any, words: Iterable[str] | None) -> tuple[Corpus, Names]:
-        if words is not None:
-            raise BayesError("words names the columns of a matrix, and these are texts: leave it out")
-        return read_texts(X, self._cut, None, self.limits, self.n_threads)
 
 
 def check_names(words: Iterable[str], n: int) -> tuple[str, ...]:

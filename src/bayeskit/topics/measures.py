@@ -167,11 +167,7 @@ class TopicTable(Table, Drawable):
     def __init__(self, topics: Sequence[int], shares: Sequence[float], words: Sequence[Sequence[TopWord]]) -> None:
         lines = [" ".join(one.word for one in topic_words) for topic_words in words]
         super().__init__({"topic": list(topics), "share": [round(share, 4) for share in shares], "words": lines})
-        self.topics, self.shares, self.words = (
-            tuple(topics),
-            tuple(shares),
-            tuple(tuple(topic_words) for topic_words in words),
-        )
+        self.topics, self.shares, self.words = tuple(topics), tuple(shares), tuple(map(tuple, words))
 
     def chart(self, kind: Literal["words", "shares"] = "words") -> Any:
         """Draw the words of each topic, or the shares of the topics."""
@@ -206,21 +202,16 @@ class DocumentTopics(Readable, Drawable):
     @property
     def sheet(self) -> Sheet:
         """One line per topic."""
+        head = f"{self.n_words:,} known word{'s' * (self.n_words != 1)}"
         if not self.n_words:
-            return Sheet("no word that the model knows: the shares are those of any document", (self._grid(),))
-        return Sheet(f"{self.n_words:,} known word{'s' * (self.n_words != 1)}", (self._grid(),))
-
-    def _grid(self) -> Grid:
-        words = [", ".join(_format_word(word) for word in one.words) for one in self.topics]
-        return Grid({
+            head = "no word that the model knows: the shares are those of any document"
+        words = [[word.word + f" ×{word.count}" * (word.count > 1) for word in one.words] for one in self.topics]
+        grid = Grid({
             "topic": [one.topic for one in self.topics],
             "share": [Figure(f"{100 * one.share:.1f} %") for one in self.topics],
-            "words that speak for it": words,
+            "words that speak for it": [", ".join(listed) for listed in words],
         })  # fmt: skip
-
-
-def _format_word(word: TopicWord) -> str:
-    return word.word if word.count == 1 else f"{word.word} ×{word.count}"
+        return Sheet(head, (grid,))
 
 
 def document_topics(

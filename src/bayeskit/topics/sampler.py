@@ -170,15 +170,6 @@ def n_shards(n_tokens: int) -> int:
 
 
 @dataclass(frozen=True)
-class SampledTopics:
-    """Topics of tokens, the prior of the documents, and ln P(words, topics)."""
-
-    topics: Topics
-    alpha: Floats
-    log_likelihood: float
-
-
-@dataclass(frozen=True)
 class TopicSampler:
     """Collapsed Gibbs sampler.
 
@@ -201,8 +192,11 @@ class TopicSampler:
         alpha: Floats,
         fit_alpha: bool,
         base: npt.NDArray[np.int32] | None = None,
-    ) -> SampledTopics:
-        """Run all sweeps from given topics; ``base`` holds counts of earlier documents, which stay fixed."""
+    ) -> tuple[Topics, Floats, float]:
+        """Run all sweeps from given topics; ``base`` holds counts of earlier documents, which stay fixed.
+
+        Returns the topics of tokens, the prior of the documents, and ln P(words, topics).
+        """
         exact = self.exact or corpus.n_tokens < EXACT_BELOW
         shards = 1 if exact else n_shards(corpus.n_tokens)
         at_once = max(1, min(EVERY, TOKENS_A_CALL // max(corpus.n_tokens, 1)))
@@ -233,7 +227,7 @@ class TopicSampler:
                 if self.progress or done == self.n_sweeps:
                     value = likelihood(topics, alpha, counts)
                     tell()
-        return SampledTopics(topics, alpha, value)
+        return topics, alpha, value
 
 
 # -- fitted state -----------------------------------------------------------------------------------------------------
@@ -314,13 +308,6 @@ class Assignments:
         corpus = Corpus(start, words, self.corpus.n_words)
         return replace(self, corpus=corpus, topics=self.topics[where], ids=self.ids[keep], forgotten=gone)
 
-    # -- persistence --------------------------------------------------------------------------------------------------
-
-    def arrays(self) -> list[Array]:
-        """Return the arrays of a file."""
-        topics = self.topics.astype(np.uint32)
-        return [self.corpus.start, self.corpus.words, topics, self.ids, self.forgotten]
-
     @classmethod
     def from_arrays(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:
         """Restore from untrusted arrays; raise an error unless they are consistent."""
@@ -364,20 +351,6 @@ class FittedTopics:
     n_documents: int = 0
     assignments: Assignments | None = None
 
-    @classmethod
-    def empty(cls, names: Words | tuple[str, ...] | None, n_words: int, alpha: Floats, seed: int) -> Self:
-        """Return the state before the first document."""
-        return cls(names, np.zeros((n_words, len(alpha)), np.int32), alpha, seed)
-
-    def append(
-        self, sampled: SampledTopics, table: npt.NDArray[np.int32], n_documents: int, assignments: Assignments | None
-    ) -> Self:
-        """Return the state with more documents."""
-        return replace(
-            self, table=table, alpha=sampled.alpha, log_likelihood=sampled.log_likelihood,
-            n_documents=self.n_documents + n_documents, assignments=assignments,
-        )  # fmt: skip
-
     def with_assignments(self, assignments: Assignments) -> Self:
         """Return the state of exactly these documents."""
         return replace(self, table=assignments.table, n_documents=len(assignments.corpus), assignments=assignments)
@@ -405,8 +378,10 @@ class FittedTopics:
         }
         named = self.names if isinstance(self.names, Words) else Words.of([])
         words: list[Array] = [named.data, named.offsets]
-        if self.assignments is not None:
-            return State(header, [self.alpha, *words, *self.assignments.arrays()])
+        if (held := self.assignments) is not None:
+            corpus, topics = held.corpus, held.topics.astype(np.uint32)
+            documents: list[Array] = [corpus.start, corpus.words, topics, held.ids, held.forgotten]
+            return State(header, [self.alpha, *words, *documents])
         cells = np.flatnonzero(self.table)
         return State(header, [self.alpha, *words, cells, self.table.ravel()[cells].astype(np.uint32)])
 

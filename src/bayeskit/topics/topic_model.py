@@ -178,7 +178,8 @@ class TopicModel(Transforms):
         corpus, names = self._reader().learn(X, words)
         seed = seed_of(self.random_state)
         seed = int(np.random.SeedSequence().entropy) & (2**64 - 1) if seed is None else seed  # type: ignore[arg-type]
-        fitted = FittedTopics.empty(names, corpus.n_words, self._first_alpha(), seed)
+        alpha = np.full(self.n_topics, ALPHA if isinstance(self.alpha, str) else self.alpha, dtype=np.float64)
+        fitted = FittedTopics(names, np.zeros((corpus.n_words, self.n_topics), np.int32), alpha, seed)
         return self._sample(fitted, corpus, isinstance(self.alpha, str))
 
     def partial_fit(self, X: Any, y: Any = None, words: Iterable[str] | None = None) -> Self:
@@ -197,9 +198,12 @@ class TopicModel(Transforms):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, words)
         self._check_settings()
-        self._check_number()
-        corpus = self._read_known(X)
-        return self._sample(self._fitted, corpus, False)
+        if self.n_topics != (n_topics := len(self._fitted.alpha)):
+            raise BayesError(
+                f"the model has {n_topics} topics",
+                hint=f"set {format_setting('n_topics', n_topics)} again, or fit anew",
+            )
+        return self._sample(self._fitted, self._read_known(X), False)
 
     @if_assignments_are_kept
     def forget(self, X: Any) -> Self:
@@ -542,26 +546,33 @@ class TopicModel(Transforms):
     # -- internals ----------------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        """Check the settings."""
-        check_settings(self)
+        """Raise an error for invalid settings."""
+        check_whole_number("n_topics", self.n_topics, 1, MOST_TOPICS)
+        check_whole_number("n_sweeps", self.n_sweeps, 1, MOST_SWEEPS)
+        check_whole_number("seed_weight", self.seed_weight, 1, 1_000_000)
+        _check_alpha(self.alpha, self.n_topics)
+        if not is_number(self.beta) or not SMALLEST_BETA <= self.beta <= LARGEST_BETA:
+            raise BayesError(f"beta={self.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
+        for name in ("keep_assignments", "exact"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise BayesError(f"{name}={getattr(self, name)!r}: give True or False")
+        if self.tokenizer is not None and not isinstance(self.tokenizer, Tokenizer):
+            raise BayesError(f"tokenizer={self.tokenizer!r}: give a Tokenizer, or None")
+        if self.tokenizer is not None and self.tokenizer.hash_bits is not None:
+            raise BayesError("topics are known by their words: a tokenizer with hash_bits has none")
+        self._limits.check()
+        if not isinstance(self.random_state, np.random.RandomState | np.random.Generator):
+            seed_of(self.random_state)
+        read_seed_words(self.seed_words, self.n_topics)
+        check_progress(self.progress, "sweep, of and log likelihood")
         thread_count(self.n_threads)
 
-    def _check_number(self) -> None:
-        if self.n_topics != len(self._fitted.alpha):
-            raise BayesError(
-                f"the model has {len(self._fitted.alpha)} topics",
-                hint=f"set {format_setting('n_topics', len(self._fitted.alpha))} again, or fit anew",
-            )
-
-    def _first_alpha(self) -> Floats:
-        if isinstance(self.alpha, str):
-            return np.full(self.n_topics, ALPHA)
-        given = np.asarray(self.alpha, dtype=np.float64)
-        return np.full(self.n_topics, float(given)) if given.ndim == 0 else given.copy()
+    @property
+    def _limits(self) -> WordLimits:
+        return WordLimits(self.min_df, self.max_df, self.max_features)
 
     def _reader(self) -> DocumentReader:
-        limits = WordLimits(self.min_df, self.max_df, self.max_features)
-        return DocumentReader(self.tokenizer, limits, thread_count(self.n_threads))
+        return DocumentReader(self.tokenizer, self._limits, thread_count(self.n_threads))
 
     def _read_known(self, X: Any) -> Corpus:
         """Read documents with the known words."""
@@ -569,47 +580,52 @@ class TopicModel(Transforms):
 
     def _sample(self, before: FittedTopics, corpus: Corpus, fit_alpha: bool) -> Self:
         """Sample the topics of new documents, given the earlier counts."""
-        check_memory(self._need(corpus), self.memory_limit)
-        n_topics = len(before.alpha)
+        n_topics, n_threads = len(before.alpha), thread_count(self.n_threads)
+        what = f"{corpus.n_tokens:,} words, and {corpus.n_words:,} by {n_topics:,} topics,"
+        n_bytes = 24.0 * corpus.n_tokens + float(corpus.n_words) * n_topics * (12 + 4 * n_threads)
+        hint = "Keep fewer words (min_df, max_features), or ask for fewer topics."
+        check_memory(Need(what, n_bytes, hint), self.memory_limit)
         seeds = self._seeds(before)
         base = before.table if before.n_documents else None
         base = seeds if base is None else base if seeds is None else base + seeds
-        draws = integers_below(n_topics, random_stream(before.seed ^ before.n_documents, corpus.n_tokens))
-        topics = draws.astype(np.uint16)
+        seed = before.seed ^ before.n_documents
+        topics = integers_below(n_topics, random_stream(seed, corpus.n_tokens)).astype(np.uint16)
         if seeds is not None:
             owned = seeds[corpus.words] > 0
             topics = np.where(owned.any(axis=1), owned.argmax(axis=1), topics).astype(np.uint16)
-        sampler = TopicSampler(
-            before.seed ^ before.n_documents, self.n_sweeps, self.beta, self.exact, thread_count(self.n_threads),
-            self.progress,
-        )  # fmt: skip
-        sampled = sampler.run(corpus, topics, before.alpha, fit_alpha, base)
-        if self.keep_assignments:
-            held = before.assignments
-            if held is None and before.n_documents:
-                raise BayesError("the model holds no documents, as it was fitted without keep_assignments: fit it anew")
-            if held is None:
-                more = Assignments.from_fit(corpus, sampled.topics, n_topics)
-            else:
-                more = held.append(corpus, sampled.topics)
-            return self._become(before.append(sampled, more.table, len(corpus), more))
-        table = before.table + count_word_topics(corpus, sampled.topics, n_topics)
-        return self._become(before.append(sampled, table, len(corpus), None))
-
-    def _need(self, corpus: Corpus) -> Need:
-        cells = float(corpus.n_words) * self.n_topics
-        what = f"{corpus.n_tokens:,} words, and {corpus.n_words:,} by {self.n_topics:,} topics,"
-        hint = "Keep fewer words (min_df, max_features), or ask for fewer topics."
-        return Need(what, 24.0 * corpus.n_tokens + cells * (12 + 4 * thread_count(self.n_threads)), hint)
+        sampler = TopicSampler(seed, self.n_sweeps, self.beta, self.exact, n_threads, self.progress)
+        topics, alpha, log_likelihood = sampler.run(corpus, topics, before.alpha, fit_alpha, base)
+        assignments = None
+        if self.keep_assignments and not before.n_documents:
+            assignments = Assignments.from_fit(corpus, topics, n_topics)
+        elif self.keep_assignments:
+            assignments = self.kept_documents().append(corpus, topics)
+        table = before.table + count_word_topics(corpus, topics, n_topics)
+        learned = table, alpha, before.seed, log_likelihood, before.n_documents + len(corpus), assignments
+        return self._become(FittedTopics(before.names, *learned))
 
     def _seeds(self, fitted: FittedTopics) -> npt.NDArray[np.int32] | None:
+        """Return pseudo-counts of seed words, shape (n_words, n_topics); None without seed words."""
         lists = read_seed_words(self.seed_words, len(fitted.alpha))
         if not lists:
             return None
         if fitted.names is None:
             raise BayesError("seed words need the names of the words: fit(X, words=names)")
         known = {str(word): i for i, word in enumerate(fitted.word_names.tolist())}
-        return seed_table(lists, self.seed_weight, known, len(fitted.alpha))
+        table = np.zeros(fitted.table.shape, np.int32)
+        unknown: list[str] = []
+        for topic, words in lists.items():
+            columns = [known[word] for word in words if word in known]
+            if words and not columns:
+                first_words = ", ".join(map(repr, words[:3]))
+                raise BayesError(f"no document has a seed word of topic {topic} ({first_words})")
+            unknown += [word for word in words if word not in known]
+            table[columns, topic] = self.seed_weight
+        if unknown:
+            more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+            some = ", ".join(map(repr, unknown[:3]))
+            warnings.warn(f"no document has the seed words {some}{more}: they are left out", BayesWarning, stacklevel=4)
+        return table
 
     def kept_documents(self) -> Assignments:
         """Return the kept documents with the topics of their words.
@@ -686,28 +702,6 @@ class TopicModel(Transforms):
         return tags
 
 
-def check_settings(model: Any) -> None:
-    """Check the settings of a topic model."""
-    check_whole_number("n_topics", model.n_topics, 1, MOST_TOPICS)
-    check_whole_number("n_sweeps", model.n_sweeps, 1, MOST_SWEEPS)
-    check_whole_number("seed_weight", model.seed_weight, 1, 1_000_000)
-    _check_alpha(model.alpha, model.n_topics)
-    if not is_number(model.beta) or not SMALLEST_BETA <= model.beta <= LARGEST_BETA:
-        raise BayesError(f"beta={model.beta!r}: give a number from {SMALLEST_BETA:g} to {LARGEST_BETA:g}")
-    for name in ("keep_assignments", "exact"):
-        if not isinstance(getattr(model, name), (bool, np.bool_)):
-            raise BayesError(f"{name}={getattr(model, name)!r}: give True or False")
-    if model.tokenizer is not None and not isinstance(model.tokenizer, Tokenizer):
-        raise BayesError(f"tokenizer={model.tokenizer!r}: give a Tokenizer, or None")
-    if model.tokenizer is not None and model.tokenizer.hash_bits is not None:
-        raise BayesError("topics are known by their words: a tokenizer with hash_bits has none")
-    WordLimits(model.min_df, model.max_df, model.max_features).check()
-    if not isinstance(model.random_state, np.random.RandomState | np.random.Generator):
-        seed_of(model.random_state)
-    read_seed_words(model.seed_words, model.n_topics)
-    check_progress(model.progress, "sweep, of and log likelihood")
-
-
 def _check_alpha(alpha: Any, n_topics: int) -> None:
     if isinstance(alpha, str):
         if alpha != "auto":
@@ -744,25 +738,3 @@ def read_seed_words(seed_words: Any, n_topics: int) -> dict[int, list[str]]:
             raise BayesError(f"the seed words of topic {topic} are {words!r}: give a list of words")
         lists[int(topic)] = [str(word) for word in words]
     return lists
-
-
-def seed_table(
-    lists: Mapping[int, list[str]], weight: int, known: Mapping[str, int], n_topics: int
-) -> npt.NDArray[np.int32] | None:
-    """Return pseudo-counts of seed words, shape (n_words, n_topics); None without seed words."""
-    if not lists:
-        return None
-    table = np.zeros((len(known), n_topics), np.int32)
-    unknown: list[str] = []
-    for topic, words in lists.items():
-        columns = [known[word] for word in words if word in known]
-        if words and not columns:
-            first_words = ", ".join(map(repr, words[:3]))
-            raise BayesError(f"no document has a seed word of topic {topic} ({first_words})")
-        unknown += [word for word in words if word not in known]
-        table[columns, topic] = weight
-    if unknown:
-        more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
-        some = ", ".join(map(repr, unknown[:3]))
-        warnings.warn(f"no document has the seed words {some}{more}: they are left out", BayesWarning, stacklevel=4)
-    return table

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bayeskit.arrow_arrays import as_one_array
+from bayeskit.data.text.word_list import pack_words, unpack_words
 from bayeskit.errors import BayesError, NotScalar, with_article
+from bayeskit.lazy import pa, pc
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
 # Bytes that 32-bit offsets reach.
@@ -36,38 +37,33 @@ class Documents:
     @classmethod
     def of(cls, column: Any, name: str = "text", start: int = 0) -> Documents:
         """Read documents from a list, array, series or Arrow column of strings or bytes."""
-        import pyarrow as pa
-
         if isinstance(column, Documents):
             return column
         if isinstance(column, (str, bytes)):
             raise BayesError(
                 "Iterable over raw text documents expected, string object received: one document is a list, [text]"
             )
-        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = _listed(column)
-            try:
-                return cls._of_arrow(pa.array(column, from_pandas=True), name, start)
-            except (pa.ArrowException, OverflowError, UnicodeError):
-                return cls._of_cells(column, name, start)
-        return cls._of_arrow(column, name, start)
+        if isinstance(column, (pa.Array, pa.ChunkedArray)):
+            return cls._of_arrow(column, name, start)
+        column = _listed(column)
+        try:
+            return cls._of_arrow(pa.array(column, from_pandas=True), name, start)
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            return cls._of_cells(column, name, start)
 
     @classmethod
     def _of_arrow(cls, array: Any, name: str, start: int) -> Documents:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.types as types
-
+        types = pa.types
         kind = array.type.value_type if types.is_dictionary(array.type) else array.type
         if types.is_null(kind):
             array, kind = array.cast(pa.large_string()), pa.large_string()
-        views = [is_view for is_view in (getattr(types, "is_string_view", None),) if is_view is not None]
-        is_text = types.is_string(kind) or types.is_large_string(kind) or any(view(kind) for view in views)
+        is_view = str(kind) == "string_view"
+        is_text = types.is_string(kind) or types.is_large_string(kind) or is_view
         if not is_text and not types.is_binary(kind) and not types.is_large_binary(kind):
             row = next((i for i, cell in enumerate(array) if cell.is_valid), 0)
             raise _no_text(name, start + row, array[row].as_py() if len(array) else kind)
         is_long = isinstance(array, pa.ChunkedArray) and array.num_chunks != 1 and array.nbytes >= CELLS
-        if kind != array.type or is_long or any(view(kind) for view in views):
+        if kind != array.type or is_long or is_view:
             array = array.cast(pa.large_string() if is_text else pa.large_binary())
         array = as_one_array(array)
         missing = np.zeros(len(array), dtype=bool)
@@ -102,17 +98,14 @@ class Documents:
             else:
                 raise _no_text(name, start + row, cell)
             parts.append(part)
-        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum([len(part) for part in parts], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets, missing, replaced)
+        return cls(*pack_words(parts), missing, replaced)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def tolist(self) -> list[str]:
         """Return the documents as strings; ill-formed bytes become U+FFFD."""
-        raw, at = self.data.tobytes(), self.offsets.tolist()
-        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(at)]
+        return [raw.decode("utf-8", "replace") for raw in unpack_words(self.data, self.offsets)]
 
     def as_they_are(self) -> Documents:
         """Return the documents with missing ones as empty strings."""

@@ -18,6 +18,7 @@ from bayeskit.data.io.streams import checked, transcoding
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch
 from bayeskit.errors import BadFile, BayesError
+from bayeskit.lazy import pa
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.files import (
     check_readable,
@@ -38,8 +39,21 @@ LINES = 1 << 20
 Watch = Callable[[Progress], None]
 
 
+class _TextSource:
+    """Base of the sources of documents: one text column."""
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return the kind of the single text column."""
+        return {COLUMN: "string"}
+
+    def watched(self: Any, watch: Watch | None) -> Any:
+        """Return a source that reports its progress to ``watch``."""
+        return replace(self, watch=watch)
+
+
 @dataclass(frozen=True)
-class FolderSource:
+class FolderSource(_TextSource):
     """Files as documents, read as bytes; names of files are relative to ``folder``."""
 
     folder: Path
@@ -92,15 +106,6 @@ class FolderSource:
             return str(self.folder)
         return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return the kind of the single text column."""
-        return {COLUMN: "string"}
-
-    def watched(self, watch: Watch | None) -> Self:
-        """Return a source that reports its progress to ``watch``."""
-        return replace(self, watch=watch)
-
     def absolute(self) -> FolderSource:
         """Return the same files with absolute paths."""
         return replace(self, folder=self.folder.absolute(), files=tuple(map(Path.absolute, self.files)))
@@ -121,8 +126,6 @@ class FolderSource:
 
     def batches(self) -> Iterator[Batch]:
         """Yield documents in order of file name, some megabytes at a time, with the column ``file``."""
-        import pyarrow as pa
-
         total = self._size() if self.watch is not None else None
         start, read = 0, 0
         while start < len(self.files):
@@ -149,7 +152,7 @@ class FolderSource:
 
 
 @dataclass(frozen=True)
-class LinesSource:
+class LinesSource(_TextSource):
     """Lines of files, standard input or another pipe, one document per line."""
 
     paths: tuple[str, ...]
@@ -170,19 +173,8 @@ class LinesSource:
         name += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         return cls(tuple(paths), name, checked(encoding, name))
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return the kind of the single text column."""
-        return {COLUMN: "string"}
-
-    def watched(self, watch: Watch | None) -> Self:
-        """Return a source that reports its progress to ``watch``."""
-        return replace(self, watch=watch)
-
     def batches(self) -> Iterator[Batch]:
         """Yield lines in order; from a pipe, a batch holds the lines available so far."""
-        import pyarrow as pa
-
         start, read, total = 0, 0, self._size()
         for chunk in (chunk for path in self.paths for chunk in self._chunks(path)):
             lines = chunk.split(b"\n")
@@ -219,7 +211,7 @@ class LinesSource:
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class TextColumn(_TextSource):
     """A text column of a table as documents, with the labels of the table."""
 
     source: FileSource
@@ -250,11 +242,6 @@ class TextColumn:
     n_bytes = property(attrgetter("source.n_bytes"))
     files = property(attrgetter("source.files"))
     watch = property(attrgetter("source.watch"))
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return the kind of the single text column."""
-        return {COLUMN: "string"}
 
     def with_weight(self, name: str) -> TextColumn:
         """Return the documents with row weights from another column."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayeskit.data.text.folders import LinesSource
 from bayeskit.errors import BadFile
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from bayeskit.lazy import pa, pc
 
 FIELDS = 10  # of a line of CoNLL-U
 FORM, TAG, FINE = 1, 3, 4
@@ -41,9 +39,6 @@ def read_tagged(data: LinesSource | str | Path | Sequence[str | Path], encoding:
     >>> read.words.to_pylist(), read.tags.to_pylist()
     ([['The', 'dog'], ['1/2']], [['D', 'N'], ['NUM']])
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     source = data if isinstance(data, LinesSource) else LinesSource.of(data, encoding=encoding)
     parts = [batch.columns["text"] for batch in source.batches()]
     try:
@@ -58,9 +53,6 @@ def read_tagged(data: LinesSource | str | Path | Sequence[str | Path], encoding:
 
 def _conllu(name: str, lines: pa.Array) -> TaggedSentences:
     """Read one word per line, with empty lines between sentences; multiword tokens are skipped, their parts kept."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     is_word = pc.match_substring_regex(lines, r"^\d+\t").to_numpy(zero_copy_only=False)
     known = pc.match_substring_regex(lines, r"^(#.*|\s*|\d+-\d+\t.*|\d+\.\d+\t.*)$").to_numpy(zero_copy_only=False)
     fields = pc.split_pattern(lines.filter(pa.array(is_word)), "\t")
@@ -83,9 +75,6 @@ def _conllu(name: str, lines: pa.Array) -> TaggedSentences:
 
 def _slashed(name: str, lines: pa.Array) -> TaggedSentences:
     """Read words separated by spaces, each with its tag after the last slash."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     cut = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(lines))
     pieces = cut.flatten()
     starts = np.concatenate([[0], np.cumsum(pc.list_value_length(cut).to_numpy(zero_copy_only=False))])
@@ -104,6 +93,4 @@ def _slashed(name: str, lines: pa.Array) -> TaggedSentences:
 
 
 def _lists(starts: Any, values: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
     return pa.LargeListArray.from_arrays(pa.array(np.asarray(starts), pa.int64()), values.cast(pa.large_string()))

@@ -67,7 +67,8 @@ class Tokenizer:
     characters: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ngrams", _runs(self.ngrams))
+        hint = "give the shortest, from 1 on, and the longest, such as ngrams=(1, 2)"
+        object.__setattr__(self, "ngrams", _shortest_and_longest("ngrams", self.ngrams, (1, 1000), hint))
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
         if not isinstance(self.lowercase, bool):
             raise BayesError(f"lowercase={self.lowercase!r}: give True or False")
@@ -78,7 +79,15 @@ class Tokenizer:
         if not callable(self.pattern) and self.pattern not in PATTERNS:
             _check_expression(self.pattern)
         if self.characters is not None:
-            object.__setattr__(self, "characters", _characters(self.characters, self.pattern))
+            if self.pattern not in PATTERNS[:3]:
+                raise BayesError(
+                    f"characters={self.characters!r} counts inside words",
+                    hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
+                )
+            hint = f"give the shortest and the longest run inside a word, of {INSIDE[0]} to {INSIDE[1]}, "
+            hint += "such as characters=(3, 5)"
+            checked = _shortest_and_longest("characters", self.characters, INSIDE, hint)
+            object.__setattr__(self, "characters", checked)
 
     def tokens(self, document: str) -> list[str]:
         """Return the tokens of one document, in order.
@@ -113,7 +122,7 @@ class Tokenizer:
         if self.pattern in CHARACTER_PATTERNS:
             return partial(CHARACTER_PATTERNS[self.pattern], shortest=self.ngrams[0], longest=self.ngrams[1])
         expression = EXPRESSIONS.get(self.pattern, self.pattern) if isinstance(self.pattern, str) else ""
-        find = _checked(self.pattern) if callable(self.pattern) else re.compile(expression).findall
+        find = _checked_tokens(self.pattern) if callable(self.pattern) else re.compile(expression).findall
         stop, ngrams, inside = frozenset(self.stop_words or ()), self.ngrams, self.characters
 
         def cut(text: str) -> Sequence[str]:
@@ -127,13 +136,8 @@ class Tokenizer:
         """Return the settings as plain data for :meth:`from_json`."""
         if not isinstance(self.pattern, str):
             raise BayesError("a callable cannot be written down: name a pattern, or give a regular expression")
-        stop = None if self.stop_words is None else list(self.stop_words)
-        runs, bits = list(self.ngrams), self.hash_bits
-        inside = {} if self.characters is None else {"characters": list(self.characters)}
-        return {
-            "pattern": self.pattern, "ngrams": runs, "lowercase": self.lowercase, "stop_words": stop, "hash_bits": bits,
-            **inside,
-        }  # fmt: skip
+        data = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {name: value for name, value in data.items() if name != "characters" or value is not None}
 
     @classmethod
     def from_json(cls, data: Any) -> Tokenizer:
@@ -150,7 +154,7 @@ class Tokenizer:
             raise BadFile(f"this is no tokenizer: {problem!r}") from None
 
 
-def _checked(pattern: Callable[[str], Any]) -> Analyse:
+def _checked_tokens(pattern: Callable[[str], Any]) -> Analyse:
     """Wrap a function to refuse tokens that are not strings."""
 
     def cut(document: str) -> list[str]:
@@ -167,33 +171,14 @@ def _checked(pattern: Callable[[str], Any]) -> Analyse:
     return cut
 
 
-def _runs(ngrams: Any) -> tuple[int, int]:
+def _shortest_and_longest(name: str, given: Any, bounds: tuple[int, int], hint: str) -> tuple[int, int]:
+    """Check the shortest and the longest n-gram."""
     try:
-        low, high = (int(n) for n in ngrams)
-    except (OverflowError, TypeError, ValueError):
-        low, high = 0, 0
-    if not 1 <= low <= high <= 1000:
-        hint = "give the shortest, from 1 on, and the longest, such as ngrams=(1, 2)"
-        raise BayesError(f"ngrams={ngrams!r}", hint=hint)
-    return low, high
-
-
-def _characters(characters: Any, pattern: Any) -> tuple[int, int]:
-    if pattern not in PATTERNS[:3]:
-        raise BayesError(
-            f"characters={characters!r} counts inside words",
-            hint=f'give pattern="words" or another of {", ".join(PATTERNS[:3])}',
-        )
-    low, high = INSIDE
-    try:
-        shortest, longest = (operator.index(n) for n in characters)
+        shortest, longest = (operator.index(n) for n in given)
     except (TypeError, ValueError):
         shortest, longest = 0, 0
-    if not low <= shortest <= longest <= high:
-        raise BayesError(
-            f"characters={characters!r}",
-            hint=f"give the shortest and the longest run inside a word, of {low} to {high}, such as characters=(3, 5)",
-        )
+    if not bounds[0] <= shortest <= longest <= bounds[1]:
+        raise BayesError(f"{name}={given!r}", hint=hint)
     return shortest, longest
 
 

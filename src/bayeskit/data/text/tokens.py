@@ -183,6 +183,11 @@ class TokenRows:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
+    def totals(self) -> tuple[Ints, Ints]:
+        """Count the (documents, occurrences) of each word, each of shape (n_words,)."""
+        n = len(self.words)
+        return np.bincount(self.ids, minlength=n), np.bincount(self.ids, self.counts, n).astype(np.int64)
+
     def restrict_to(self, words: Words) -> TokenRows:
         """Return the counts indexed by another word list; words not in it are dropped."""
         numbers = words.index.find(self.words.data, self.words.offsets)[self.ids]

@@ -85,8 +85,7 @@ class Words:
 
     def tolist(self) -> list[str]:
         """Return all words as strings."""
-        raw, at = self.data.tobytes(), self.offsets.tolist()
-        return [raw[a:b].decode() for a, b in pairwise(at)]
+        return [raw.decode() for raw in unpack_words(self.data, self.offsets)]
 
     @cached_property
     def index(self) -> kernels.WordIndex:
@@ -113,10 +112,10 @@ class Words:
 
 def _check_text(data: Bytes, offsets: Ints) -> None:
     """Raise an error for words that are not valid UTF-8 or not in code point order."""
-    raw, at = data[offsets[0] : offsets[-1]].tobytes(), (offsets - offsets[0]).tolist()
-    listed = [raw[a:b] for a, b in pairwise(at)]
+    some = data[offsets[0] : offsets[-1]]
+    listed = unpack_words(some, offsets - offsets[0])
     try:
-        raw.decode()
+        some.tobytes().decode()
     except UnicodeDecodeError:
         raise BadFile("a list of words holds bytes that are no text") from None
     if any(word[0] & 0xC0 == 0x80 for word in listed):

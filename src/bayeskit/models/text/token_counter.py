@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import WordLimits, Words, union
+from bayeskit.data.text.word_list import WordLimits, Words, union, unpack_words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.word_weights import inverse_document_frequency, tf_idf
 from bayeskit.evaluate.metrics import cosine_similarity
@@ -152,11 +152,8 @@ class TokenCounter(Transforms):
                 "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
                 f"token_pattern={self.token_pattern!r} may leave out"
             )
-        documents, counts = _totals(rows)
-        self._forget()
         self.fixed_vocabulary_ = False
-        self._documents, self._counts, self._all_words, self.n_documents_ = documents, counts, words, len(rows.lengths)
-        keep = self._choose()
+        keep = self._choose(words, *rows.totals(), len(rows.lengths))
         if not keep.all():
             matrix = matrix[:, np.flatnonzero(keep)]
         return self._set_values(matrix)
@@ -183,16 +180,13 @@ class TokenCounter(Transforms):
             return self.fit(raw_documents)
         self._check_limits()
         rows = self._count(raw_documents, None)
-        documents, counts = _totals(rows)
+        documents, counts = rows.totals()
         words, ours, theirs = union(self._all_words, rows.words)
         sums = np.zeros((2, len(words)), dtype=np.int64)
         sums[:, ours] = self._documents, self._counts
         sums[0, theirs] += documents
         sums[1, theirs] += counts
-        n = self.n_documents_ + len(rows.lengths)
-        self._forget()
-        self._documents, self._counts, self._all_words, self.n_documents_ = sums[0], sums[1], words, n
-        self._choose()
+        self._choose(words, sums[0], sums[1], self.n_documents_ + len(rows.lengths))
         return self
 
     @as_wanted
@@ -306,7 +300,7 @@ class TokenCounter(Transforms):
             )
         rows = count_documents(documents, self._tokenizer(), words, thread_count(self.n_threads))
         if self.decode_error == "strict" and rows.replaced > documents.replaced:
-            raise _no_utf8(documents)
+            _check_utf8(documents)
         return rows
 
     def _counts_of(self, raw_documents: Any) -> Any:
@@ -345,18 +339,19 @@ class TokenCounter(Transforms):
         names = CountVectorizer().get_params()
         return CountVectorizer(**{name: value for name, value in self.get_params().items() if name in names})
 
-    def _choose(self) -> Bools:
-        """Keep the words within the limits."""
+    def _choose(self, words: Words, documents: Ints, counts: Ints, n_documents: int) -> Bools:
+        """Store the totals of all words, and keep the words within the limits."""
+        vars(self).pop("_vocabulary", None)
+        self._all_words, self._documents, self._counts, self.n_documents_ = words, documents, counts, n_documents
         limits = WordLimits(self.min_df, self.max_df, self.max_features)
-        low, high = (df * self.n_documents_ if isinstance(df, float) else df for df in limits[:2])
+        low, high = (df * n_documents if isinstance(df, float) else df for df in limits[:2])
         if high < low:
             raise BayesError("max_df corresponds to < documents than min_df")
-        occurrences = self._documents if self.binary else self._counts
-        keep = limits.choose(self._documents, occurrences, self.n_documents_, "quicksort")
+        keep = limits.choose(documents, documents if self.binary else counts, n_documents, "quicksort")
         if not keep.any():
             raise BayesError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
-        self._words, self._columns = self._all_words if keep.all() else self._all_words.take(keep), None
-        self._document_frequency = self._documents[keep]
+        self._words, self._columns = words if keep.all() else words.take(keep), None
+        self._document_frequency = documents[keep]
         return keep
 
     def _check_limits(self) -> None:
@@ -373,9 +368,6 @@ class TokenCounter(Transforms):
             matrix = matrix.astype(np.float64)
             matrix.data = tf_idf(counts, matrix.indices, matrix.indptr, self.idf_)
         return matrix
-
-    def _forget(self) -> None:
-        self.__dict__.pop("_vocabulary", None)
 
     def _check_is_fitted(self) -> None:
         if not hasattr(self, "_words") and self.vocabulary is not None and not self.tf_idf:
@@ -403,12 +395,6 @@ def _is_text(documents: Any) -> bool:
     return str(kind) in ("string", "large_string", "str", "String")
 
 
-def _totals(rows: TokenRows) -> tuple[Ints, Ints]:
-    """Count (documents, occurrences) of each word."""
-    n = len(rows.words)
-    return np.bincount(rows.ids, minlength=n), np.bincount(rows.ids, rows.counts, n).astype(np.int64)
-
-
 def _frequency(counts: Any) -> Ints:
     """Count the documents that have each word (n_words,)."""
     return np.bincount(counts.indices, minlength=counts.shape[1])
@@ -434,11 +420,11 @@ def _read_vocabulary(vocabulary: Any) -> tuple[Words, Ints | None]:
     return words, None if np.array_equal(columns, np.arange(len(names))) else columns
 
 
-def _no_utf8(documents: Documents) -> BayesError:
-    """Build the error for the first document that is not valid UTF-8."""
-    for row in range(len(documents)):
+def _check_utf8(documents: Documents) -> None:
+    """Raise an error for the first document that is not valid UTF-8."""
+    for row, raw in enumerate(unpack_words(documents.data, documents.offsets)):
         try:
-            bytes(documents.data[documents.offsets[row] : documents.offsets[row + 1]]).decode()
+            raw.decode()
         except UnicodeDecodeError as problem:
-            return BayesError(f'row {row} is no UTF-8 ({problem}): give its encoding=, or pass decode_error="replace"')
-    return BayesError("a document is no UTF-8")
+            hint = 'give its encoding=, or pass decode_error="replace"'
+            raise BayesError(f"row {row} is no UTF-8 ({problem}):", hint=hint) from None
