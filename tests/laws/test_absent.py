@@ -20,7 +20,7 @@ REASONED = [
     "learn_source",
     "forget", "forget_source", "merge", "restrict", "sample", "to_sql", "to_onnx", "to_json",
 ]  # fmt: skip
-CONTRACT = {"plan", "estimate", "_log_joint"}  # what a model adds, documented in docs/add_a_model.md
+CONTRACT = {"_plan", "_estimate", "_log_joint"}  # what a model adds, documented in docs/add_a_model.md
 X = {"sky": ["sun", "rain", "sun", "rain", "sun", "rain"] * 2, "size": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5] * 2}
 Y = ["a", "b", "a", "b", "b", "a"] * 2
 
@@ -89,8 +89,8 @@ def test_a_subclass_adds_to_the_reasons_of_its_base():
 
 
 def test_models_that_are_no_function_of_their_counts_estimate_nothing_from_them():
-    assert not hasattr(bk.BayesClassifier(), "estimate")
-    assert not hasattr(bk.SubclassBayes(), "estimate")
+    assert not hasattr(bk.BayesClassifier(), "_estimate")
+    assert not hasattr(bk.SubclassBayes(), "_estimate")
 
 
 def test_what_a_setting_takes_away_is_absent_and_what_an_error_hides_is_told():

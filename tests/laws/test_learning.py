@@ -220,7 +220,7 @@ def test_a_tally_round_trips_through_bytes(law, data):
 def test_the_estimate_is_a_function_of_the_tally_alone(law, data):
     rows = law.rows(data)
     model = law.fit(rows)
-    params, again = model.estimate(model.tally_), model.estimate(bk.Tally.from_bytes(model.tally_.to_bytes()))
+    params, again = model._estimate(model.tally_), model._estimate(bk.Tally.from_bytes(model.tally_.to_bytes()))
     assert np.array_equal(params.log_prior, again.log_prior)
 
 

@@ -193,7 +193,7 @@ def test_a_tally_pickles():
 
 def test_a_plan_says_what_is_counted():
     model = bk.NaiveBayes(numeric={"q": "histogram"}, cuts=[1.5]).fit({"p": [1.0, 2.0], "q": [1, 2]}, [0, 1])
-    assert model.plan(model.schema_) == Plan(families=("q",), moments=("p",))
+    assert model._plan(model.schema_) == Plan(families=("q",), moments=("p",))
 
 
 def test_strings_and_numbers_are_not_merged_as_values_of_one_column():

@@ -117,11 +117,11 @@ class AODE(CodedClassifier):
         if not is_number(self.min_count) or not self.min_count > 0:
             raise BayesError(f"min_count={self.min_count!r}: it is a number above 0")
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)
         return Plan(families=columns, pairs=columns)
 
-    def estimate(self, tally: Tally) -> AODEParameters:
+    def _estimate(self, tally: Tally) -> AODEParameters:
         need_pairs(tally, "AODE")
         model = one_dependence(tally, as_smoothing(self.smoothing), self.memory_limit)
         return AODEParameters(

@@ -88,11 +88,11 @@ class FullJointBayes(CodedClassifier):
         if not isinstance(as_smoothing(self.smoothing), (MLE, Laplace, Lidstone)):
             raise BayesError(f"smoothing={self.smoothing!r}: the full joint takes one number for every possible row")
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)
         return Plan(families=columns, joints=(tuple(sorted(columns)),))
 
-    def estimate(self, tally: Tally) -> JointParameters:
+    def _estimate(self, tally: Tally) -> JointParameters:
         joint = next((j for j in tally.joints.values() if {*j.columns} == {*tally.families}), None)
         if joint is None or tally.moment_columns:
             raise BayesError("FullJointBayes needs the counts of whole rows, which this tally has not: fit on rows")

@@ -152,10 +152,10 @@ class GaussianBayes(Classifier):
             )
         return schema
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         return Plan(moments=schema.measured, products=schema.measured)
 
-    def estimate(self, tally: Tally) -> GaussianParameters:
+    def _estimate(self, tally: Tally) -> GaussianParameters:
         if tally.products is None:
             hint = "fit on rows, or take the tally of another GaussianBayes"
             raise BayesError("GaussianBayes needs the products of columns, which this tally has not", hint=hint)

@@ -81,7 +81,7 @@ class KDB(StructuredClassifier):
         check_whole_number("k", self.k, 0)
         one_of("selective", str(self.selective), ("True", "False"))
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)
         if self.parents is None:
             raise BayesError("KDB learns its structure from rows: fit on rows, or give parents=")
@@ -91,7 +91,7 @@ class KDB(StructuredClassifier):
     def _learn_plan(self, schema: Schema, source: Source) -> Plan:
         """Order and parents from the counts of all pairs; the selective form reads the rows once more."""
         if self.parents is not None:
-            return self.plan(schema)
+            return self._plan(schema)
         if self.selective and engine_of(source) is not None:
             raise BayesError.needs_rows("the selective KDB", "scores each row", ", or pass selective=False")
         columns = tuple(schema.coded)
@@ -107,7 +107,7 @@ class KDB(StructuredClassifier):
 
     _fixed_structure = _learned_structure
 
-    def estimate(self, tally: Tally) -> StructuredParameters:
+    def _estimate(self, tally: Tally) -> StructuredParameters:
         if not tally.joints or tally.moment_columns:
             raise BayesError("KDB needs counts of columns with their parents, which this tally has not: fit on rows")
         joints = {names[-1]: joint for names, joint in tally.joints.items()}

@@ -241,7 +241,7 @@ class NaiveBayes(Classifier):
         """Return the columns that are declared as counts."""
         return [n for n in schema.measured if NUMERIC[self._setting_for("numeric", n, schema)].whole]
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         columns: dict[type[Columns], list[str]] = {}
         for name in schema.measured:
             kind = NUMERIC[self._setting_for("numeric", name, schema)]
@@ -256,7 +256,7 @@ class NaiveBayes(Classifier):
             requests[request.kind] = request
         return Plan(Request("families", tuple(schema.coded)), *requests.values(), words=schema.texts)
 
-    def estimate(self, tally: Tally) -> NaiveParameters:
+    def _estimate(self, tally: Tally) -> NaiveParameters:
         kinds: list[type[Columns]] = [*NUMERIC.values(), TextColumns]
         columns: dict[type[Columns], list[str]] = {kind: [] for kind in kinds}
         for statistic in dict.fromkeys(kind.statistic for kind in columns):
@@ -288,12 +288,13 @@ class NaiveBayes(Classifier):
         return scores
 
     def _one_row(self) -> OneRow | None:
-        """Return a scorer of single records with the same bits as :meth:`_log_joint`; None if dates are split."""
+        """Return a scorer of single records with the same bits as :meth:`_log_joint`; None where a table is needed."""
         if self.schema_.needed != self.schema_.used:
             return None
         refuse = self.unseen == "error"
         cells = {name: kind.one_cell(name, refuse) for name, kind in self.params_.by_column.items()}
-        return OneRow.of(self.params_.log_prior, cells)
+        scored = {name: cell for name, cell in cells.items() if cell is not None}
+        return OneRow(self.params_.log_prior, scored) if len(scored) == len(cells) else None
 
     def _column_scores(self, params: NaiveParameters, name: str, cells: Array) -> Floats:
         """Return ln P(cell | class) of codes or numbers of one column, shape (n_cells, n_classes); 0 if unused."""

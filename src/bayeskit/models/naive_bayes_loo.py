@@ -175,7 +175,7 @@ class NaiveLeftOut:
         rest = tally.with_classes(np.flatnonzero(keep), classes).with_schema(schema).tidy()
         model = copy(self.model)
         model.prior = prior_without_class(model.prior, tally.classes, label)
-        params = model.estimate(rest)
+        params = model._estimate(rest)
         held = np.flatnonzero(keep)[positions(rest.classes, classes)]
         pairs = zip(params.kinds, self.params.kinds, strict=True)
         params = replace(params, kinds=tuple(kind.holding(before, held) for kind, before in pairs))

@@ -220,7 +220,7 @@ class NBTree(CodedClassifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         return Plan(families=schema.coded)
 
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
@@ -257,7 +257,7 @@ class NBTree(CodedClassifier):
             schema = replace(schema, target=Target(schema.target.name, tuple(names)))
             parts = Vocabulary(names)
         counting = replace(encoder, classes=parts, schema=schema)
-        return self._count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self.plan(schema))
+        return self._count_blocks(self._by_leaf(encoder, source, parts, tree), counting, self._plan(schema))
 
     def _by_leaf(self, encoder: Encoder, source: Source, parts: Vocabulary, tree: Tree) -> Iterator[Block]:
         """Blocks whose labels are leaf and class together."""
@@ -274,7 +274,7 @@ class NBTree(CodedClassifier):
 
     def _grown(self, source: Source, schema: Schema) -> Tree:
         """A tree of the rows."""
-        counted = self._collect(source, schema, self.plan(schema))
+        counted = self._collect(source, schema, self._plan(schema))
         values = {name: family.values for name, family in counted.families.items()}
         block = self._read_counted(source, counted)
         labels, columns = np.asarray(block.labels, dtype=np.int64), {name: block.codes[name] for name in values}
@@ -347,7 +347,7 @@ class NBTree(CodedClassifier):
     def _fixed_structure(self) -> tuple[str, ...]:
         return ("tree",) if self.tree is None else ()
 
-    def estimate(self, tally: Tally) -> TreeParameters:
+    def _estimate(self, tally: Tally) -> TreeParameters:
         tree = self._new_tree if getattr(self, "_new_tree", None) is not None else self.tree_
         owner, leaf, classes = parts_of(tally, "NBTree", "leaves")
         n_leaves = len(leaf_paths(tree))

@@ -140,7 +140,7 @@ class SubclassBayes(Classifier):
     progress: Progress | bool | None = None
     variance_floor: Any = 0.01
 
-    estimate = plan = unavailable("its clusters are found before anything is counted")
+    _estimate = _plan = unavailable("its clusters are found before anything is counted")
     partial_fit = forget = merge = unavailable("other rows make other clusters. Fit again.")
     learn_source = forget_source = restrict = unavailable("other rows make other clusters. Fit again.")
     leave_one_out = unavailable("other rows make other clusters. Score it by bayeskit.cross_validate.")
@@ -186,7 +186,7 @@ class SubclassBayes(Classifier):
         source = in_order(source)
         schema = self._schema_for(source)
         naive = self._naive()
-        counted = self._collect(source, schema, naive.plan(schema))
+        counted = self._collect(source, schema, naive._plan(schema))
         block = self._read_counted(source, counted)
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
@@ -199,7 +199,7 @@ class SubclassBayes(Classifier):
         parts = replace(counted.schema, target=replace(counted.schema.target, domain=domain))
         values = {name: Vocabulary(family.values) for name, family in counted.families.items()}
         encoder = Encoder(parts, values, Vocabulary(names), n_threads=self._threads())
-        tally = self._count_blocks([soft], encoder, naive.plan(schema)).with_schema(parts)
+        tally = self._count_blocks([soft], encoder, naive._plan(schema)).with_schema(parts)
         return self._fit_parts(tally, gaps)
 
     def _clusters(self, cells: Cells, labels: Array, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
@@ -315,19 +315,19 @@ class SubclassBayes(Classifier):
         """Fit to the counts of subclasses and the smallest gap between the numbers of each column."""
         refuse_no_counts(tally)
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
-        params = self._estimate(tally, gaps)  # may refuse; the model is still as it was
+        params = self._estimate_parts(tally, gaps)  # may refuse; the model is still as it was
         self._become(params, of_classes(tally, owner, classes), classes)
         self.subclass_tally_, self.gaps_ = tally, gaps
         warn_one_class(self)
         return self
 
-    def _estimate(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:
+    def _estimate_parts(self, tally: Tally, gaps: dict[str, float]) -> SubclassParameters:
         owner, _, classes = parts_of(tally, "SubclassBayes", "subclasses")
         naive = self._naive()
         counts = tally.class_counts.astype(np.float64)
         rows = np.bincount(owner, counts, minlength=len(classes))
         prior = class_prior(self.prior, classes, rows)
-        params = naive.estimate(tally)
+        params = naive._estimate(tally)
         within = logspace.log(np.where(rows[owner] > 0, counts / np.where(rows > 0, rows, 1.0)[owner], 1.0))
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)

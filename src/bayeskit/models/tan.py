@@ -81,11 +81,11 @@ class TAN(StructuredClassifier):
     parents: Mapping[Any, Any] | None = None
     root: str | int | None = None
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         columns = tuple(schema.coded)
         return Plan(families=columns, pairs=columns)
 
-    def estimate(self, tally: Tally) -> StructuredParameters:
+    def _estimate(self, tally: Tally) -> StructuredParameters:
         need_pairs(tally, "TAN")
         tree, families = self._tree(tally), tally.families
 

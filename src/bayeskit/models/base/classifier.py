@@ -83,10 +83,10 @@ def _are_cuts(way: Any) -> bool:
 class Classifier(PredictsClasses):
     """The base of classifiers of tables, which learn, forget and merge rows through a tally.
 
-    A model defines ``plan(schema)`` (the statistics to count), ``estimate(tally)`` (the parameters, a pure function of
+    A model defines ``_plan(schema)`` (the statistics to count), ``_estimate(tally)`` (the parameters, a function of
     the tally) and ``_log_joint(params, block)`` (the log score of each class, shape (n_rows, n_classes)). A model that
     is no function of its counts defines ``_begin(tally)``, ``_move(tally)`` and ``_merged(other)`` in place of
-    ``estimate``. Fitting ends in ``_become``.
+    ``_estimate``. Fitting ends in ``_become``.
 
     Parameters
     ----------
@@ -147,32 +147,12 @@ class Classifier(PredictsClasses):
 
     # -- the model -----------------------------------------------------------------------------------
 
-    def plan(self, schema: Schema) -> Plan:
-        """Return the statistics to count.
-
-        Parameters
-        ----------
-        schema : Schema
-            Names and roles of the columns.
-
-        Returns
-        -------
-        Plan
-        """
+    def _plan(self, schema: Schema) -> Plan:
+        """Return the statistics to count."""
         raise NotImplementedError
 
-    def estimate(self, tally: Tally) -> Any:
-        """Compute the parameters from the counts; the model is unchanged.
-
-        Parameters
-        ----------
-        tally : Tally
-
-        Returns
-        -------
-        object
-            Parameters, which become ``params_``. The same tally gives the same parameters.
-        """
+    def _estimate(self, tally: Tally) -> Any:
+        """Compute the parameters, which become ``params_``, from the counts: a pure function of the tally."""
         raise NotImplementedError
 
     def _log_joint(self, params: Any, block: Block) -> Floats:
@@ -185,7 +165,7 @@ class Classifier(PredictsClasses):
 
     def _learn_plan(self, schema: Schema, source: Source) -> Plan:
         """Return the plan; a model whose plan depends on the rows reads them first."""
-        return self.plan(schema)
+        return self._plan(schema)
 
     def _decided(self, schema: Schema) -> Iterable[str]:
         """Return the columns whose settings leave nothing to advise."""
@@ -256,7 +236,7 @@ class Classifier(PredictsClasses):
                 schema = self._schema_for(source)
             counted = self._count_new(source, schema)
         self._begin(counted)
-        if hasattr(self, "estimate"):  # others do not lean on moments
+        if hasattr(self, "_estimate"):  # others do not lean on moments
             advise_constant_columns(self, source)
         return self
 
@@ -416,7 +396,7 @@ class Classifier(PredictsClasses):
     def _fit_tally(self, tally: Tally) -> Self:
         """Learn from counts; the settings are valid."""
         refuse_no_counts(tally)
-        params = self.estimate(tally)  # if it raises, the model is unchanged
+        params = self._estimate(tally)  # if it raises, the model is unchanged
         self._become(params, tally, self._classes_of(tally))
         warn_one_class(self)
         return self

@@ -111,12 +111,6 @@ class OneRow:
         self.cells = list(cells.items())
         self.nothing: dict[Any, Any] = dict.fromkeys(cells)  # a record that says nothing
 
-    @classmethod
-    def of(cls, log_prior: Floats, cells: Mapping[str, Callable[[Any], Row] | None]) -> OneRow | None:
-        """None where some column is scored in tables only."""
-        scored = {name: cell for name, cell in cells.items() if cell is not None}
-        return cls(log_prior, scored) if len(scored) == len(cells) else None
-
     def scores(self, record: dict[Any, Any]) -> list[float] | None:
         """ln P(x, class), or None for a record that is not for here."""
         if not PLAIN.issuperset(map(type, record.values())):
@@ -178,39 +172,23 @@ def scored_there(model: Any, frame: Any, what: str, **settings: Any) -> Any:
     Nothing is computed before the cluster is asked for the frame's rows.
     """
     work = Scoring(to_bytes(model), what, tuple(settings.items()))
-    return engine_of_frame(frame).map_rows(frame, work, OUTPUTS[what](model))
+    return engine_of_frame(frame).map_rows(frame, work, _output_types(model, what))
 
 
-def _class_type(model: Any) -> pa.DataType:
+def _output_types(model: Any, what: str) -> dict[str, pa.DataType]:
+    """Return the names and types of the columns that are added to a frame."""
     import pyarrow as pa
 
-    return pa.array(model.classes_.tolist()).type
-
-
-def _predicted(model: Any) -> dict[str, pa.DataType]:
-    return {PREDICTED: _class_type(model)}
-
-
-def _probabilities(model: Any) -> dict[str, pa.DataType]:
-    import pyarrow as pa
-
-    return {f"{PROBABILITY}{label}": pa.float64() for label in model.classes_.tolist()}
-
-
-def _evidence(model: Any) -> dict[str, pa.DataType]:
-    import pyarrow as pa
-
-    if len(model.classes_) < 2:
+    classes, number = model.classes_.tolist(), pa.float64()
+    label = pa.array(classes).type
+    if what == "predict":
+        return {PREDICTED: label}
+    if what == "predict_proba":
+        return {f"{PROBABILITY}{name}": number for name in classes}
+    if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to explain")
-    parts = {f"{EVIDENCE}{name}": pa.float64() for name in ("prior", *model.schema_.used)}
-    return {PREDICTED: _class_type(model), AGAINST: _class_type(model), **parts}
-
-
-OUTPUTS: Mapping[str, Callable[[Any], dict[str, pa.DataType]]] = {
-    "predict": _predicted,
-    "predict_proba": _probabilities,
-    "explain": _evidence,
-}
+    parts = {f"{EVIDENCE}{name}": number for name in ("prior", *model.schema_.used)}
+    return {PREDICTED: label, AGAINST: label, **parts}
 
 
 @dataclass(frozen=True)
@@ -226,20 +204,19 @@ class Scoring:
         import pyarrow as pa
 
         model = _loaded(self.data)
+        types = _output_types(model, self.what)
         if self.what == "predict":
-            return {PREDICTED: pa.array(model.predict(rows).tolist(), _class_type(model))}
+            return {PREDICTED: pa.array(model.predict(rows).tolist(), types[PREDICTED])}
         if self.what == "predict_proba":
             columns = np.ascontiguousarray(model.predict_proba(rows).T)
-            return dict(zip(_probabilities(model), map(pa.array, columns), strict=True))
-        explanations = model.explain(rows, **dict(self.settings))
-        listed: dict[str, list[Any]] = {name: [] for name in _evidence(model)}
-        for one in explanations:
-            listed[PREDICTED].append(one.predicted)
-            listed[AGAINST].append(one.against)
-            listed[f"{EVIDENCE}prior"].append(one.prior_log_odds)
-            for part in one.contributions:
-                listed[f"{EVIDENCE}{part.column}"].append(part.log_odds)
-        return {name: pa.array(listed[name], kind) for name, kind in _evidence(model).items()}
+            return dict(zip(types, map(pa.array, columns), strict=True))
+        listed: dict[str, list[Any]] = {name: [] for name in types}
+        for one in model.explain(rows, **dict(self.settings)):
+            parts = {f"{EVIDENCE}{part.column}": part.log_odds for part in one.contributions}
+            parts |= {PREDICTED: one.predicted, AGAINST: one.against, f"{EVIDENCE}prior": one.prior_log_odds}
+            for name, value in parts.items():
+                listed[name].append(value)
+        return {name: pa.array(listed[name], kind) for name, kind in types.items()}
 
 
 @lru_cache(maxsize=4)

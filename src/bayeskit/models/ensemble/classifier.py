@@ -167,7 +167,7 @@ class BayesClassifier(Classifier):
     undecidable: ClassVar[str] = "prior"  # type: ignore[misc]
     temperature: ClassVar[float] = 1.0  # type: ignore[misc]
 
-    estimate = unavailable("it is made of rows and of what was learned from them")
+    _estimate = unavailable("it is made of rows and of what was learned from them")
     fit_tally = unavailable("it is made of rows and of what was learned from them")
     restrict = unavailable("it is made of rows and of what was learned from them")
     with_prior = unavailable("it is made of rows and of what was learned from them")
@@ -231,7 +231,7 @@ class BayesClassifier(Classifier):
     learn_source = where_rows_are_kept(Classifier.learn_source)
     forget_source = where_rows_are_kept(Classifier.forget_source)
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         """Plan to keep the rows and the counts of naive Bayes."""
         return plan_of(schema)
 

@@ -263,7 +263,7 @@ class TextClassifier(Classifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> Plan:
         """Plan to count the words of the text column."""
         return Plan(words=(COLUMN,))
 
@@ -386,7 +386,7 @@ class TextClassifier(Classifier):
         return self._recipe.count_more(self._training(source, schema, known))
 
     def _training(self, source: Source, schema: Schema, known: WordCounts | None) -> TrainingSource:
-        count = partial(super()._collect, source, schema, self.plan(schema))
+        count = partial(super()._collect, source, schema, self._plan(schema))
         return TrainingSource(source, schema, self, known, count)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
@@ -447,7 +447,7 @@ class TextClassifier(Classifier):
 
     # -- estimates and scores ------------------------------------------------------------------------
 
-    def estimate(self, tally: Tally) -> TextParameters:
+    def _estimate(self, tally: Tally) -> TextParameters:
         """Estimate the parameters from a tally."""
         n_words, n_classes = len(tally.words[COLUMN].words), len(tally.classes)
         if n_words * n_classes > LARGEST_TABLE:

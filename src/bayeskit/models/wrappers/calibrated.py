@@ -24,19 +24,10 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.block import Block
-from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
 from bayeskit.errors import BadFile, BayesError, BayesWarning
-from bayeskit.estimate.calibration import (
-    CERTAIN,
-    Isotonic,
-    Logistic,
-    ScoreMap,
-    fit_beta,
-    fit_isotonic,
-    fit_sigmoid,
-)
+from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import (
     fit_on,
@@ -54,7 +45,6 @@ from bayeskit.models.base.estimator import check_whole_number, clone, one_of, se
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
 from bayeskit.tables import Table
-from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats, Ints
 
 
@@ -128,7 +118,11 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
 
 
 METHODS = ("isotonic", "sigmoid", "beta", "temperature")
-_FITS: Mapping[str, Callable[..., ScoreMap]] = {"isotonic": fit_isotonic, "sigmoid": fit_sigmoid, "beta": fit_beta}
+_FITS: Mapping[str, Callable[..., calibration.ScoreMap]] = {
+    "isotonic": calibration.fit_isotonic,
+    "sigmoid": calibration.fit_sigmoid,
+    "beta": calibration.fit_beta,
+}
 NOTHING = "there is nothing to calibrate"
 _HELD = "its curve was learned from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
 
@@ -219,7 +213,7 @@ class Calibrated(Wrapper):
         """Become the model of a fitted classifier and of what it said of rows left out."""
         n_classes = len(inner.classes_)
         weight = float(len(rows.labels) if rows.weights is None else rows.weights.sum())
-        maps: tuple[ScoreMap, ...] = ()
+        maps: tuple[calibration.ScoreMap, ...] = ()
         temperature = 1.0
         if n_classes > 1 and len(rows.labels):
             if self.method == "temperature":
@@ -233,7 +227,9 @@ class Calibrated(Wrapper):
                 maps = tuple(fit_map(np.ascontiguousarray(odds[:, c]), rows.labels == c, rows.weights) for c in asked)
         return self._become(inner, maps, temperature, weight, rows.method)
 
-    def _become(self, inner: Any, maps: tuple[ScoreMap, ...], temperature: float, weight: float, method: str) -> Self:
+    def _become(
+        self, inner: Any, maps: tuple[calibration.ScoreMap, ...], temperature: float, weight: float, method: str
+    ) -> Self:
         self.model_, self.maps_, self.temperature_, self.n_calibrated_ = inner, maps, temperature, weight
         self.method_, self.classes_ = method, inner.classes_
         self._copy_features(inner)
@@ -388,14 +384,9 @@ class Calibrated(Wrapper):
         if n_curves not in (0, 1 if n_classes == 2 else n_classes):
             raise BadFile(f"{n_curves} calibration curves do not fit {n_classes} classes")
         curves = {f"curve {i}": Numbers((None,)) for i in range(n_curves)}
-        described: dict[str, Any] = {
-            "by": str,
-            "temperature": Numbers((), np.nextafter(0, 1)),
-            "rows": Numbers((), 0.0),
-            **curves,
-        }
-        held = state.read(described)
-        kind: Any = Isotonic if self.method == "isotonic" else Logistic
+        numbers = {"temperature": Numbers((), np.nextafter(0, 1)), "rows": Numbers((), 0.0)}
+        held = state.read({"by": str, **numbers, **curves})
+        kind: Any = calibration.Isotonic if self.method == "isotonic" else calibration.Logistic
         maps = tuple(kind.of_numbers(held[name]) for name in curves)
         return self._become(inner, maps, float(held["temperature"]), float(held["rows"]), held["by"])
 
@@ -408,7 +399,7 @@ class Calibrated(Wrapper):
 
 def _odds(scores: Floats) -> Floats:
     """Log odds of each class against all others; what is certain has a number, too, and what is unknown 0."""
-    return np.nan_to_num(np.clip(logspace.log_odds_of_each(scores), -CERTAIN, CERTAIN), nan=0.0)
+    return np.nan_to_num(np.clip(logspace.log_odds_of_each(scores), -calibration.CERTAIN, calibration.CERTAIN), nan=0.0)
 
 
 class CalibratedParams:
@@ -426,21 +417,10 @@ class CalibratedEvidence:
 
     def __init__(self, calibrated: Calibrated) -> None:
         self.calibrated, self.inner = calibrated, calibrated.model_
-        self.undecidable: str = self.inner.undecidable
+        self.undecidable, self.tally_, self._encoder = self.inner.undecidable, self.inner.tally_, self.inner._encoder
         params = self.inner.params_
-        start = np.asarray(getattr(params, "log_start", params.log_prior), dtype=np.float64)
-        self.params_ = CalibratedParams(params, self._through(start[None])[0])
-
-    @property
-    def tally_(self) -> Tally:
-        """Return the tally of the classifier."""
-        tally: Tally = self.inner.tally_
-        return tally
-
-    def _encoder(self) -> Encoder:
-        """The classifier's."""
-        encoder: Encoder = self.inner._encoder()
-        return encoder
+        self.start = np.asarray(getattr(params, "log_start", params.log_prior), dtype=np.float64)[None]
+        self.params_ = CalibratedParams(params, self._through(self.start)[0])
 
     def _tempered(self, scores: Floats) -> Floats:
         """Scores are calibrated already."""
@@ -452,10 +432,8 @@ class CalibratedEvidence:
 
     def _log_terms(self, params: CalibratedParams, block: Block) -> Mapping[str, Floats]:
         """Return the change of the calibrated scores when each column is added to the earlier ones."""
-        plain = self.inner.params_
-        so_far = np.asarray(getattr(plain, "log_start", plain.log_prior), dtype=np.float64)[None]
-        steps = []
-        for name, term in self.inner._log_terms(plain, block).items():
+        so_far, steps = self.start, []
+        for name, term in self.inner._log_terms(self.inner.params_, block).items():
             so_far = so_far + term
             steps.append((name, self._through(so_far)))
         if steps:

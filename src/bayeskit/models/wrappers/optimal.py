@@ -33,15 +33,15 @@ from bayeskit.typing import Array, Floats
 WEIGHTINGS = ("auto", "evidence", "leave-one-out", "cross-validation")
 
 
+@dataclass(eq=False, repr=False)
 class _Committee(PredictsClasses):
     """Members with posterior probabilities; what both classifiers share."""
 
-    members: Any
-    weights: Any
-    prior: Any
-    prefit: bool
-    cv: Any
-    predict_proba: Any
+    members: Any = None
+    weights: Any = "auto"
+    prior: Any = None
+    prefit: bool = False
+    cv: Any = 5
 
     _fitted_attribute: ClassVar[str] = "members_"
 
@@ -67,7 +67,8 @@ class _Committee(PredictsClasses):
         if not self.prefit:
             extra = {} if sample_weight is None else {"sample_weight": sample_weight}
             members = [clone(member).fit(X, y, **extra) for member in members]
-        prior = normalized(_by_name(self.prior, names, "prior") if self.prior is not None else _even(len(names)))
+        even = np.full(len(names), 1 / len(names))
+        prior = normalized(even if self.prior is None else _by_name(self.prior, names, "prior"))
         if given:
             weighting, scores = "given", None
             posterior = normalized(_by_name(self.weights, names, "weights"), "weights")
@@ -89,6 +90,10 @@ class _Committee(PredictsClasses):
     def map_(self) -> Any:
         """The most probable member."""
         return self.members_[int(np.argmax(self.posterior_))]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return P(class | x) of each row."""
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """Predict the class of each row with the largest probability.
@@ -121,7 +126,8 @@ class _Committee(PredictsClasses):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        member_tags = [member.__sklearn_tags__().input_tags for member in _named(self.members)[1] if _has_tags(member)]
+        members = [member for member in _named(self.members)[1] if hasattr(member, "__sklearn_tags__")]
+        member_tags = [member.__sklearn_tags__().input_tags for member in members]
         for name in ("allow_nan", "sparse", "categorical"):
             setattr(tags.input_tags, name, all(getattr(part, name) for part in member_tags))
         return tags
@@ -169,12 +175,6 @@ class BayesOptimalClassifier(_Committee):
     >>> str(vote.predict([[1]])[0]), vote.predict_proba([[1]]).tolist(), str(vote.map_.predict([[1]])[0])
     ('-', [[0.4, 0.6]], '+')
     """
-
-    members: Any = None
-    weights: Any = "auto"
-    prior: Any = None
-    prefit: bool = False
-    cv: Any = 5
 
     def predict_proba(self, X: Any) -> Floats:
         """Return Σ_h P(c | h, x) · P(h | D) of each row.
@@ -224,11 +224,6 @@ class GibbsClassifier(_Committee):
     (['+', '+'], 0.0)
     """
 
-    members: Any = None
-    weights: Any = "auto"
-    prior: Any = None
-    prefit: bool = False
-    cv: Any = 5
     random_state: Any = None
 
     def predict_proba(self, X: Any) -> Floats:
@@ -243,9 +238,9 @@ class GibbsClassifier(_Committee):
         ndarray of shape (n_rows, n_classes)
         """
         votes = self._votes(X)
-        drawn = np.random.default_rng(_seed(self.random_state)).choice(
-            len(votes), size=votes.shape[1], p=self.posterior_
-        )
+        seed = self.random_state
+        rng = np.random.default_rng(seed.randint(2**31 - 1) if hasattr(seed, "randint") else seed)
+        drawn = rng.choice(len(votes), size=votes.shape[1], p=self.posterior_)
         return votes[drawn, np.arange(votes.shape[1])]
 
     def expected_error(self, X: Any) -> float:
@@ -268,10 +263,6 @@ class GibbsClassifier(_Committee):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         return tags
-
-
-def _has_tags(member: Any) -> bool:
-    return hasattr(member, "__sklearn_tags__")
 
 
 def _named(members: Any) -> tuple[list[str], list[Any]]:
@@ -302,10 +293,6 @@ def _by_name(numbers: Any, names: list[str], what: str) -> list[float]:
     return list(numbers)
 
 
-def _even(n: int) -> Floats:
-    return np.full(n, 1 / n)
-
-
 def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, cv: Any) -> tuple[str, Floats]:
     """(which score, ln P(labels | member))."""
     unable = {
@@ -319,9 +306,7 @@ def _score(weighting: str, named: dict[str, Any], X: Any, y: Any, weight: Any, c
         weighting = next(name for name in order if not unable[name])
     if unable[weighting]:
         who = ", ".join(f"{name!r} ({type(named[name]).__name__})" for name in unable[weighting])
-        raise BayesError(
-            f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"',
-        )
+        raise BayesError(f'weights="{weighting}": {who} cannot say that; use "cross-validation" or "auto"')
     members = list(named.values())
     if weighting == "evidence":
         _check_same_table(members)
@@ -341,20 +326,16 @@ def _evidence(name: str, member: Any) -> float:
 
 def _check_same_table(members: list[Any]) -> None:
     """Refuse members whose evidence is of different columns: the less there is to explain, the more probable it is."""
-    tallies = [member.tally_ for member in members if hasattr(member, "tally_")]
-    for tally in tallies[1:]:
-        ours, theirs = ({*t.schema.used} for t in (tallies[0], tally))
-        if ours != theirs:
-            lacking = min(ours ^ theirs)
+    schemas = [member.tally_.schema for member in members if hasattr(member, "tally_")]
+    for schema in schemas[1:]:
+        ours, theirs = schemas[0].columns, schema.columns
+        lacking = {*schemas[0].used} ^ {*schema.used}
+        if lacking or ours != theirs:
+            name = min(lacking or [n for n in ours if ours[n] != theirs[n]])
+            how = "is not in all of them" if lacking else "is read in different ways"
             raise BayesError(
-                f'weights="evidence" compares how members explain the same columns, and {lacking!r} is not in all of '
-                'them: give them the same, or weights="leave-one-out"',
-            )
-        if tallies[0].schema.columns != tally.schema.columns:
-            name = next(n for n in ours if tallies[0].schema.columns[n] != tally.schema.columns[n])
-            raise BayesError(
-                f'weights="evidence" compares how members explain the same table, and column {name!r} is read in '
-                "different ways: give them one schema=",
+                f'weights="evidence" compares how members explain the same table, and column {name!r} {how}',
+                hint='give them one schema=, or weights="leave-one-out"',
             )
 
 
@@ -390,7 +371,3 @@ def _cross_validated(member: Any, X: Any, y: Any, weight: Any, cv: Any) -> float
         log_p = logspace.log(np.clip(label_probability, LEAST_PROBABILITY, 1.0))
         total += float((log_p * (1.0 if weight is None else np.asarray(weight)[test])).sum())
     return total
-
-
-def _seed(random_state: Any) -> Any:
-    return random_state.randint(2**31 - 1) if hasattr(random_state, "randint") else random_state
