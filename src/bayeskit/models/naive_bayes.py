@@ -520,7 +520,7 @@ class NaiveBayes(Classifier):
         if others:
             kind, role = params.by_column[others[0]].kind, format_setting("roles", {others[0]: "categorical"})
             raise BayesError(
-                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables only",
+                f"column {others[0]!r} is {kind}, and the probability of the data has a closed form for tables alone",
                 hint=f'cut its numbers with numeric="histogram" or take it as {role}',
             )
         total = log_class_evidence(self.prior, tally.classes, tally.class_counts)
