@@ -8,23 +8,20 @@ from functools import cached_property
 from typing import Any
 
 from bayeskit.data.frames import is_cluster_frame, open_source
-from bayeskit.data.missing_labels import LabeledRows
-from bayeskit.data.schema import Kind, Schema
+from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labeled
-from bayeskit.engines.engine import MAX_CATEGORIES, as_remote_source
-from bayeskit.engines.records import Counted, Ledger, Task, groups
+from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, groups
 from bayeskit.errors import BayesError, LostParts, with_article
 from bayeskit.lazy import pa
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.tally import Tally
 
 FAN_IN = 16  # records that a task merges, on the worker that has most of them
 BYTES = 1 << 26  # of files, for one task
 
 
 @dataclass(frozen=True)
-class Dask:
+class Dask(RemoteEngine):
     """Count on the workers of a Dask client.
 
     Frames are counted by partition. Files are passed as paths, which every worker must be able to read.
@@ -51,18 +48,12 @@ class Dask:
         """Return a source for Dask frames, files and tables in memory, None for anything else."""
         if isinstance(data, DaskFrame):
             return data
-        if is_cluster_frame(data):
-            return DaskFrame.of(data, self) if type(data).__module__.startswith("dask.") else None
-        return as_remote_source(data, self)
+        is_own = is_cluster_frame(data) and type(data).__module__.startswith("dask.")
+        return DaskFrame.of(data, self) if is_own else super().owns(data)
 
-    def collect(
-        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
-    ) -> Tally:
-        """Count on the workers, one thread per task; the tally equals that of a local fit."""
+    def count(self, task: Task, rows: Any) -> tuple[Ledger, list[Counted]]:
+        """Count all partitions of a frame, or all parts of files."""
         delayed = _dask().delayed
-        drops = isinstance(source, LabeledRows)
-        rows = source.source if drops else source
-        task = Task(schema, plan, memory_limit, self.max_categories, drops)
         shared = delayed(task)
         if isinstance(rows, DaskFrame):
             parts = rows.partitions()
@@ -70,10 +61,10 @@ class Dask:
             records = [delayed(count_frame)(shared, number, part, *told) for number, part in enumerate(parts)]
             ledger = Ledger([f"partition {number}" for number in range(len(parts))], None, None, rows.passes)
         else:
-            files = rows.parts(self._n_parts(rows), schema)
+            files = rows.parts(self._n_parts(rows), task.schema)
             records = [shared.count(number, part) for number, part in enumerate(files)]
             ledger = Ledger.of(files, rows.passes)
-        return ledger.close([self._computed(_tree(records))], task, source)
+        return ledger, [self._computed(_tree(records))]
 
     def _n_parts(self, rows: Any) -> int:
         if self.parts is not None:

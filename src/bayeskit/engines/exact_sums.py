@@ -26,7 +26,7 @@ from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql_syntax import Node, exp
 from bayeskit.data.source import HEAVIEST, LIGHTEST
 from bayeskit.data.vocabulary import Value, canonical
-from bayeskit.engines.grouped_counts import CLASS, GroupedCounts
+from bayeskit.engines.grouped_counts import CLASS, GroupedCounts, over
 from bayeskit.errors import BayesError, LostParts
 from bayeskit.tally.moments import LARGEST_COUNT, Moments
 
@@ -83,23 +83,15 @@ def refuse_unusable(counts: GroupedCounts, names: Sequence[str]) -> dict[str, Sp
 
 def _extremes(counts: GroupedCounts, names: Sequence[str]) -> list[tuple[list[float], float]]:
     """Return (the largest magnitude by class, the smallest nonzero one) of each column."""
-    step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
-    columns = []
+    parts: dict[str, Node] = {}
     for i in range(len(names)):
         size = syntax.called("ABS", _of(f"x{i}"))
         there = syntax.case([(syntax.compared(size, ">", syntax.number(0.0)), size.copy())])
-        columns += [syntax.named(exp.Max(this=size.copy()), f"m{i}"), syntax.named(exp.Min(this=there), f"l{i}")]
-    query = _over(columns, step)
-    if counts.source.target is not None:
-        query.set("group", exp.Group(expressions=[_of(CLASS)]))
-    table = counts.run(query)
-    return [
-        (
-            [float(x or 0.0) for x in table[f"m{i}"].to_pylist()],
-            min(filter(None, table[f"l{i}"].to_pylist()), default=0.0),
-        )
-        for i in range(len(names))
-    ]
+        parts |= {f"m{i}": exp.Max(this=size.copy()), f"l{i}": exp.Min(this=there)}
+    numbers = {f"x{i}": counts.number(name) for i, name in enumerate(names)}
+    found = counts.aggregate(numbers, parts, by_class=True).to_pydict()
+    largest = [[float(x or 0.0) for x in found[f"m{i}"]] for i in range(len(names))]
+    return [(most, min(filter(None, found[f"l{i}"]), default=0.0)) for i, most in enumerate(largest)]
 
 
 def weight_scale(counts: GroupedCounts) -> int | None:
@@ -118,8 +110,7 @@ def weight_scale(counts: GroupedCounts) -> int | None:
         "light": exp.Min(this=over_zero),
         "most": exp.Max(this=w.copy()),
     }
-    step = counts.step({"w": counts.weight()})
-    table = counts.run(_over([syntax.named(node, part) for part, node in parts.items()], step))
+    table = counts.aggregate({"w": counts.weight()}, parts)
     n, there, least, light, most = (table[part][0].as_py() for part in parts)
     if there < n:
         raise BayesError(f"some row has no weight: column {name!r} is missing there")
@@ -140,10 +131,9 @@ def weight_scale(counts: GroupedCounts) -> int | None:
 
 def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
     """Raise an error for count columns that hold other numbers."""
-    step = counts.step({f"x{i}": counts.number(name) for i, name in enumerate(names)})
-    columns = []
+    parts = {}
     for i in range(len(names)):
-        x = syntax.column("s", f"x{i}")
+        x = _of(f"x{i}")
         odd = syntax.any_of(
             [
                 syntax.compared(x, "<", syntax.number(0.0)),
@@ -151,8 +141,8 @@ def refuse_no_counts(counts: GroupedCounts, names: Sequence[str]) -> None:
                 syntax.compared(x.copy(), "<>", syntax.called("FLOOR", x.copy())),
             ]
         )
-        columns.append(syntax.named(exp.Max(this=syntax.case([(odd, x.copy())])), f"m{i}"))
-    table = counts.run(_over(columns, step))
+        parts[f"m{i}"] = exp.Max(this=syntax.case([(odd, x.copy())]))
+    table = counts.aggregate({f"x{i}": counts.number(name) for i, name in enumerate(names)}, parts)
     for i, name in enumerate(names):
         if (odd_one := table[f"m{i}"][0].as_py()) is not None:
             raise BayesError(
@@ -180,12 +170,10 @@ def exact_products(
     counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
     """Return n, Σx_i and Σx_i·x_j (n_classes, n_columns²) over rows with both cells."""
-    pairs = [(a, b) for a in names for b in names]
     cells = [
         (Sum((), tuple(sorted({a, b}))), Sum((a,), () if a == b else (b,)), Sum((min(a, b), max(a, b))))
-        if a != b
-        else (Sum((), (a,)), Sum((a,)), Sum((a, a)))
-        for a, b in pairs
+        for a in names
+        for b in names
     ]
     return _moments(counts, cells, classes, spans)
 
@@ -311,7 +299,7 @@ class _Query:
                 rest = syntax.minus(_of(f"{name}_{k}"), syntax.cast(_of(f"i{name}_{k}"), "double"))
                 wide[name] = syntax.times(_grouped(rest), syntax.number(BITS))
             k += 1
-        query = _over(columns, step)
+        query = over(columns, step)
         if label:
             query.set("group", exp.Group(expressions=[_of(CLASS)]))
         return query
@@ -365,12 +353,7 @@ def _scaled(x: Node, span: Span) -> Node:
 
 def _fenced(counts: GroupedCounts, columns: Sequence[tuple[str, Node]], step: Node) -> Node:
     """Add a step that PostgreSQL does not inline, so that columns are computed once."""
-    select = _over([syntax.named(node, name) for name, node in columns], step)
+    select = over([syntax.named(node, name) for name, node in columns], step)
     if counts.source.database.dialect.fences:
         select.set("offset", exp.Offset(expression=syntax.whole(0)))
     return select
-
-
-def _over(columns: Sequence[Node], step: Node) -> Node:
-    inner = exp.Subquery(this=step, alias=exp.TableAlias(this=syntax.name("s")))
-    return exp.Select(expressions=list(columns)).from_(inner)

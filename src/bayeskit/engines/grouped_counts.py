@@ -13,16 +13,13 @@ import numpy as np
 
 from bayeskit.data.frames import MemorySource
 from bayeskit.data.io import sql_syntax as syntax
-from bayeskit.data.io.sql import Field, SqlSource, selected
+from bayeskit.data.io.sql import SqlSource, selected
 from bayeskit.data.io.sql_syntax import Node, exp
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.engines import local
 from bayeskit.errors import LostParts, TooLarge
 from bayeskit.lazy import pa, pc
-from bayeskit.tally.distinct import DistinctValues, Values
-from bayeskit.tally.families import Families
-from bayeskit.tally.joints import Joint, Joints
 from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.plan import Plan, Request, Space, cast_counts
 from bayeskit.tally.statistic import Statistic, statistic_of
@@ -66,10 +63,6 @@ class GroupedCounts:
         """Return the query column of each schema column."""
         return self.schema.locate(list(self.source.kinds), self.source.named)
 
-    def columns(self, plan: Plan) -> list[str]:
-        """Return the distinct columns of a plan."""
-        return list(dict.fromkeys(name for request in plan for name in request.names))
-
     # -- queries -------------------------------------------------------------------------------------
 
     def run(self, query: Node) -> pa.Table:
@@ -79,27 +72,24 @@ class GroupedCounts:
 
     def step(self, cells: Mapping[str, Node]) -> Node:
         """Select the class and some cells of every row from the user's query."""
-        chosen = [self.field(name) for name in dict.fromkeys((*self._needed(cells), *self._target_name()))]
-        inner = exp.Subquery(this=selected(self.source.query, chosen), alias=exp.TableAlias(this=syntax.name("r")))
+        needed = [column.name for node in cells.values() for column in node.find_all(exp.Column)]
         columns = [syntax.named(node, name) for name, node in cells.items()]
         if self.source.target is not None:
+            needed.append(self.source.target)
             columns.insert(0, syntax.named(self._exact(self.source.target), CLASS))
-        select = exp.Select(expressions=columns).from_(inner)
+        rows = selected(self.source.query, [self.source.fields[name] for name in dict.fromkeys(needed)])
+        select = over(columns, rows, "r")
         if self.source.target is not None and self.labeled_only:
             there = exp.Not(this=syntax.is_null(syntax.column("r", self.source.target)))
             select.set("where", exp.Where(this=there))
         return select
 
-    def _target_name(self) -> tuple[str, ...]:
-        return () if self.source.target is None else (self.source.target,)
-
-    @staticmethod
-    def _needed(cells: Mapping[str, Node]) -> list[str]:
-        return [column.name for node in cells.values() for column in node.find_all(exp.Column)]
-
-    def field(self, name: str) -> Field:
-        """Return a column of the query."""
-        return self.source.fields[name]
+    def aggregate(self, cells: Mapping[str, Node], parts: Mapping[str, Node], by_class: bool = False) -> pa.Table:
+        """Run a query of aggregates over the cells of all rows, or of the rows of each class."""
+        query = over([syntax.named(node, name) for name, node in parts.items()], self.step(cells))
+        if by_class and self.source.target is not None:
+            query.set("group", exp.Group(expressions=[syntax.column("s", CLASS)]))
+        return self.run(query)
 
     def cell(self, name: str) -> Node:
         """Return the grouping expression of a column: the interval code if it has cuts, else its value."""
@@ -116,7 +106,7 @@ class GroupedCounts:
         """Return a number, NULL if missing; for a date, the seconds since 1970."""
         import pyarrow.types as types
 
-        cell, kind = syntax.column("r", self.where[name]), self.field(self.where[name]).type
+        cell, kind = syntax.column("r", self.where[name]), self.source.fields[self.where[name]].type
         if types.is_boolean(kind):
             cell = syntax.cast(cell, "int")
         if types.is_date(kind) or types.is_timestamp(kind):
@@ -127,7 +117,7 @@ class GroupedCounts:
     def _exact(self, name: str) -> Node:
         """Return a column compared bytewise, so that no collation merges texts."""
         node = syntax.column("r", name)
-        if not self.field(name).is_text:
+        if not self.source.fields[name].is_text:
             return node
         if self.source.database.dialect.name == "duckdb":
             return syntax.called("ENCODE", syntax.cast(node, "text"))
@@ -135,7 +125,7 @@ class GroupedCounts:
 
     def decoded(self, name: str, cell: Node) -> Node:
         """Return a cell of ``_exact`` as text again; DuckDB groups texts by their bytes."""
-        if self.field(name).is_text and self.source.database.dialect.name == "duckdb":
+        if self.source.fields[name].is_text and self.source.database.dialect.name == "duckdb":
             return syntax.called("DECODE", cell)
         return cell
 
@@ -193,8 +183,7 @@ class GroupedCounts:
         if cells:
             which = syntax.called("GROUPING", *(cell.copy() for cell in cells.values()))
             columns.append(syntax.named(syntax.cast(which, "bigint"), SET))
-        alias = exp.TableAlias(this=syntax.name("s"))
-        select = exp.Select(expressions=columns).from_(exp.Subquery(this=step, alias=alias))
+        select = over(columns, step)
         select.set("group", exp.Group(grouping_sets=[groups]))
         return self.run(select if limit is None else select.limit(limit))
 
@@ -263,6 +252,12 @@ class GroupedCounts:
         codes = column.to_numpy()
         missing = np.isnan(codes.astype(np.float64))
         return np.where(missing, np.nan, inside[np.where(missing, 0, codes).astype(np.int64)])
+
+
+def over(columns: Sequence[Node], step: Node, alias: str = "s") -> Node:
+    """Return a query of some columns over a step."""
+    inner = exp.Subquery(this=step, alias=exp.TableAlias(this=syntax.name(alias)))
+    return exp.Select(expressions=list(columns)).from_(inner)
 
 
 def class_totals(counts: GroupedCounts) -> Totals:
@@ -339,15 +334,9 @@ def assembled(
 
 def _joined(request: Request, parts: Sequence[Any], space: Space) -> Statistic:
     """Combine the statistics of single columns or sets into one."""
-    if request.kind == "families":
-        return Families({name: part.tables[name] for part in parts for name in part.tables})
-    if request.kind == "joints":
-        tables: dict[tuple[str, ...], Joint] = {names: part.tables[names] for part in parts for names in part.tables}
-        return Joints({names: tables[names] for names in request.columns})
     if request.kind == "pairs":
         sizes = tuple(space.slots[name] for name in request.columns)
-        tables_of = [part.counts for part in parts if len(part.columns) == 2]
-        counts = np.concatenate(tables_of, axis=1) if tables_of else np.zeros((space.n_classes, 0), space.dtype)
-        return Pairs(request.columns, sizes, counts)
-    columns: dict[str, Values] = {name: values for part in parts for name, values in part.tables.items()}
-    return DistinctValues({}, request.options.get("refuse_beyond")).with_tables(columns)
+        counts = [np.zeros((space.n_classes, 0), space.dtype), *(p.counts for p in parts if len(p.columns) == 2)]
+        return Pairs(request.columns, sizes, np.concatenate(counts, axis=1))
+    joined: Statistic = parts[0].with_tables({key: table for part in parts for key, table in part.tables.items()})
+    return joined

@@ -66,7 +66,7 @@ def _count(
     blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None, max_categories: int | None
 ) -> Tally:
     coded = {*encoder.schema.coded}
-    columns = [name for name in dict.fromkeys(name for request in plan for name in request.names) if name in coded]
+    columns = [name for name in plan.names if name in coded]
     running: Tally | None = None
     rows = iter(blocks)
     try:

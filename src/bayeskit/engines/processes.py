@@ -7,30 +7,25 @@ import pickle
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any
 
 from bayeskit.data.io.files import Progress
-from bayeskit.data.missing_labels import LabeledRows
-from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source
-from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
-from bayeskit.engines.records import Counted, Ledger, Task, part_name
+from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, part_name
 from bayeskit.errors import BayesError, LostParts
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.tally import Tally
 
 PARTS = 16  # for each process: the last ones end at about the same time, and a bar moves
 TRIES = 2  # of a part whose process is ended from outside
 
 
 @dataclass(frozen=True)
-class Processes:
+class Processes(RemoteEngine):
     """Count on several processes of this machine.
 
     Files are split into parts: Parquet by row group, others by file. The processes stay alive as long as this
@@ -56,19 +51,10 @@ class Processes:
             raise BayesError(f"Processes({self.n!r}): give a whole number of processes, or none for one a core")
         weakref.finalize(self, _end, self._workers)
 
-    def owns(self, data: Any) -> RemoteSource | None:
-        """Return a source for files and tables in memory, None for anything else."""
-        return as_remote_source(data, self)
-
-    def collect(
-        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
-    ) -> Tally:
-        """Count on the processes, one thread each; the tally equals that of one process."""
-        drops = isinstance(source, LabeledRows)
-        rows = source.source if drops else source
+    def count(self, task: Task, rows: Any) -> tuple[Ledger, list[Counted]]:
+        """Count all parts on the processes."""
         n = self.n or os.cpu_count() or 1
-        parts = rows.parts(PARTS * n, schema)
-        task = Task(schema, plan, memory_limit, self.max_categories, drops)
+        parts = rows.parts(PARTS * n, task.schema)
         self._workers.extend(_Worker() for _ in range(min(n, len(parts)) - len(self._workers)))
         work = _PartQueue(task, parts, getattr(rows.source, "watch", None))
         try:
@@ -76,7 +62,7 @@ class Processes:
         except BaseException:
             _end(self._workers)
             raise
-        return Ledger.of(parts, rows.passes).close(records, task, source)
+        return Ledger.of(parts, rows.passes), records
 
 
 @dataclass
@@ -87,43 +73,30 @@ class _PartQueue:
     parts: Sequence[Source]
     watch: Callable[[Progress], None] | None
     records: list[Counted] = field(default_factory=list)
-    waiting: SimpleQueue[int] = field(default_factory=SimpleQueue)
     lock: Lock = field(default_factory=Lock)
     bytes_read: int = 0
 
     def done_by(self, workers: Sequence[_Worker]) -> list[Counted]:
         """Return the records of all parts, counted by these processes; the first error stops them all."""
-        for number in range(len(self.parts)):
-            self.waiting.put(number)
+        waiting = iter(range(len(self.parts)))  # of all threads: each takes the next one
         with ThreadPoolExecutor(len(workers) or 1) as threads:
-            futures = [threads.submit(self._serve, worker) for worker in workers]
+            futures = [threads.submit(self._serve, worker, waiting) for worker in workers]
             try:
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 failed = [future for future in done if future.exception() is not None]
             finally:
                 if len(self.records) < len(self.parts):
-                    self._stop(workers)
+                    for _ in waiting:  # hands out no more
+                        pass
+                    for worker in workers:
+                        worker.kill()
         for future in failed or futures:
             future.result()
         return self.records
 
-    def _stop(self, workers: Sequence[_Worker]) -> None:
-        """Stop handing out parts and end the running ones."""
-        while True:
-            try:
-                self.waiting.get_nowait()
-            except Empty:
-                break
-        for worker in workers:
-            worker.kill()
-
-    def _serve(self, worker: _Worker) -> None:
+    def _serve(self, worker: _Worker, waiting: Iterator[int]) -> None:
         """Send parts to a process until none are left."""
-        while True:
-            try:
-                number = self.waiting.get_nowait()
-            except Empty:
-                return
+        for number in waiting:
             record = worker.counted(self.task, number, self.parts[number])
             with self.lock:
                 self.records.append(record)

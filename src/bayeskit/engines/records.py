@@ -6,6 +6,7 @@ record comes twice, or not at all, raises an error."""
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
+from bayeskit.data.frames import is_cluster_frame
 from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.engines import local
+from bayeskit.engines.engine import as_remote_source
 from bayeskit.errors import BayesWarning, LostParts
 from bayeskit.tally.matching import check_one_kind, check_same_kind
 from bayeskit.tally.plan import Plan, declared_values
@@ -139,6 +142,29 @@ class RowsRead:
             yield batch
 
 
+class RemoteEngine(ABC):
+    """An engine whose workers count the parts of a frame or of files."""
+
+    max_categories: int | None
+
+    def owns(self, data: Any) -> Source | None:
+        """Return a source for files, tables in memory and frames of this cluster; None for anything else."""
+        return None if is_cluster_frame(data) else as_remote_source(data, self)
+
+    def collect(
+        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
+    ) -> Tally:
+        """Count on the workers, one thread per task; the tally equals that of a local fit."""
+        drops = isinstance(source, LabeledRows)
+        task = Task(schema, plan, memory_limit, self.max_categories, drops)
+        ledger, records = self.count(task, source.source if drops else source)
+        return ledger.close(records, task, source)
+
+    @abstractmethod
+    def count(self, task: Task, rows: Any) -> tuple[Ledger, list[Counted]]:
+        """Count all parts of a source that this engine owns."""
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The parts that were distributed: their names and rows if known, and the total number of rows.
@@ -166,7 +192,7 @@ class Ledger:
         tally = Tally.from_bytes(whole.tally)
         if task.max_categories is not None:
             local.check_categories(tally.space, task.max_categories)
-        _tell(whole, sum(rows for _, rows in parts), source)
+        tell_unlabeled(whole.unlabeled, sum(rows for _, rows in parts), source)
         return local.settled(tally)
 
     def _check_numbers(self, numbers: Sequence[int]) -> None:
@@ -216,10 +242,10 @@ def part_name(part: Any) -> str:
     return name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
 
 
-def _tell(whole: Counted, n_rows: int, source: Any) -> None:
+def tell_unlabeled(unlabeled: int, n_rows: int, source: Any) -> None:
     """Warn about rows that were left out."""
-    if whole.unlabeled:
-        if whole.unlabeled == n_rows:
+    if unlabeled:
+        if unlabeled == n_rows:
             raise source.none_labeled(n_rows)
-        have = "row has" if whole.unlabeled == 1 else "rows have"
-        warnings.warn(BayesWarning(f"{whole.unlabeled:,} of {n_rows:,} {have} no label: left out"), stacklevel=4)
+        have = "row has" if unlabeled == 1 else "rows have"
+        warnings.warn(BayesWarning(f"{unlabeled:,} of {n_rows:,} {have} no label: left out"), stacklevel=4)

@@ -12,23 +12,20 @@ from io import StringIO
 from typing import Any
 
 from bayeskit.data.frames import arrow_kind, is_cluster_frame
-from bayeskit.data.missing_labels import LabeledRows
-from bayeskit.data.schema import Kind, Schema
+from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names
-from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource, as_remote_source
-from bayeskit.engines.records import FAN_IN, Counted, Ledger, Task
+from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource
+from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
 from bayeskit.errors import BayesError, LostParts
 from bayeskit.lazy import pa
-from bayeskit.tally.plan import Plan
-from bayeskit.tally.tally import Tally
 
 BYTES = 1 << 27  # of files, for one task
 RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabeled bigint, error binary"
 
 
 @dataclass(frozen=True)
-class Spark:
+class Spark(RemoteEngine):
     """Count on the executors of a Spark session.
 
     Frames are counted by partition. Files are passed as paths, which every executor must be able to read. Every
@@ -58,28 +55,22 @@ class Spark:
         """Return a source for Spark frames, files and tables in memory, None for anything else."""
         if isinstance(data, SparkFrame):
             return data
-        if is_cluster_frame(data):
-            return SparkFrame.of(data, self) if type(data).__module__.startswith("pyspark.") else None
-        return as_remote_source(data, self)
+        is_own = is_cluster_frame(data) and type(data).__module__.startswith("pyspark.")
+        return SparkFrame.of(data, self) if is_own else super().owns(data)
 
-    def collect(
-        self, source: Any, schema: Schema, plan: Plan, *, n_threads: int = 1, memory_limit: float | None = None
-    ) -> Tally:
-        """Count on the workers, one thread per task; the tally equals that of a local fit."""
-        drops = isinstance(source, LabeledRows)
-        rows = source.source if drops else source
-        task = Task(schema, plan, memory_limit, self.max_categories, drops)
+    def count(self, task: Task, rows: Any) -> tuple[Ledger, list[Counted]]:
+        """Count all partitions of a frame, or all parts of files."""
         if isinstance(rows, SparkFrame):
             frame, total = rows.watched()
             records = frame.mapInArrow(counting_rows(task, rows.columns_read, rows.target, rows.weight), RECORD)
             counted = self._run(records, rows.may_have_many_parts)
             # Within a tree a stage that is tried again may report its rows twice; then the numbers of parts tell alone.
             read = None if rows.may_have_many_parts else int(total.get["rows"])
-            return Ledger(None, None, read, rows.passes).close(counted, task, source)
-        parts = rows.parts(self._n_parts(rows), schema)
+            return Ledger(None, None, read, rows.passes), counted
+        parts = rows.parts(self._n_parts(rows), task.schema)
         numbers = self.session.range(0, len(parts), 1, max(len(parts), 1))
         counted = self._run(numbers.mapInArrow(counting_parts(task, parts), RECORD), len(parts) > FAN_IN)
-        return Ledger.of(parts, rows.passes).close(counted, task, source)
+        return Ledger.of(parts, rows.passes), counted
 
     def _n_parts(self, rows: RemoteSource) -> int:
         if self.parts is not None:

@@ -5,7 +5,6 @@ everywhere; the counts are then whole numbers again, equal to those of one machi
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +23,11 @@ from bayeskit.engines.exact_sums import (
     weight_scale,
 )
 from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of, rows_by_class
-from bayeskit.errors import BayesError, BayesWarning, Unlabeled
-from bayeskit.tally.moments import ColumnMoments, CountMoments
+from bayeskit.engines.records import tell_unlabeled
+from bayeskit.errors import BayesError, Unlabeled
+from bayeskit.tally.moments import MomentStatistic
 from bayeskit.tally.plan import Plan
-from bayeskit.tally.products import Products
-from bayeskit.tally.statistic import Statistic
+from bayeskit.tally.statistic import Statistic, statistic_of
 from bayeskit.tally.tally import Tally
 
 
@@ -129,23 +128,19 @@ class PushDown:
     def _counted(self, counts: GroupedCounts, plan: Plan, labeled: LabeledRows | None) -> Tally:
         schema = counts.schema
         classes, class_counts = self._classes(counts, labeled)
-        numbers = [n for n in counts.columns(plan) if isinstance(schema.columns[n], Numeric)]
+        numbers = [n for n in plan.names if isinstance(schema.columns[n], Numeric)]
         spans = refuse_unusable(counts, numbers)
         pieces: list[Tally] = []
         statistics: dict[str, Statistic] = {}
         for request in plan:
-            if request.kind in ("moments", "counts"):
-                if request.kind == "counts":
-                    refuse_no_counts(counts, request.columns)
-                kind = CountMoments if request.kind == "counts" else ColumnMoments
-                moments = exact_moments(counts, request.columns, classes, spans)
-                statistics[request.kind] = kind(request.columns, moments)
-            elif request.kind == "products":
-                statistics[request.kind] = Products(
-                    request.columns, exact_products(counts, request.columns, classes, spans)
-                )
-            else:
+            kind = statistic_of(request.kind)
+            if not issubclass(kind, MomentStatistic):
                 pieces += counts.pieces(request)
+                continue
+            if request.kind == "counts":
+                refuse_no_counts(counts, request.columns)
+            sums = exact_products if request.kind == "products" else exact_moments
+            statistics[request.kind] = kind(request.columns, sums(counts, request.columns, classes, spans))
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
     def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
@@ -174,10 +169,6 @@ class PushDown:
                 f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
                 hint=HINT,
             ).within(counts.source.name)
-        if missing and labeled is not None:
-            if missing == totals.n_rows:
-                raise labeled.none_labeled(totals.n_rows)
-            have = "row has" if missing == 1 else "rows have"
-            warnings.warn(BayesWarning(f"{missing:,} of {totals.n_rows:,} {have} no label: left out"), stacklevel=4)
+        tell_unlabeled(missing, totals.n_rows, labeled)
         counts.class_rows.update(rows_by_class(totals.table))
         return classes_of(counts, totals)

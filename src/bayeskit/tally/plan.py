@@ -81,6 +81,11 @@ class Plan(tuple[Request, ...]):
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)
 
+    @property
+    def names(self) -> list[str]:
+        """Return the distinct columns of all requests."""
+        return list(dict.fromkeys(name for request in self for name in request.names))
+
     def of(self, kind: str) -> Request | None:
         """Return the request of one kind, None if absent."""
         return next((request for request in self if request.kind == kind), None)

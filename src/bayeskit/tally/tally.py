@@ -121,8 +121,7 @@ class Tally:
     @classmethod
     def empty(cls, schema: Schema, plan: Plan) -> Self:
         """Return a tally without rows, neutral under +."""
-        names = {name for request in plan for name in request.names} & {*schema.coded}
-        space = Space(schema, (), {name: () for name in schema.coded if name in names})
+        space = Space(schema, (), {name: () for name in schema.coded if name in plan.names})
         nothing = (statistic_of(request.kind).empty(request, space) for request in plan)
         return cls.of(space, np.zeros(0, dtype=np.int64), *nothing)
 
@@ -164,8 +163,7 @@ class Tally:
         return Plan(*(statistic.request for statistic in self.statistics.values()))
 
     def __repr__(self) -> str:
-        columns = {name for request in self.plan for name in request.names}
-        return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {len(columns)} columns>"
+        return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {len(self.plan.names)} columns>"
 
     def __eq__(self, other: object) -> bool:
         return (
