@@ -41,6 +41,12 @@ _CHECKSUM = 32
 _PREFIX = len(MAGIC) + 2 + 8
 
 
+def check_file(holds: Any, message: str) -> None:
+    """Raise :class:`BadFile` unless a condition on the contents of a file holds."""
+    if not holds:
+        raise BadFile(message)
+
+
 def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     """Serialize a header and arrays for :func:`unpack`.
 
@@ -76,22 +82,26 @@ def pack(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     """Return header and arrays; raise :class:`BadFile` for anything that :func:`pack` has not written."""
     view = memoryview(data)
-    if len(view) < _PREFIX + _CHECKSUM or bytes(view[: len(MAGIC)]) != MAGIC:
-        raise BadFile("this is no bayeskit data: it does not start as such a file does")
+    is_data = len(view) >= _PREFIX + _CHECKSUM and bytes(view[: len(MAGIC)]) == MAGIC
+    check_file(is_data, "this is no bayeskit data: it does not start as such a file does")
     version, length = struct.unpack_from("<HQ", view, len(MAGIC))
     if version != VERSION:
         action = "upgrade bayeskit" if version > VERSION else "fit the model again"
         raise BadFile(f"the file has format version {version}, and this bayeskit reads version {VERSION}: {action}")
     body = view[:-_CHECKSUM]
-    if hashlib.sha256(body).digest() != bytes(view[-_CHECKSUM:]):
-        raise BadFile("the bytes are damaged: their checksum does not fit (a truncated or altered file)")
-    if length > min(HEADER_LIMIT, len(body) - _PREFIX):
-        raise BadFile(f"the header claims {length} bytes, more than there are")
+    whole = hashlib.sha256(body).digest() == bytes(view[-_CHECKSUM:])
+    check_file(whole, "the bytes are damaged: their checksum does not fit (a truncated or altered file)")
+    fits = length <= min(HEADER_LIMIT, len(body) - _PREFIX)
+    check_file(fits, f"the header claims {length} bytes, more than there are")
     header = _header(bytes(body[_PREFIX : _PREFIX + length]))
     arrays = _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
-    lists = _lists(header["lists"], arrays)
-    content: dict[str, Any] = _with_lists(header["content"], lists) if len(lists) else header["content"]
-    return content, arrays
+    lists, sizes = ValueLists.of([]), header["lists"]
+    if sizes:  # their values are in the last arrays
+        check_file(len(arrays) >= len(LIST_DTYPES), "the header names lists of values that no arrays hold")
+        lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
+        lists.check()
+        del arrays[-len(LIST_DTYPES) :]
+    return {name: _with_lists(value, lists) for name, value in header["content"].items()}, arrays
 
 
 def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
@@ -107,82 +117,56 @@ def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:
 
 
 def _with_lists(part: Any, lists: ValueLists) -> Any:
-    if isinstance(part, dict):
-        if REFERENCE in part:
-            return lists[part[REFERENCE]]
+    """Replace the references of :func:`_without_long_lists` by the lists."""
+    if isinstance(part, list):
+        return [_with_lists(value, lists) for value in part]
+    if not isinstance(part, dict):
+        return part
+    if REFERENCE not in part:
         return {key: _with_lists(value, lists) for key, value in part.items()}
-    return [_with_lists(value, lists) for value in part] if isinstance(part, list) else part
-
-
-def _lists(sizes: list[list[int]], arrays: list[Array]) -> ValueLists:
-    """Return the lists of values, which are stored in the last arrays."""
-    if not sizes:
-        return ValueLists.of([])
-    if len(arrays) < len(LIST_DTYPES):
-        raise BadFile("the header names lists of values, and there are no arrays for them")
-    lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
-    lists.check()
-    del arrays[-len(LIST_DTYPES) :]
-    return lists
+    index = part[REFERENCE]
+    known = len(part) == 1 and type(index) is int and 0 <= index < len(lists)
+    check_file(known, "the header refers to a list of values that is not there")
+    return lists[index]
 
 
 def _arrays(listed: list[Any], body: memoryview) -> list[Array]:
     arrays = []
     at = 0
     for entry in listed:
-        if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
-            raise BadFile("an array in the header has no known dtype and shape")
-        if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
-            raise BadFile("an array in the header has no known dtype and shape")
+        known = isinstance(entry, dict) and isinstance(entry.get("dtype"), str) and entry["dtype"] in DTYPES
+        check_file(known and "shape" in entry, "an array in the header has no known dtype and shape")
         dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
-        if len(shape) > 32 or not _are_lengths(shape) or math.prod(max(n, 1) for n in shape) >= 1 << 48:
-            raise BadFile("an array in the header has an impossible shape")
+        possible = _are_lengths(shape) and len(shape) <= 32 and math.prod(max(n, 1) for n in shape) < 1 << 48
+        check_file(possible, "an array in the header has an impossible shape")
         size = math.prod(shape) * dtype.itemsize
-        if size > len(body) - at:
-            raise BadFile(f"an array claims {size} bytes where {len(body) - at} are left")
+        check_file(size <= len(body) - at, f"an array claims {size} bytes where {len(body) - at} are left")
         arrays.append(aligned(np.frombuffer(body[at : at + size], dtype=dtype)).reshape(shape))
         at += size + len(_padding(size))
-    if at != len(body):
-        raise BadFile(f"{len(body) - at} bytes stand after the last array")
+    check_file(at == len(body), f"{len(body) - at} bytes stand after the last array")
     return arrays
 
 
 def _header(encoded: bytes) -> dict[str, Any]:
     try:
-        if _depth(encoded) > DEPTH_LIMIT:
-            raise BadFile("the header is nested too deeply")
+        check_file(_depth(encoded) <= DEPTH_LIMIT, "the header is nested too deeply")
         header = json.loads(
             encoded.decode("utf-8", "surrogatepass"),
-            parse_constant=_refuse_constant,
+            parse_constant=_finite,
             parse_float=_finite,
             object_pairs_hook=_unique,
         )
-        lists = header.get("lists", [])
-        listed = isinstance(lists, list) and all(_are_lengths(sizes, 2) for sizes in lists)
-        content = header["content"]
-        if isinstance(content, dict) and REFERENCE not in content and isinstance(header["arrays"], list) and listed:
-            if lists or b"@" in encoded:
-                _check_references(content, len(lists))
-            return {**header, "lists": lists}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        listed = isinstance(header["arrays"], list) and all(_are_lengths(sizes, 2) for sizes in header["lists"])
+        check_file(listed and isinstance(header["content"], dict), "the header has no content and arrays")
+        return header
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise (problem if isinstance(problem, BadFile) else BadFile(f"the header cannot be read: {problem}")) from None
-    raise BadFile("the header has no content and arrays")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
-    if len(made) < len(pairs):
-        raise BadFile("the header names something twice")
+    check_file(len(made) == len(pairs), "the header names something twice")
     return made
-
-
-def _check_references(part: Any, n_lists: int) -> None:
-    for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        _check_references(value, n_lists)
-    if isinstance(part, dict) and REFERENCE in part:
-        index = part[REFERENCE]
-        if len(part) > 1 or type(index) is not int or not 0 <= index < n_lists:
-            raise BadFile("the header refers to a list of values that is not there")
 
 
 def _are_lengths(numbers: Any, count: int | None = None) -> bool:
@@ -191,15 +175,10 @@ def _are_lengths(numbers: Any, count: int | None = None) -> bool:
 
 
 def _finite(digits: str) -> float:
-    """Parse a number of the header; raise an error for infinity, such as 1e999."""
+    """Parse a number of the header; raise an error for NaN and infinity, such as 1e999."""
     number = float(digits)
-    if abs(number) == float("inf"):
-        raise BadFile(f"the header has a number beyond all bounds: {digits[:20]}")
+    check_file(math.isfinite(number), f"the header has a number that is infinite or none: {digits[:20]}")
     return number
-
-
-def _refuse_constant(name: str) -> float:
-    raise BadFile(f"the header holds {name}, which is no number")
 
 
 def _depth(encoded: bytes) -> int:
@@ -267,36 +246,30 @@ class ValueLists:
 
     def check(self) -> None:
         """Raise an error for anything :meth:`of` has not written: unsorted values, invalid UTF-8."""
-        if [a.dtype.str for a in self.arrays] != LIST_DTYPES or any(a.ndim != 1 for a in self.arrays):
-            raise BadFile("the lists of values have arrays of other types")
+        known = [a.dtype.str for a in self.arrays] == LIST_DTYPES and all(a.ndim == 1 for a in self.arrays)
+        check_file(known, "the lists of values have arrays of other types")
         kinds, bits, ends, text = self.arrays
         n_numbers, n_strings = self.starts[-1].tolist()
-        if len(kinds) != n_numbers or len(bits) != n_numbers or len(ends) != n_strings + 1:
-            raise BadFile("the lists of values do not fill their arrays")
+        fits = len(kinds) == len(bits) == n_numbers and len(ends) == n_strings + 1
+        check_file(fits, "the lists of values do not fill their arrays")
         self._check_numbers(kinds, bits)
-        if ends[0] != 0 or ends[-1] != len(text):
-            raise BadFile("the strings of values do not fill their bytes")
+        check_file(ends[0] == 0 and ends[-1] == len(text), "the strings of values do not fill their bytes")
         for start in range(0, n_strings, CHUNK):
             part = ends[start : start + CHUNK + 1]
-            if (part[1:] < part[:-1]).any():
-                raise BadFile("a string has a negative length")
+            check_file((part[1:] >= part[:-1]).all(), "a string has a negative length")
         if n_strings:
             self._check_strings()
 
     def _check_numbers(self, kinds: Array, bits: Array) -> None:
-        if kinds.max(initial=0) >= len(TYPES):
-            raise BadFile("a list of values has numbers of no known type")
-        firsts = self.starts[:-1, 0]
+        check_file(kinds.max(initial=0) < len(TYPES), "a list of values has numbers of no known type")
         for start in range(0, len(bits), CHUNK):
             k, whole = kinds[start : start + CHUNK + 1], bits[start : start + CHUNK + 1]
             floats = np.where(k == 1, whole.view(np.float64), whole.astype(np.float64))
-            if not np.isfinite(floats).all() or ((k == 2) & (floats != 0) & (floats != 1)).any():
-                raise BadFile("a list of values has numbers that are none")
+            sound = np.isfinite(floats).all() and not ((k == 2) & (floats != 0) & (floats != 1)).any()
+            check_file(sound, "a list of values has numbers that are none")
             both_whole = (k[1:] != 1) & (k[:-1] != 1)
             rising = np.where(both_whole, whole[1:] > whole[:-1], floats[1:] > floats[:-1])
-            _allow_starts(rising, firsts, start)
-            if not rising.all():
-                raise BadFile("a list of values does not rise")
+            _check_rising(rising, self.starts[:-1, 0], start)
 
     def _check_strings(self) -> None:
         import pyarrow as pa
@@ -310,15 +283,13 @@ class ValueLists:
         for start in range(0, len(strings), CHUNK):
             part = strings.slice(start, CHUNK + 1)
             rising = pc.greater(part[1:], part[:-1]).to_numpy(zero_copy_only=False).astype(bool)
-            _allow_starts(rising, self.starts[:-1, 1], start)
-            if not rising.all():
-                raise BadFile("a list of values does not rise")
+            _check_rising(rising, self.starts[:-1, 1], start)
 
 
-def _allow_starts(rising: Array, firsts: Array, start: int) -> None:
-    """Allow the first value of a list to be below the last of the list before."""
-    here = firsts[(firsts > start) & (firsts <= start + len(rising))] - start - 1
-    rising[here] = True
+def _check_rising(rising: Array, firsts: Array, start: int) -> None:
+    """Check that values rise; the first value of a list may be below the last of the list before."""
+    rising[firsts[(firsts > start) & (firsts <= start + len(rising))] - start - 1] = True
+    check_file(rising.all(), "a list of values does not rise")
 
 
 @dataclass(eq=False)

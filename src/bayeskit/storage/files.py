@@ -127,10 +127,9 @@ def check_readable(path: str | Path) -> Literal["file", "pipe"]:
 def is_stream(path: str | Path) -> bool:
     """Return True for a pipe, a terminal or another device."""
     try:
-        mode = expand_user(path).stat().st_mode
-    except OSError:
+        return path_kind(path) == "pipe"
+    except BadFile:
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 # -- reading -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
@@ -20,7 +21,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate.smoothing import MLE, Automatic, BackOff, Dirichlet, Laplace, Lidstone, MEstimate
 from bayeskit.estimate.variance import VarianceFloor
-from bayeskit.storage.container import MAGIC, pack, unpack
+from bayeskit.storage.container import MAGIC, check_file, pack, unpack
 from bayeskit.storage.files import (
     LOCK_TIMEOUT,
     check_readable,
@@ -34,26 +35,9 @@ from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats
 
 WHAT = "bayeskit model"
-OBJECTS = {
-    kind.__name__: kind
-    for kind in (
-        MLE,
-        Laplace,
-        Lidstone,
-        MEstimate,
-        Dirichlet,
-        Automatic,
-        BackOff,
-        VarianceFloor,
-        Categorical,
-        Numeric,
-        Ignored,
-        Text,
-        Date,
-        DatePart,
-        Tokenizer,
-    )
-}
+SMOOTHINGS = (MLE, Laplace, Lidstone, MEstimate, Dirichlet, Automatic, BackOff)
+ROLES = (Categorical, Numeric, Ignored, Text, Date, DatePart)
+OBJECTS = {kind.__name__: kind for kind in (*SMOOTHINGS, *ROLES, VarianceFloor, Tokenizer)}
 """What may stand in settings besides plain values: frozen dataclasses that check their own fields."""
 KINDS = {kind.__name__: kind for kind in TYPES}
 """Types of columns, which may stand for them."""
@@ -79,10 +63,10 @@ class Numbers:
         if not fits or any(n not in (None, m) for n, m in zip(self.shape, array.shape, strict=True)):
             shape = "×".join("any" if n is None else str(n) for n in self.shape)
             raise BadFile(f"the fitted numbers do not fit the model: {shape or 'one'} expected")
-        if np.isfinite(self.most) and not (np.abs(array) < LARGEST).all():
-            raise BadFile(f"a fitted number is infinite, missing or beyond {LARGEST:g}")
-        if (array < self.least).any() or (array > self.most).any():
-            raise BadFile(f"a fitted number is outside the range from {self.least:g} to {self.most:g}")
+        finite = not np.isfinite(self.most) or (np.abs(array) < LARGEST).all()
+        check_file(finite, f"a fitted number is infinite, missing or beyond {LARGEST:g}")
+        outside = (array < self.least).any() or (array > self.most).any()
+        check_file(not outside, f"a fitted number is outside the range from {self.least:g} to {self.most:g}")
         return array
 
 
@@ -127,9 +111,8 @@ class State:
                 values[name] = description.check(arrays[name])
                 continue
             types = description if isinstance(description, tuple) else (description,)
-            values[name] = self.header[name]
-            if type(values[name]) not in types:
-                raise BadFile(f"{name} is {values[name]!r} in the file, which is no {types[0].__name__}")
+            value = values[name] = self.header[name]
+            check_file(type(value) in types, f"{name} is {value!r} in the file, which is no {types[0].__name__}")
         return values
 
     def numbers(self, at: int, *shape: int) -> Floats:
@@ -146,8 +129,8 @@ class State:
 
     def holds(self, n_arrays: int, *names: str) -> None:
         """Raise an error for other arrays or entries than these."""
-        if len(self.arrays) != n_arrays or self.header.keys() != {*names}:
-            raise BadFile("what the model holds beside its counts is not what such a model holds")
+        same = len(self.arrays) == n_arrays and self.header.keys() == {*names}
+        check_file(same, "what the model holds beside its counts is not what such a model holds")
 
 
 @dataclass(frozen=True)
@@ -217,25 +200,20 @@ def _plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 def from_bytes(data: bytes) -> Saved:
     """Restore a model from :func:`to_bytes`; raise :class:`BadFile` for anything else."""
     header, arrays = unpack(data)
-    if header.get("what") != WHAT:
-        raise BadFile("this is bayeskit data, but no model")
+    check_file(header.get("what") == WHAT, "this is bayeskit data, but no model")
     try:
         return _saved(header, arrays)
     except BadFile:
         raise
-    except BayesError as problem:
-        raise BadFile(f"the model's settings or counts cannot be read: {problem}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        raise BadFile(f"the model's settings or counts cannot be read: {problem!r}") from None
+    except (BayesError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        what = problem if isinstance(problem, BayesError) else repr(problem)
+        raise BadFile(f"the model's settings or counts cannot be read: {what}") from None
 
 
 def _saved(content: Any, arrays: list[Array]) -> Saved:
     """Restore the content from :func:`_content`."""
     name, settings = content.get("model"), content.get("settings")
-    if not isinstance(name, str):
-        raise BadFile("this is bayeskit data, but no model")
-    if not isinstance(settings, dict):
-        raise BadFile("the model has no settings")
+    check_file(isinstance(name, str) and isinstance(settings, dict), "this is bayeskit data, but no model")
     made = {setting: _made(value) for setting, value in settings.items() if setting not in OF_THE_MACHINE}
     parts, arrays = _parts(content.get("parts", []), arrays)
     state, arrays = _state(content.get("state"), arrays)
@@ -249,8 +227,8 @@ def _saved(content: Any, arrays: list[Array]) -> Saved:
 def _parts(written: Any, arrays: list[Array]) -> tuple[dict[str, Saved], list[Array]]:
     """Return (the nested models, the arrays of the model itself)."""
     counts = [count for _, _, count in written]
-    if any(type(count) is not int or count < 0 for count in counts) or sum(counts) > len(arrays):
-        raise BadFile("the models within the model do not fit the arrays")
+    fits = all(type(count) is int and count >= 0 for count in counts) and sum(counts) <= len(arrays)
+    check_file(fits, "the models within the model do not fit the arrays")
     at = end = len(arrays) - sum(counts)
     parts = {}
     for name, content, count in written:
@@ -263,11 +241,11 @@ def _state(written: Any, arrays: list[Array]) -> tuple[State | None, list[Array]
     """Return (the state besides the tally, the arrays of the tally)."""
     if written is None:
         return None, arrays
-    count = written["arrays"]
-    if type(count) is not int or not 0 <= count <= len(arrays) or not isinstance(written["held"], dict):
-        raise BadFile("what the model holds beside its counts does not fit the arrays")
+    held, count = written["held"], written["arrays"]
+    fits = type(count) is int and 0 <= count <= len(arrays) and isinstance(held, dict)
+    check_file(fits, "what the model holds beside its counts does not fit the arrays")
     at = len(arrays) - count
-    return State(written["held"], arrays[at:]), arrays[:at]
+    return State(held, arrays[at:]), arrays[:at]
 
 
 def read_model_bytes(path: str | Path) -> bytes:
@@ -282,10 +260,8 @@ def write_model(
     on_wait: Callable[[], None] | None = None,
 ) -> None:
     """Write the bytes of a model as a whole; an existing file is locked first, unless this thread has locked it."""
-    if holds_lock(path) or not os.path.isfile(resolve_links(path)):  # noqa: PTH113  (its folder may be unreadable)
-        write_file(path, data)
-        return
-    with lock_file(path, timeout, on_wait):
+    is_new = not os.path.isfile(resolve_links(path))  # noqa: PTH113  (its folder may be unreadable)
+    with nullcontext() if is_new or holds_lock(path) else lock_file(path, timeout, on_wait):
         write_file(path, data)
 
 
@@ -325,8 +301,7 @@ def _plain(value: Any, name: str) -> Any:
 def _made(value: Any) -> Any:
     """Restore a setting from :func:`_plain`."""
     if not isinstance(value, dict):
-        if isinstance(value, list):
-            raise BadFile("a setting is a bare list")
+        check_file(not isinstance(value, list), "a setting is a bare list")
         return value
     match value:
         case {"type": str(name)} if name in KINDS:

@@ -15,6 +15,7 @@ from bayeskit.data.schema import NO_TARGET, Categorical, Numeric, Schema
 from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.errors import BadFile
+from bayeskit.storage.container import check_file as check_file
 from bayeskit.typing import Array, Counts, Ints
 
 
@@ -57,10 +58,9 @@ class Request:
         except (TypeError, ValueError):
             raise BadFile("this is no list of what was counted") from None
         request = cls(kind, columns, options)
-        if not isinstance(kind, str) or not isinstance(options, dict):
-            raise BadFile("this is no list of what was counted")
-        if not all(isinstance(name, str) for name in (kind, *request.names)) or len(set(columns)) < len(columns):
-            raise BadFile("columns are counted that have no name, or are counted twice")
+        check_file(isinstance(kind, str) and isinstance(options, dict), "this is no list of what was counted")
+        known = all(isinstance(name, str) for name in request.names) and len(set(columns)) == len(columns)
+        check_file(known, "columns are counted that have no name, or are counted twice")
         return request
 
 
@@ -245,12 +245,6 @@ def cast_counts(part: Any, dtype: Any) -> Any:
     if isinstance(part, Mapping):
         return {key: cast_counts(table, dtype) for key, table in part.items()}
     return replace(part, **{name: cast_counts(getattr(part, name), dtype) for name in part.count_fields})
-
-
-def check_file(holds: Any, message: str) -> None:
-    """Raise :class:`BadFile` unless a condition on the contents of a file holds."""
-    if not holds:
-        raise BadFile(message)
 
 
 def check_counts(counts: Counts, shape: tuple[int, ...], space: Space) -> None:
