@@ -19,7 +19,7 @@ from bayeskit.tally.pairs import Pairs
 from bayeskit.tolerance import CHANCE, NO_INFORMATION, POSITIVE
 from bayeskit.typing import Array, Floats, Ints
 
-NATS_IN_A_BIT = float(logspace.log(2.0))
+NATS_IN_A_BIT: float = float(logspace.log(2.0))
 WIDEST = 4_000_000  # cells of the largest table of a pair
 STACKED = 1 << 18  # cells of tables processed together
 
