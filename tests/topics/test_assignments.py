@@ -57,6 +57,24 @@ def test_what_one_side_has_forgotten_is_gone():
         merged.forget(["sun ball"])
 
 
+def test_words_that_only_forgotten_documents_had_are_gone():
+    first = [*FIRST, "zqword law", "zqword sun", "zqother"]
+    fit = {"n_sweeps": 5, "keep_assignments": True}
+    model = TopicModel(2, **fit).fit(first).forget(first[5:])
+    assert model.words_.tolist() == sorted(WORDS)
+    assert model.components_.shape == (2, 5)
+    assert not [name for name in (b"zqword", b"zqother") if name in to_bytes(model)]
+    same(from_bytes(to_bytes(model)), model)
+    assert model.transform(["ball zqword"]).tolist() == model.transform(["ball"]).tolist()
+    a, b = TopicModel(2, **fit).fit(first).forget(["zqother"]), TopicModel(2, **fit).fit(first).forget(["zqword law"])
+    merged = a.merge(b)
+    assert merged.words_.tolist() == [*sorted(WORDS), "zqword"]
+    assert (merged.n_documents_, merged.n_tokens_) == (6, model.n_tokens_ + 2)
+    np.testing.assert_array_equal(merged.components_, b.merge(a).components_)
+    seeded = TopicModel(2, seed_words={0: ["zqword"]}, **fit).fit(first).forget(first[5:])  # it is declared
+    assert "zqword" in seeded.words_
+
+
 def test_counts_leave_with_their_document_and_nothing_else_changes():
     model = held()
     topics = model.kept_documents()

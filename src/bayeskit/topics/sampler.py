@@ -12,6 +12,7 @@ References: Griffiths and Steyvers 2004 (sampler and joint likelihood), Minka 20
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.data.text.word_list import Words
+from bayeskit.data.text.word_list import Words, union
 from bayeskit.errors import BadFile, BayesError, NotLearned
 from bayeskit.memory import Need, check_memory
 from bayeskit.progress import Bar
@@ -302,6 +303,11 @@ class Assignments:
         both = ours._append(theirs.corpus, theirs.topics, theirs.ids)
         return replace(both, forgotten=np.union1d(self.forgotten, other.forgotten))
 
+    def recode(self, new: Ints, n_words: int) -> Assignments:
+        """Return the same documents with other word numbers: the new number of each old one."""
+        corpus = Corpus(self.corpus.start, new[self.corpus.words].astype(np.uint32), n_words)
+        return replace(self, corpus=corpus)
+
     def _select(self, keep: Bools) -> Assignments:
         start, words, where = self.corpus.take_tokens(keep)
         gone = np.union1d(self.forgotten, self.ids[~keep])
@@ -354,6 +360,30 @@ class FittedTopics:
     def with_assignments(self, assignments: Assignments) -> Self:
         """Return the state of exactly these documents."""
         return replace(self, table=assignments.table, n_documents=len(assignments.corpus), assignments=assignments)
+
+    def forget(self, corpus: Corpus, declared: Collection[str]) -> Self:
+        """Return the state without these documents, and without the words of texts that only they had."""
+        assert self.assignments is not None
+        return self.with_assignments(self.assignments.without(corpus))._drop_words(declared)
+
+    def merge(self, other: FittedTopics, declared: Collection[str]) -> Self:
+        """Return the state of the documents of both, in the words that they have."""
+        ours, theirs, names = self.assignments, other.assignments, self.names
+        assert ours is not None
+        assert theirs is not None
+        if isinstance(names, Words) and isinstance(other.names, Words) and ours.origin == theirs.origin:
+            names, *new = union(names, other.names)
+            ours, theirs = (side.recode(to, len(names)) for side, to in zip((ours, theirs), new, strict=True))
+        return replace(self, names=names).with_assignments(ours.merge(theirs))._drop_words(declared)
+
+    def _drop_words(self, declared: Collection[str]) -> Self:
+        """Drop words without counts, unless they are declared; columns of a matrix stay."""
+        keep = (self.table > 0).any(axis=1)
+        if keep.all() or not isinstance(self.names, Words) or self.assignments is None:
+            return self
+        keep |= self.names.are_in(Words.of(declared))
+        kept = self.assignments.recode(np.cumsum(keep) - 1, int(keep.sum()))
+        return replace(self, names=self.names.take(keep), table=self.table[keep], assignments=kept)
 
     @property
     def n_words(self) -> int:

@@ -207,9 +207,10 @@ class TopicModel(Transforms):
 
     @if_assignments_are_kept
     def forget(self, X: Any) -> Self:
-        """Remove kept documents from the counts; everything else stays, also the vocabulary.
+        """Remove kept documents from the counts, and from the vocabulary the words that only they had.
 
-        Words that only these documents had remain in ``words_`` and in a file: fit again to be rid of them.
+        Everything else stays: the topics of other documents and the prior, and of the vocabulary seed words and the
+        columns of a matrix of counts.
 
         Parameters
         ----------
@@ -225,11 +226,11 @@ class TopicModel(Transforms):
         BayesError
             If a document is not kept. The model stays unchanged.
         """
-        corpus = self._read_known(X)
-        left = self.kept_documents().without(corpus)
-        if not left.corpus.n_tokens:
+        self.kept_documents()
+        left = self._fitted.forget(self._read_known(X), self._declared_words())
+        if not left.table.any():
             raise BayesError("forgetting these documents would leave nothing to believe; start a new model instead")
-        return self._become(self._fitted.with_assignments(left))
+        return self._become(left)
 
     @if_assignments_are_kept
     def merge(self, other: Any) -> Self:
@@ -250,13 +251,14 @@ class TopicModel(Transforms):
         BayesError
             If the other model was not continued from the same parent.
         """
-        held = self.kept_documents()
+        self.kept_documents()
         if type(other) is not TopicModel:
             raise BayesError(f"a TopicModel merges with another one, not with {with_article(type(other).__name__)}")
         check_is_fitted(other, "documents")
         if not other.keep_assignments:
             raise BayesError(f"the other model cannot be merged: {NO_ASSIGNMENTS}")
-        return clone(self)._restore(self._fitted.with_assignments(held.merge(other.kept_documents())))
+        other.kept_documents()
+        return clone(self)._restore(self._fitted.merge(other._fitted, self._declared_words()))
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, TopicModel) else NotImplemented
@@ -626,6 +628,10 @@ class TopicModel(Transforms):
             some = ", ".join(map(repr, unknown[:3]))
             warnings.warn(f"no document has the seed words {some}{more}: they are left out", BayesWarning, stacklevel=4)
         return table
+
+    def _declared_words(self) -> set[str]:
+        """Return the seed words, which stay in the vocabulary without documents."""
+        return {word for words in read_seed_words(self.seed_words, self.n_topics).values() for word in words}
 
     def kept_documents(self) -> Assignments:
         """Return the kept documents with the topics of their words.
