@@ -307,3 +307,21 @@ def test_a_text_column_beside_others_is_a_role(bayes, texts):
     assert [row["kind"] for row in rows] == ["good"] * 4 + ["bad"] * 4
     assert "body" in bayes("inspect", "both.bayes").out
     assert "row 0: good" in bayes("explain", "both.bayes", "mail.csv").out
+
+
+def test_kept_documents_are_forgotten_with_a_new_fit(bayes, here):
+    lines = [f"{text},{kind}" for text, kind in [("a good film", "p"), ("a bad film", "n"), ("good fun", "p")] * 6]
+    gone = ["zqword indeed,n", "zqword again,p"]
+    (here / "all.csv").write_text("\n".join(["text,kind", *lines, *gone]))
+    (here / "rest.csv").write_text("\n".join(["text,kind", *lines]))
+    (here / "gone.csv").write_text("\n".join(["text,kind", *gone]))
+    fit = ["--text", "text", "-t", "kind", "-o"]
+    bayes("fit", "all.csv", *fit, "light.bayes")
+    assert "--keep-rows" in bayes("forget", "light.bayes", "gone.csv", "--refit", code=1).err
+    bayes("fit", "all.csv", "--keep-rows", *fit, "kept.bayes")
+    bayes("fit", "rest.csv", *fit, "rest.bayes")
+    assert "20 − 2 = 18 rows" in bayes("forget", "kept.bayes", "gone.csv", "--refit").out
+    assert b"zqword" not in (here / "kept.bayes").read_bytes()
+    said = [bayes("predict", model, "all.csv", "--proba").out for model in ("kept.bayes", "rest.bayes")]
+    assert said[0] == said[1]
+    assert "not learned" in bayes("forget", "kept.bayes", "gone.csv", code=1).err

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.models import to_bytes
+from bayeskit.errors import NotLearned
+from bayeskit.models import from_bytes, to_bytes
 from bayeskit.storage.container import unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
@@ -85,3 +86,33 @@ def test_refit_gives_the_fit_on_the_remaining_rows_or_says_why_not(any_law, data
     model.forget(*args, **weight, refit=True)
     X = any_law.frame(kept + gone)
     np.testing.assert_allclose(model.predict_proba(X), any_law.fit(kept).predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("recipe", TEXT_RECIPES)
+@lawful
+@given(data=st.data())
+def test_refit_of_kept_documents_gives_the_fit_on_the_remaining_ones(recipe, data):
+    words = st.lists(KEPT_WORDS, min_size=1, max_size=6).map(" ".join)
+    labeled = st.tuples(words, st.sampled_from("ab"))
+    kept = [("sun sea", "a"), ("rain fog", "b"), *data.draw(st.lists(labeled, min_size=2, max_size=8))]
+    gone = data.draw(
+        st.lists(st.tuples(st.lists(GONE_WORDS, min_size=1).map(" ".join), st.sampled_from("ab")), max_size=4)
+    )
+    texts, tags = map(list, zip(*kept, *gone, strict=True))
+    model = bk.TextClassifier(recipe, keep_rows=True).fit(texts, tags)
+    fixed = model.fixed_
+    if data.draw(st.booleans()):
+        model = from_bytes(to_bytes(model))
+    only, labels = [text for text, _ in gone], [tag for _, tag in gone]
+    if only:
+        model.forget(only, labels, refit=True)
+    assert mentioned(model) == []
+    alone = bk.TextClassifier(recipe).fit(*map(list, zip(*kept, strict=True)))
+    np.testing.assert_allclose(model.predict_proba(texts), alone.predict_proba(texts), rtol=1e-9, atol=1e-12)
+    before = to_bytes(model)
+    with pytest.raises(NotLearned):
+        model.forget(["sun sea zqword"], ["a"])
+    assert to_bytes(model) == before
+    if fixed:
+        with pytest.raises(bk.BayesError, match="does not keep its documents"):
+            alone.forget(texts[:1], tags[:1], refit=True)

@@ -48,6 +48,7 @@ PLANS = {
     "contexts": Plan(contexts=(("flag", "sky"), ("step",), ("flag",))),
     "words": Plan(words=("note",)),
     "rows": Plan(rows=(*CODED, *MEASURED)),
+    "documents": Plan(documents=("note",)),
     "leaves": Plan(_leaves()),
     "transitions": Plan(Request("transitions", (CLASSES,), {"order": 2}), families=CODED),
     "all": Plan(
@@ -143,7 +144,9 @@ def test_weights_of_one_are_rows_and_whole_counts_become_weights_beside_them(kin
 
 
 @few
-@given(st.sampled_from([kind for kind in PLANS if kind not in ("rows", "transitions", "leaves", "all")]), ROWS)
+@given(
+    st.sampled_from([kind for kind in PLANS if kind not in ("rows", "documents", "transitions", "leaves", "all")]), ROWS
+)
 def test_shares_of_zero_and_one_are_labels(kind, rows):
     assert agree(counted(rows, PLANS[kind], soft=True), counted(rows, PLANS[kind]).as_float())
 

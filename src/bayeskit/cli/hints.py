@@ -27,10 +27,11 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} |
     "timeout": "--wait",
     "n_topics": "--topics",
     "unlabeled": "--drop-unlabeled",
+    "keep_rows": "--keep-rows",
 }
 """The option that passes a setting."""
 
-FLAGS = {"--drop-unlabeled"}
+FLAGS = {"--drop-unlabeled", "--keep-rows"}
 """Options without a value."""
 
 NO_OPTION = {

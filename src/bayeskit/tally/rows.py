@@ -1,19 +1,21 @@
-"""Store the rows themselves as an additive multiset, for models whose counts would need more memory.
+"""Store rows or documents as an additive multiset, for models that need them again.
 
 Marked as local: rows stay on the machine that reads them, and engines that count elsewhere refuse them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.cells import LARGEST, raise_unusable
+from bayeskit.data.text.documents import Documents
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
 from bayeskit.tally.families import Families
@@ -189,6 +191,131 @@ class StoredRows(ColumnStatistic):
             if name in rows.cells:
                 cells = rows.labels.astype(np.int64) * table.shape[1] + rows.cells[name]
                 _check_close(np.bincount(cells, by, table.size).reshape(table.shape), table)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class StoredDocuments(Statistic):
+    """Documents of one text column in order of arrival, for models that fit again when some are forgotten."""
+
+    kind = "documents"
+    local_only = True
+    column: str
+    texts: Documents
+    labels: Array
+    weights: Floats | None
+
+    @property
+    def request(self) -> Request:
+        """Return the request that this statistic answers."""
+        return Request(self.kind, (self.column,))
+
+    @property
+    def unit(self) -> Floats:
+        """Return the weight of each document."""
+        return np.ones(len(self.labels)) if self.weights is None else self.weights
+
+    @classmethod
+    def empty(cls, request: Request, space: Space) -> Self:
+        """Return no documents."""
+        return cls(request.columns[0], Documents.of([]), np.zeros(0, np.uint32), None)
+
+    @classmethod
+    def count(cls, request: Request, counter: BlockCounts) -> Self:
+        """Return the documents of a block with positive weight."""
+        block, name = counter.block, request.columns[0]
+        if block.responsibilities is not None:
+            raise BayesError("one label a document is needed here, not responsibilities")
+        part = cls(name, block.texts[name], counter.labels.astype(np.uint32), block.weights)
+        return part if part.weights is None else part._take(part.weights > 0, part.weights)
+
+    def recode(self, recoding: Recoding) -> Self:
+        """Return the documents in other class codes, dropping those of removed classes."""
+        there = np.isin(self.labels, recoding.classes)
+        kept = self if there.all() else self._take(there, self.unit)
+        return replace(kept, labels=_recode(kept.labels, recoding.classes))
+
+    def plus(self, other: Self) -> Self:
+        """Concatenate the documents of both sides."""
+        weighted = self.weights is not None or other.weights is not None
+        return replace(
+            self,
+            texts=Documents.concatenate([self.texts, other.texts]),
+            labels=np.concatenate([self.labels, other.labels]),
+            weights=np.concatenate([self.unit, other.unit]) if weighted else None,
+        )
+
+    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
+        """Remove documents, the first of equal ones; raise an error for one that is not there as often."""
+        asked, left = other._totals(), self.unit.copy()
+        for i, key in enumerate(self._keys()):
+            if wanted := asked.get(key, 0.0):
+                removed = min(wanted, left[i])
+                left[i] -= removed
+                asked[key] = wanted - removed
+        for i, key in enumerate(other._keys()):
+            if asked[key] > tolerance:
+                raise NotLearned(
+                    f"document {i} of those to forget was not learned, or not as often; nothing was changed"
+                )
+        return self._take(left > tolerance, left)
+
+    def as_float(self) -> Self:
+        """Return the documents unchanged."""
+        return self
+
+    def restrict(self, names: Sequence[str]) -> Self | None:
+        """Return the documents if their column stays."""
+        return self if self.column in names else None
+
+    def to_parts(self) -> Parts:
+        """Return the texts, labels and weights (none if all are one)."""
+        texts, weights = self.texts, np.zeros(0) if self.weights is None else self.weights
+        return {}, [texts.data, texts.offsets, texts.missing.astype(np.uint8), self.labels.astype(np.uint32), weights]
+
+    @classmethod
+    def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
+        """Read texts, labels and weights; check their ranges."""
+        check_file(len(arrays) == 5 and len(request.columns) == 1, "the documents do not fit their column")
+        data, offsets, missing, labels, weights = arrays
+        n = len(labels)
+        fits = data.dtype == missing.dtype == np.uint8 and offsets.dtype == np.int64 and labels.dtype == np.uint32
+        fits = fits and data.ndim == 1 and offsets.shape == (n + 1,) and missing.shape == labels.shape == (n,)
+        fits = fits and offsets[0] == 0 and offsets[-1] == len(data) and bool((np.diff(offsets) >= 0).all())
+        check_file(fits and (missing < 2).all(), "the documents do not fit together")
+        fits = weights.dtype == np.float64 and weights.shape in ((n,), (0,)) and bool((labels < space.n_classes).all())
+        check_file(fits and (weights > 0).all(), "the labels and weights of the documents do not fit the classes")
+        texts = Documents(data, offsets, missing.astype(bool))
+        return cls(request.columns[0], texts, labels, weights if len(weights) else None)
+
+    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
+        """Check that the class counts are those of the documents."""
+        _check_close(np.bincount(self.labels, self.weights, space.n_classes), class_counts)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare documents in any order, with weights to 1e-12 of their total."""
+        if not isinstance(other, StoredDocuments) or self.column != other.column:
+            return False
+        ours, theirs = self._totals(), other._totals()
+        slack = SAME_WEIGHT * max(float(self.unit.sum()), 1.0)
+        return ours.keys() == theirs.keys() and all(abs(w - theirs[key]) <= slack for key, w in ours.items())
+
+    def _take(self, keep: Bools, weights: Floats) -> Self:
+        """Return some of the documents, with these weights if there are any."""
+        weights_left = None if self.weights is None and (weights[keep] == 1).all() else weights[keep]
+        return replace(self, texts=self.texts.take(keep), labels=self.labels[keep], weights=weights_left)
+
+    def _keys(self) -> Iterator[tuple[bytes, bool, int]]:
+        raw, at = self.texts.data.tobytes(), self.texts.offsets.tolist()
+        listed = (raw[a:b] for a, b in pairwise(at))
+        return zip(listed, self.texts.missing.tolist(), self.labels.tolist(), strict=True)
+
+    def _totals(self) -> dict[tuple[bytes, bool, int], float]:
+        """Return the total weight of each distinct document with its class."""
+        totals: dict[tuple[bytes, bool, int], float] = {}
+        for key, weight in zip(self._keys(), self.unit.tolist(), strict=True):
+            totals[key] = totals.get(key, 0.0) + weight
+        return totals
 
 
 def _recode(codes: Array, old_codes: Ints) -> Array:

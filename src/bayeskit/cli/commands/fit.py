@@ -153,11 +153,15 @@ class DocumentOptions:
     hash_bits: int | None = option(
         "--hash-bits", "BITS", "Documents: hash words to 2^BITS buckets to limit the memory."
     )
+    keep_rows: bool = option(
+        "--keep-rows", None, "Documents: keep them in the model file, for bayes forget --refit.", False
+    )
 
     def settings(self, shared: FitOptions) -> dict[str, Any]:
         """Return the settings of a TextClassifier."""
         given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabeled": shared.unlabeled}
+        given["keep_rows"] = self.keep_rows or None
         given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams, "--ngrams")
         given["characters"] = (
             self.characters if self.characters in (None, "auto") else _runs(self.characters, "--characters")

@@ -21,10 +21,10 @@ def command(
     The counts become those of one fit without these rows, and values, words and
     classes that no remaining row has leave the file. What else the fit learned (cut
     points, structure, weights, idf, vocabulary) stays fixed and is listed in the
-    output; --refit fits it again, for models that keep their rows (-m best). Rows that
-    cannot have been learned are refused. (Counts do not identify rows: a row that was
-    never learned, or was forgotten before, is removed as well if the model has learned
-    all its values.)
+    output; --refit fits it again, for models that keep their rows (-m best, and
+    documents fitted with --keep-rows). Rows that cannot have been learned are refused.
+    (Counts do not identify rows: a row that was never learned, or was forgotten before,
+    is removed as well if the model has learned all its values.)
     The model file is locked while it changes and replaced as a whole; an error
     leaves it unchanged.
 

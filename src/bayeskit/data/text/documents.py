@@ -100,6 +100,20 @@ class Documents:
             parts.append(part)
         return cls(*pack_words(parts), missing, replaced)
 
+    @classmethod
+    def concatenate(cls, parts: list[Documents]) -> Documents:
+        """Concatenate documents."""
+        if len(parts) == 1:
+            return parts[0]
+        shifts = np.cumsum([0, *(len(part.data) for part in parts)])
+        offsets = [part.offsets[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+        return cls(
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([*offsets, shifts[-1:]]),
+            np.concatenate([part.missing for part in parts]),
+            sum(part.replaced for part in parts),
+        )
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

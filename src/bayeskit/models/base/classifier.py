@@ -295,7 +295,7 @@ class Classifier(PredictsClasses):
             As for :meth:`fit`.
         refit : bool, default=False
             Fit again what stays fixed otherwise, on the remaining rows. A model needs its rows for that
-            (``BayesClassifier`` with ``keep_rows=True``), unless nothing is fixed.
+            (``BayesClassifier`` and ``TextClassifier`` with ``keep_rows=True``), unless nothing is fixed.
 
         Returns
         -------
@@ -335,7 +335,8 @@ class Classifier(PredictsClasses):
             raise BayesError(
                 f"{type(self).__name__} does not keep its {self._rows_are}, so {', '.join(self.fixed_)} cannot be "
                 "fitted again; nothing was changed.",
-                hint=f"Fit a new model without these {self._rows_are}",
+                hint=f"Fit a new model without these {self._rows_are}"
+                + (", with keep_rows=True if more are to be forgotten" if hasattr(self, "keep_rows") else ""),
             )
 
     def merge(self, other: Any) -> Self:

@@ -38,6 +38,7 @@ from bayeskit.models.text.documents import (
     documents_source,
     limit_tally,
     restrict_tally,
+    stored_source,
     values_matrix,
     word_limits,
 )
@@ -53,6 +54,7 @@ from bayeskit.models.text.weighted_evidence import AutomaticRecipe, Best, Weight
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Records, Table, table_by_class
 from bayeskit.tally.plan import Plan
+from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import GONE
@@ -157,6 +159,9 @@ class TextClassifier(Classifier):
         Bytes that a fit may take beside the texts. If all documents take more, "best" and weighted evidence count all
         documents, fit their weights on a random sample and warn; "tfidf", "twcnb" and "nbsvm" raise. The other recipes
         hold no documents.
+    keep_rows : bool, default=False
+        Keep the documents in the model and in its file, so that ``forget(…, refit=True)`` can fit again what stays
+        fixed otherwise. Documents that were never learned are then refused.
 
     Attributes
     ----------
@@ -204,6 +209,7 @@ class TextClassifier(Classifier):
     beta: float = 0.25
     characters: Any = None
     memory_limit: float | None = field(default=4e9, kw_only=True)
+    keep_rows: bool = field(default=False, kw_only=True)
 
     # Settings of tables that documents do not have.
     roles: ClassVar[Any] = None  # type: ignore[misc]
@@ -217,6 +223,8 @@ class TextClassifier(Classifier):
         """Refuse settings that do not fit together."""
         super()._check_settings()
         one_of("recipe", self.recipe, tuple(RECIPES))
+        if not isinstance(self.keep_rows, bool):
+            raise BayesError(f"keep_rows={self.keep_rows!r}: it is True or False")
         if isinstance(self.characters, str) and not (self.characters == "auto" and self.recipe in ("best", "auto")):
             raise BayesError(
                 f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
@@ -296,9 +304,10 @@ class TextClassifier(Classifier):
     def _fit_checked(self, source: Source) -> Self:
         with in_one_state(source):
             training = self._training(source, self._schema_for(source), None)
-            fitted = RECIPES[self.recipe].fit(training)
+            recipe, tally = RECIPES[self.recipe].fit(training)
+            tally = training.with_documents(tally)
         # If this fails, the model is unchanged.
-        fresh = clone(self)._fit_recipe(*fitted)
+        fresh = clone(self)._fit_recipe(recipe, tally)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
@@ -362,7 +371,14 @@ class TextClassifier(Classifier):
         """
         return self._fit_recipe(self._recipe, tally)
 
+    def _check_refit(self, refit: bool) -> None:
+        self._check_is_fitted()
+        if StoredDocuments.kind not in self.tally_.statistics:
+            super()._check_refit(refit)
+
     def _drop_rows(self, left: Tally, refit: bool) -> Self:
+        if refit and isinstance(kept := left.statistics.get(StoredDocuments.kind), StoredDocuments):
+            return self._fit_checked(stored_source(kept, left))
         return self._fit_recipe(self._recipe.forget_names(left), left)
 
     def _begin(self, tally: Tally) -> Self:
@@ -383,7 +399,8 @@ class TextClassifier(Classifier):
 
     def _collect(self, source: Source, schema: Schema, plan: Plan) -> Tally:
         known = self.counted_ if self._is_fitted() else None
-        return self._recipe.count_more(self._training(source, schema, known))
+        training = self._training(source, schema, known)
+        return training.with_documents(self._recipe.count_more(training))
 
     def _training(self, source: Source, schema: Schema, known: WordCounts | None) -> TrainingSource:
         count = partial(super()._collect, source, schema, self._plan(schema))
@@ -419,8 +436,8 @@ class TextClassifier(Classifier):
     # -- persistence ---------------------------------------------------------------------------------
 
     def _settings_to_save(self) -> dict[str, Any]:
-        """Return the settings for a file; "auto" is saved as the recipe it chose."""
-        chosen = {"recipe": self._recipe.name} if self._is_fitted() else {}
+        """Return the settings for a file; "auto" is saved as the recipe it chose, unless it can choose again."""
+        chosen = {"recipe": self._recipe.name} if self._is_fitted() and not self.keep_rows else {}
         return super()._settings_to_save() | chosen
 
     def _state_to_save(self) -> State | None:
@@ -432,6 +449,8 @@ class TextClassifier(Classifier):
         self._check_settings()
         if COLUMN not in tally.words or set(tally.schema.columns) != {COLUMN}:
             raise BadFile("the counts are not those of documents")
+        if self.keep_rows != (StoredDocuments.kind in tally.statistics):
+            raise BadFile("the documents that the settings ask for are not there, or others are")
         try:
             recipe = RECIPES[self.recipe].from_state(state, tally)
         except BadFile:

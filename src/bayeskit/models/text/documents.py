@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +37,7 @@ from bayeskit.lazy import pa
 from bayeskit.memory import memory_allowed, memory_size
 from bayeskit.nearest import did_you_mean
 from bayeskit.tally.plan import Space
+from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
 from bayeskit.threads import thread_count
@@ -118,6 +120,14 @@ def documents_source(X: Any, y: Any = None, weights: Any = None, column: str | N
     return MemorySource({COLUMN: documents}, n, False, target, y, as_weights(weights, n))
 
 
+def stored_source(kept: StoredDocuments, tally: Tally) -> MemorySource:
+    """Build the source of the documents that a tally keeps."""
+    texts = np.array([bytes(kept.texts.data[a:b]) for a, b in pairwise(kept.texts.offsets.tolist())], dtype=object)
+    texts[kept.texts.missing] = None
+    labels = np.array(tally.classes, dtype=object)[kept.labels]
+    return MemorySource({COLUMN: texts}, len(labels), False, tally.schema.target.name, labels, kept.weights)
+
+
 @dataclass(frozen=True)
 class LabeledDocuments:
     """Documents of positive weight in memory, with labels as codes of sorted classes."""
@@ -168,21 +178,7 @@ def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float
     shown = {known.values[i] for i in np.unique(codes)} | set(classes)
     in_order = tuple(sort_values(shown))
     codes = positions(known.values, in_order)[codes]
-    return LabeledDocuments(_concatenate(texts), codes, np.concatenate(weights) if weights else None, in_order)
-
-
-def _concatenate(parts: list[Documents]) -> Documents:
-    """Concatenate documents."""
-    if len(parts) == 1:
-        return parts[0]
-    shifts = np.cumsum([0, *(len(part.data) for part in parts)])
-    offsets = [part.offsets[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
-    return Documents(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([*offsets, shifts[-1:]]),
-        np.concatenate([part.missing for part in parts]),
-        sum(part.replaced for part in parts),
-    )
+    return LabeledDocuments(Documents.concatenate(texts), codes, np.concatenate(weights) if weights else None, in_order)
 
 
 def select_words(rows: TokenRows, keep: Bools) -> TokenRows:

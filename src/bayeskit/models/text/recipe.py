@@ -24,7 +24,7 @@ from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
-from bayeskit.data.vocabulary import Vocabulary
+from bayeskit.data.vocabulary import Vocabulary, positions
 from bayeskit.errors import BadFile, BayesError, format_setting
 from bayeskit.estimate.word_weights import (
     BernoulliWeights,
@@ -37,6 +37,7 @@ from bayeskit.export.scoring_form import WordsTerm
 from bayeskit.memory import memory_allowed
 from bayeskit.models.text.documents import LabeledDocuments, read_documents
 from bayeskit.storage.model_file import State
+from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.typing import Array, Floats, Ints
@@ -263,6 +264,14 @@ class TrainingSource:
             )
         with naming_the_file(self.source):
             return read_documents(self.source, limit=memory_allowed(self.settings.memory_limit))
+
+    def with_documents(self, tally: Tally) -> Tally:
+        """Return the tally of these documents, with the documents themselves if the model keeps them."""
+        if not self.settings.keep_rows:
+            return tally
+        read = self.documents
+        labels = positions(read.classes, tally.classes)[read.labels].astype(np.uint32)
+        return tally.with_statistic(StoredDocuments(COLUMN, read.texts, labels, read.weights))
 
 
 @dataclass(frozen=True)

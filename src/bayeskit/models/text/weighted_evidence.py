@@ -627,5 +627,13 @@ class AutomaticRecipe(WeightedEvidence):
         """Choose a recipe and fit it."""
         read = training.documents
         is_large = len(read.labels) >= LEAST_DOCUMENTS and 2 <= len(read.classes) <= MOST_CLASSES
-        chosen = Best() if is_large else WeightedEvidence("weighted", ngram_candidates=((1, 1), (1, 2)))
-        return chosen.fit(training)
+        return self._chosen(is_large).fit(training)
+
+    def from_state(self, state: State | None, tally: Tally) -> Any:
+        """Restore the recipe that was chosen, of a model that keeps its documents to choose again."""
+        is_best = state is not None and "evidence" in state.header
+        return self._chosen(is_best).from_state(state, tally)
+
+    @staticmethod
+    def _chosen(is_best: bool) -> WeightedEvidence:
+        return Best() if is_best else WeightedEvidence("weighted", ngram_candidates=((1, 1), (1, 2)))
