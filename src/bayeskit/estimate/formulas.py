@@ -26,12 +26,10 @@ class Written(Protocol):
     @property
     def log_p(self) -> float:
         """Return the natural logarithm of the value."""
-        ...
 
     @property
     def text(self) -> str:
         """Return the formula with its numbers."""
-        ...
 
     @property
     def summed(self) -> str:
@@ -41,7 +39,6 @@ class Written(Protocol):
     @property
     def latex(self) -> str:
         """Return the formula in LaTeX."""
-        ...
 
     @property
     def counted(self) -> Share | None:

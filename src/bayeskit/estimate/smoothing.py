@@ -42,7 +42,6 @@ class Smoothing(Protocol):
 
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """Return pseudo-counts, shape (n_values,), from values and their counts, shape (n_classes, n_values)."""
-        ...
 
 
 def smoothed(count: Any, total: Any, pseudo: Any, pseudo_total: Any) -> Any:

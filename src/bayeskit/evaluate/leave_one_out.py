@@ -30,11 +30,9 @@ class LeftOut(Protocol):
 
     def scores(self, block: Block) -> Floats:
         """Return ln P(x, class), shape (n_rows, n_classes); −∞ for a class without other rows."""
-        ...
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """Return ln P(class) without ``unit`` rows of a class."""
-        ...
 
 
 def leave_one_out(

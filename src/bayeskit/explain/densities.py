@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder
-from bayeskit.data.schema import Ignored, Schema
+from bayeskit.data.schema import Ignored, Numeric, Schema
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
-from bayeskit.explain.informative import Columnwise
 from bayeskit.tables import Figure, Grid, Readable, Sheet, Table
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Floats, Ints
 
 FINE = 2001  # numbers at which densities are asked
 ENDS = 400  # quantiles of a class: the line goes a little beyond the outermost
@@ -79,7 +80,7 @@ class DensityTable(Table, Drawable):
         return draw(self.densities)
 
 
-def class_densities(model: Columnwise, column: str, rows: Source | None = None) -> ClassDensities:
+def class_densities(model: Any, column: str, rows: Source | None = None) -> ClassDensities:
     """Compute the densities of a numeric column, with a histogram of labeled ``rows`` if given."""
     tally, params = model.tally_, model.params_
     belief = params.by_column.get(column)
@@ -89,8 +90,7 @@ def class_densities(model: Columnwise, column: str, rows: Source | None = None) 
     if column in params.silent:
         raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw")
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
-    points = model._column_points(params, column, ENDS)
-    low, high = _ends(points)
+    low, high = _ends(model._column_points(params, column, ENDS))
     line = _whole_numbers(low, high) if belief.whole else np.linspace(low, high, FINE)
     log_p = model._column_scores(params, column, line)  # (numbers, classes)
     densities = np.asarray(logspace.exp(log_p)).T
@@ -120,36 +120,28 @@ def _whole_numbers(low: float, high: float) -> Floats:
 
 
 def _regions(
-    model: Columnwise, column: str, line: Floats, joint: Floats, classes: tuple[Value, ...], whole: bool
+    model: Any, column: str, line: Floats, joint: Floats, classes: tuple[Value, ...], whole: bool
 ) -> tuple[tuple[float, float, Value], ...]:
     """Return the intervals of the most probable class, with boundaries found by bisection."""
     best = joint.argmax(axis=0)
-    cuts = []
-    for at in np.flatnonzero(np.diff(best)):
-        a, b = int(best[at]), int(best[at + 1])
-        low, high = float(line[at]), float(line[at + 1])
-        cuts.append(((low + high) / 2 if whole else _border(model, column, low, high, a), classes[b]))
-    starts = [-np.inf, *(cut for cut, _ in cuts)]
-    labels = [classes[int(best[0])], *(label for _, label in cuts)]
-    return tuple(zip(starts, [*starts[1:], np.inf], labels, strict=True))
-
-
-def _border(model: Columnwise, column: str, low: float, high: float, a: int) -> float:
-    """Return the number up to which class ``a``, the best one at ``low``, stays the best."""
-    prior = model.params_.log_prior
-    for _ in range(50):
+    at = np.flatnonzero(np.diff(best))
+    low, high = line[at], line[at + 1]
+    for _ in range(0 if whole or not len(at) else 50):
         middle = (low + high) / 2
-        scores = prior + model._column_scores(model.params_, column, np.array([middle]))[0]
-        low, high = (middle, high) if int(np.argmax(scores)) == a else (low, middle)
-    return (low + high) / 2
+        scores = model.params_.log_prior + model._column_scores(model.params_, column, middle)
+        stays = scores.argmax(axis=1) == best[at]
+        low, high = np.where(stays, middle, low), np.where(stays, high, middle)
+    ends = [-np.inf, *((low + high) / 2).tolist(), np.inf]
+    return tuple(zip(ends[:-1], ends[1:], [classes[c] for c in best[[0, *(at + 1)]]], strict=True))
 
 
 def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> ClassDensities:
     """Add a histogram of the rows of each class, in two passes."""
+    read = partial(labeled_numbers, schema, drawn.classes, [drawn.column], rows, "the histogram takes rows")
     low, high, n = np.inf, -np.inf, 0
-    for numbers, _, _ in _numbers(drawn, schema, rows):
-        if numbers.size:
-            low, high, n = min(low, float(numbers.min())), max(high, float(numbers.max())), n + numbers.size
+    for numbers, _, _ in read():
+        low, high = numbers.min(initial=low), numbers.max(initial=high)
+        n += numbers.size
     if not n:
         return drawn
     if drawn.whole and high - low < 2 * BINS:
@@ -158,25 +150,26 @@ def _with_histogram(drawn: ClassDensities, schema: Schema, rows: Source) -> Clas
         bins = int(np.clip(np.sqrt(n), 8, BINS))
         edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
     counts = np.zeros((len(drawn.classes), len(edges) - 1))
-    for numbers, labels, weights in _numbers(drawn, schema, rows):
+    for (numbers,), labels, weights in read():
         for c in range(len(drawn.classes)):
-            of_class = labels == c
-            part = None if weights is None else weights[of_class]
-            counts[c] += np.histogram(numbers[of_class], edges, weights=part)[0]
+            counts[c] += np.histogram(numbers[labels == c], edges, weights=weights[labels == c])[0]
     return replace(drawn, edges=edges, counts=counts)
 
 
-def _numbers(drawn: ClassDensities, schema: Schema, rows: Source) -> Iterator[tuple[Floats, Array, Floats | None]]:
-    """Yield (present numbers, their classes, their weights) block by block."""
-    column = drawn.column
-    alone = replace(schema, columns={n: r if n == column else Ignored() for n, r in schema.columns.items()})
-    encoder = Encoder(alone, classes=Vocabulary(drawn.classes))
-    for block in encoder.blocks(for_schema(rows, alone, {}, drawn.classes)):
+def labeled_numbers(
+    schema: Schema, classes: tuple[Value, ...], columns: Sequence[str], rows: Source, what: str
+) -> Iterator[tuple[Floats, Ints, Floats]]:
+    """Yield numbers (n_columns, n_rows), class codes and weights of rows with all the columns, block by block."""
+    alone = replace(schema, columns={n: Numeric() if n in columns else Ignored() for n in schema.columns})
+    encoder = Encoder(alone, classes=Vocabulary(classes))
+    for block in encoder.blocks(for_schema(rows, alone, {}, classes)):
         if block.labels is None:
-            raise BayesError("the histogram takes rows with their classes: pass y, or the name of its column")
-        there = np.isfinite(block.floats[column])
-        weights = None if block.weights is None else block.weights[there]
-        yield block.floats[column][there], np.asarray(block.labels)[there], weights
+            raise BayesError(f"{what} with their classes: pass y, or the name of its column")
+        raise_unusable(block.floats, block.start)
+        numbers, labels = np.stack([block.floats[name] for name in columns]), block.labels.astype(np.int64)
+        there = ~np.isnan(numbers).any(axis=0) & (labels < len(classes))
+        weights = np.ones(len(labels)) if block.weights is None else block.weights
+        yield numbers[:, there], labels[there], weights[there]
 
 
 def mass(density: Floats, line: Floats, whole: bool) -> float:
@@ -188,16 +181,6 @@ def mass(density: Floats, line: Floats, whole: bool) -> float:
     if whole:
         return float(density.sum())
     return float((density.sum() - (density[0] + density[-1]) / 2) * (line[1] - line[0]))
-
-
-def mistake_by_class(record: ClassDensities) -> Mapping[Value, float]:
-    """Return the share of each class in P(mistake)."""
-    best = record.joint.argmax(axis=0)
-    wrong = {}
-    for c, label in enumerate(record.classes):
-        lost = np.where(best == c, 0.0, record.joint[c])
-        wrong[label] = mass(lost, record.line, record.whole)
-    return wrong
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from bayeskit import logspace
 from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.block import Block
 from bayeskit.data.cells import raise_unusable
-from bayeskit.data.encoder import Encoder
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source, for_schema
 from bayeskit.data.vocabulary import Value, canonical
@@ -26,7 +25,6 @@ from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.nearest import did_you_mean
 from bayeskit.tables import Items, Readable, Records, Sheet, Table
-from bayeskit.tally.tally import Tally
 from bayeskit.typing import Bools, Floats, Ints
 from bayeskit.undecidable import Impossible
 
@@ -146,9 +144,8 @@ class Explanation(Readable, Drawable):
     @property
     def by_size(self) -> tuple[Contribution, ...]:
         """Return the finite contributions, strongest first."""
-        return tuple(
-            sorted((c for c in self.contributions if math.isfinite(c.log_odds)), key=lambda c: -abs(c.log_odds))
-        )
+        finite = (c for c in self.contributions if math.isfinite(c.log_odds))
+        return tuple(sorted(finite, key=lambda c: -abs(c.log_odds)))
 
     @property
     def sentences(self) -> list[str]:
@@ -170,20 +167,13 @@ class Explanation(Readable, Drawable):
     @property
     def table(self) -> Table:
         """Return column, value, log odds and cumulative sum, with the prior first."""
-        parts = [
-            ("prior", "", self.prior_log_odds),
-            *((c.column, format_cell(c.value), c.log_odds) for c in self.contributions),
-        ]
-        odds = [part[2] for part in parts]
-        sums = np.full(len(parts), self.log_odds) if self.undecidable else np.cumsum(odds)
-        return Table(
-            {
-                "column": [part[0] for part in parts],
-                "value": [part[1] for part in parts],
-                f"log odds {self.predicted} : {self.against}": [float(part) for part in odds],
-                "sum": sums.tolist(),
-            }
-        )
+        names, values = ["prior"], [""]
+        odds = [float(self.prior_log_odds), *(float(c.log_odds) for c in self.contributions)]
+        names += [c.column for c in self.contributions]
+        values += [format_cell(c.value) for c in self.contributions]
+        sums = np.full(len(odds), self.log_odds) if self.undecidable else np.cumsum(odds)
+        header = f"log odds {self.predicted} : {self.against}"
+        return Table({"column": names, "value": values, header: odds, "sum": sums.tolist()})
 
     @property
     def sheet(self) -> Sheet:
@@ -194,31 +184,6 @@ class Explanation(Readable, Drawable):
 
 class Explanations(Records[Explanation]):
     """Explanations of several rows."""
-
-
-class Chooses(Protocol):
-    """A model that chooses classes by scores."""
-
-    undecidable: str
-
-    def _choose(self, scores: Floats, block: Block) -> Ints: ...
-    def _tempered(self, scores: Floats) -> Floats:
-        """Apply the temperature to log scores."""
-        ...
-
-
-class Explained(Chooses, Protocol):
-    """Interface of a fitted model that can be explained."""
-
-    @property
-    def tally_(self) -> Tally: ...
-    @property
-    def params_(self) -> Any: ...
-    def _encoder(self) -> Encoder: ...
-    def _log_joint(self, params: Any, block: Block) -> Floats: ...
-    def _log_terms(self, params: Any, block: Block) -> Mapping[str, Floats]:
-        """Return the term of each column in ``_log_joint``, shape (n_rows, n_classes), in schema order."""
-        ...
 
 
 def score_increments(before: Floats, scores: Iterable[tuple[str, Floats]]) -> dict[str, Floats]:
@@ -286,8 +251,8 @@ def average_increments(
     return {name: total / len(orders) for name, total in sums.items()}
 
 
-def explain_rows(model: Explained, source: Source, against: Any = None) -> Explanations:
-    """Explain each row of a source."""
+def explain_rows(model: Any, source: Source, against: Any = None) -> Explanations:
+    """Explain each row of a source by the terms of a fitted model."""
     encoder, classes = model._encoder(), model.tally_.classes
     if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to explain")
@@ -312,9 +277,7 @@ def class_position(label: Any, classes: Sequence[Value]) -> int:
     return classes.index(value)
 
 
-def _explain(
-    model: Explained, columns: Mapping[str, Column], block: Block, against: int | None
-) -> Iterator[Explanation]:
+def _explain(model: Any, columns: Mapping[str, Column], block: Block, against: int | None) -> Iterator[Explanation]:
     params, classes = model.params_, model.tally_.classes
     scores = model._log_joint(params, block)
     if not np.isfinite(scores).all():
@@ -361,7 +324,7 @@ class ComparedClasses:
 
 
 def compare_classes(
-    model: Chooses, scores: Floats, block: Block, log_prior: Floats, against: int | None
+    model: Any, scores: Floats, block: Block, log_prior: Floats, against: int | None
 ) -> ComparedClasses:
     """Predict rows from their scores, with undecidable rows treated by the model's setting."""
     log_posterior, evidence = logspace.log_normalize(model._tempered(scores))

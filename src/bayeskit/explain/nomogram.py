@@ -28,7 +28,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import class_position, format_cell, format_probability, plain_cells
-from bayeskit.explain.informative import Columnwise, check_no_texts
+from bayeskit.explain.informative import check_no_texts
 from bayeskit.explain.nomogram_layout import lay_out_nomogram, svg
 from bayeskit.printable import printable
 from bayeskit.tables import ROWS, WIDTH, Picture, Readable, Sheet, Table, left_out
@@ -118,13 +118,10 @@ class Nomogram(Readable, Drawable):
         lines.append(f"total to P({self.predicted})")
         lines += [f"  {total:8.1f}  {p:.3g}" for total, p in self.totals]
         if self.row is not None:
-            lines.append(
-                f"the row: {self.row.total:.1f} points, P {format_probability(self.probability(self.row.total))}"
-            )
-        note = (GUESSED,) if self.guessed else ()
-        return Sheet(
-            f"points for {self.predicted} against {self.against}", (Picture(svg(lay_out_nomogram(self)), lines), *note)
-        )
+            p = format_probability(self.probability(self.row.total))
+            lines.append(f"the row: {self.row.total:.1f} points, P {p}")
+        picture, note = Picture(svg(lay_out_nomogram(self)), lines), [GUESSED] if self.guessed else []
+        return Sheet(f"points for {self.predicted} against {self.against}", (picture, *note))
 
 
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -133,7 +130,7 @@ GUESSED = (
 )
 
 
-def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
+def nomogram(model: Any, predicted: Any = None, against: Any = None, X: Any = None, row: Any = None) -> Nomogram:
     """Build the nomogram of a fitted model for two classes; rows ``X`` set the ranges of numeric columns."""
     check_no_texts(model.tally_)
     a, b = _pair(model, predicted, against)
@@ -154,9 +151,8 @@ def nomogram(model: Columnwise, predicted: Any = None, against: Any = None, X: A
     prior = model._tempered(params.log_prior)
     offset = float(logspace.log_odds(prior[a], prior[b])) + sum(lows)
     guessed = tuple(axis.column for axis in axes if axis.is_number and axis.column not in ranges)
-    made = Nomogram(
-        tally.schema.target.name, tally.classes[a], tally.classes[b], tuple(axes), scale, offset, (), guessed
-    )
+    target, pair = tally.schema.target.name, (tally.classes[a], tally.classes[b])
+    made = Nomogram(target, *pair, tuple(axes), scale, offset, (), guessed)
     return replace(made, totals=_totals(made), row=_points_of_row(made, cells, a, b) if cells else None)
 
 
@@ -169,7 +165,7 @@ def _totals(made: Nomogram) -> tuple[tuple[float, float], ...]:
     return tuple(within if len(within) > 1 else sorted(within + ends))
 
 
-def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
+def _pair(model: Any, predicted: Any, against: Any) -> tuple[int, int]:
     classes, prior = model.tally_.classes, model.params_.log_prior
     if len(classes) < 2:
         raise BayesError("there is one class only: there are no odds to draw")
@@ -183,7 +179,7 @@ def _pair(model: Columnwise, predicted: Any, against: Any) -> tuple[int, int]:
     return a, b
 
 
-def _ranges(model: Columnwise, names: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
+def _ranges(model: Any, names: Sequence[str], X: Any) -> dict[str, tuple[float, float]]:
     """Return the minimum and maximum of numeric columns in rows ``X``, or in the training data if known."""
     tally, params = model.tally_, model.params_
     measured = [name for name in names if name not in params.by_column[name].values]
@@ -210,7 +206,7 @@ def _ranges_of_rows(schema: Schema, measured: Sequence[str], X: Any) -> dict[str
     return ranges
 
 
-def _cells_of_row(model: Columnwise, names: Sequence[str], row: Any) -> dict[str, tuple[Value | None, Floats]]:
+def _cells_of_row(model: Any, names: Sequence[str], row: Any) -> dict[str, tuple[Value | None, Floats]]:
     """Return the cell of each column in one row, and its term in the class scores."""
     encoder, source = model._encoder(), model._with_all_columns(open_source(row))
     where = encoder.schema.locate(list(source.kinds), source.named)
@@ -235,12 +231,7 @@ def _points_of_row(made: Nomogram, cells: Mapping[str, tuple[Value | None, Float
 
 
 def _log_odds(
-    model: Columnwise,
-    name: str,
-    a: int,
-    b: int,
-    between: tuple[float, float] | None,
-    cell_of_row: tuple[Value | None, Any] | None = None,
+    model: Any, name: str, a: int, b: int, between: tuple[float, float] | None, cell_of_row: Any
 ) -> tuple[str, list[Value], Floats, float]:
     """Return (column, values or grid of numbers, their log odds, log odds of a missing cell)."""
     params = model.params_

@@ -13,14 +13,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from bayeskit.explain.evidence import format_cell
 from bayeskit.printable import printable
 from bayeskit.tolerance import RANK, ROUNDING
-
-if TYPE_CHECKING:
-    from bayeskit.explain.nomogram import Axis, Nomogram
 
 GUTTER, SPAN, MARGIN = 160.0, 560.0, 30.0  # left of the rulers, along them and right of them, in pixels
 FONT = 11.0
@@ -77,7 +74,7 @@ class NomogramLayout:
     dots: list[Tick] = field(default_factory=list)
 
 
-def lay_out_nomogram(nomogram: Nomogram) -> NomogramLayout:
+def lay_out_nomogram(nomogram: Any) -> NomogramLayout:
     """Lay out a nomogram: points, one axis per column, total and probability."""
     page = NomogramLayout(height=16.0)
     _scale(page, "points", [(float(p), f"{p}") for p in range(0, 101, 10)], (0.0, 100.0))
@@ -99,7 +96,7 @@ def lay_out_nomogram(nomogram: Nomogram) -> NomogramLayout:
     return page
 
 
-def _total(page: NomogramLayout, nomogram: Nomogram) -> None:
+def _total(page: NomogramLayout, nomogram: Any) -> None:
     """Add the axes of totals and probabilities."""
     page.height += 10.0
     first, last = nomogram.totals[0][0], nomogram.totals[-1][0]
@@ -201,7 +198,7 @@ class _Mark:
     side: int = -1
 
 
-def _ruler(page: NomogramLayout, axis: Axis, nomogram: Nomogram) -> None:
+def _ruler(page: NomogramLayout, axis: Any, nomogram: Any) -> None:
     """Add the axis of one column."""
     names, placed, unnamed = _Names(), [], []
     for mark in _number_marks(axis) if axis.is_number else _value_marks(axis):
@@ -239,7 +236,7 @@ def _ruler(page: NomogramLayout, axis: Axis, nomogram: Nomogram) -> None:
         _note(page, f"also {join_names(unnamed[::-1])}")
 
 
-def _number_marks(axis: Axis) -> Iterator[_Mark]:
+def _number_marks(axis: Any) -> Iterator[_Mark]:
     """Yield marks of a numeric column: above the line where points rise, below where they fall."""
     pairs = [(float(v), p) for v, p in zip(axis.values, axis.points, strict=True) if math.isfinite(p)]
     rises = [after >= before for (_, before), (_, after) in pairwise(pairs)]
@@ -304,7 +301,7 @@ def _round_numbers(points: dict[float, float]) -> list[float]:
     return chosen
 
 
-def _value_marks(axis: Axis) -> Iterator[_Mark]:
+def _value_marks(axis: Any) -> Iterator[_Mark]:
     """Yield marks of values; values with equal points share a label."""
     places: dict[float, list[str]] = {}
     for value, points in zip(axis.values, axis.points, strict=True):
@@ -332,12 +329,8 @@ def svg(page: NomogramLayout) -> str:
     for tick in page.ticks:
         path = f"<path d='M{tick.x:.1f} {tick.y:.1f}V{tick.end:.1f}' stroke='{INK}' stroke-width='1.5'>"
         parts.append(f"{path}{_tip(tick)}</path>")
-    for ring in page.rings:
-        circle = f"<circle cx='{ring.x:.1f}' cy='{ring.y:.1f}' r='3.5' fill='none' stroke='{INK}'>"
-        parts.append(f"{circle}{_tip(ring)}</circle>")
-    parts += [
-        f"<circle cx='{dot.x:.1f}' cy='{dot.y:.1f}' r='4.5' fill='{DOT}'>{_tip(dot)}</circle>" for dot in page.dots
-    ]
+    for marks, look in ((page.rings, f"r='3.5' fill='none' stroke='{INK}'"), (page.dots, f"r='4.5' fill='{DOT}'")):
+        parts += [f"<circle cx='{mark.x:.1f}' cy='{mark.y:.1f}' {look}>{_tip(mark)}</circle>" for mark in marks]
     for name in page.names:
         color = FAINT if name.faint else "currentColor"
         place = f"x='{name.x:.1f}' y='{name.y:.1f}' text-anchor='{name.anchor}' fill='{color}'"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from bayeskit.estimate.cuts import labels as intervals
 from bayeskit.tables import Figure, Grid, Sheet, Table, class_header
+from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import WHOLE
-
-if TYPE_CHECKING:
-    from bayeskit.tally.tally import Tally
 
 RECORDS = ("report_", "costs_", "comparison_")  # what models hold that has a form of its own
 INNER = ("classifier_", "estimator_", "nb_")  # where a model keeps the one that it is made around
@@ -65,28 +66,17 @@ def _scores(model: Any) -> tuple[Any, ...]:
 def columns_grid(tally: Tally) -> Grid:
     """Return the role and content of each column."""
     records = column_records(tally)
-    return Grid(
-        {
-            "column": [record["column"] for record in records],
-            "role": [record["role"] for record in records],
-            "holds": [contents(record) for record in records],
-            "missing": [record.get("missing") for record in records],
-        }
-    )
+    columns: dict[str, Any] = {key: [record[key] for record in records] for key in ("column", "role")}
+    return Grid({**columns, "holds": [contents(r) for r in records], "missing": [r.get("missing") for r in records]})
 
 
 def classes_grid(tally: Tally, by_size: bool = False) -> Grid:
     """Return the number of rows of each class, in the order of the classes or the largest first."""
     counts = [round_count(n) for n in tally.class_counts.tolist()]
     order = sorted(range(len(counts)), key=lambda i: -counts[i] if by_size else i)
-    total = sum(counts)
-    return Grid(
-        {
-            class_header(tally.schema.target.name, ("rows", "share")): [str(tally.classes[i]) for i in order],
-            "rows": [Figure(f"{counts[i]:,}") for i in order],
-            "share": [percent(counts[i] / total) for i in order],
-        }
-    )
+    header = class_header(tally.schema.target.name, ("rows", "share"))
+    rows, shares = [Figure(f"{counts[i]:,}") for i in order], [percent(counts[i] / sum(counts)) for i in order]
+    return Grid({header: [str(tally.classes[i]) for i in order], "rows": rows, "share": shares})
 
 
 def percent(share: float) -> Figure:
@@ -100,16 +90,13 @@ def percent(share: float) -> Figure:
 
 def column_records(tally: Tally) -> list[dict[str, Any]]:
     """Return the role and content of each column as records."""
-    from bayeskit.estimate.cuts import labels as intervals
-
     rows: float = tally.n_rows
     records: list[dict[str, Any]] = []
     for name, role in tally.schema.columns.items():
         record: dict[str, Any] = {"column": name, "role": role.name}
         if name in tally.families:
             family = tally.families[name]
-            present = family.present.sum(axis=0)
-            top = sorted(range(len(present)), key=lambda i, n=present: (-n[i], i))[:3]  # type: ignore[misc]
+            top = np.argsort(-family.present.sum(axis=0), kind="stable")[:3].tolist()
             cuts = getattr(role, "cuts", None)
             names = family.values if cuts is None else intervals(cuts)
             has_order = cuts is not None or getattr(role, "domain", None) is not None
@@ -125,10 +112,13 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
             record |= {"mean": pooled.mean()[0, 0].item(), "sd": spread, "missing": round_count(rows - n)}
         elif name in tally.words:
             counted = tally.words[name]
-            total = counted.totals("documents")
-            top = sorted(range(len(total)), key=lambda i, n=total: (-n[i], i))[:3]  # type: ignore[misc]
+            top = np.argsort(-counted.totals("documents"), kind="stable")[:3].tolist()
             missing = rows - counted.n_documents.sum().item()
-            record |= {"words": len(total), "most_frequent": [counted.words[i] for i in top], "missing": missing}
+            record |= {
+                "words": len(counted.words),
+                "most_frequent": [counted.words[i] for i in top],
+                "missing": missing,
+            }
         elif name in tally.values:
             counts = tally.values[name].counts
             record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}

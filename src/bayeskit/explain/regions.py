@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from bayeskit.data.cells import raise_unusable
-from bayeskit.data.encoder import Encoder
-from bayeskit.data.schema import Ignored, Numeric, Schema
-from bayeskit.data.source import Source, for_schema
-from bayeskit.data.vocabulary import Value, Vocabulary
+from bayeskit.data.schema import Numeric, Schema
+from bayeskit.data.source import Source
+from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
+from bayeskit.explain.densities import labeled_numbers
 from bayeskit.tables import Figure, Grid, Readable, Sheet
-from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
 
+Reader = Callable[[], Iterator[tuple[Floats, Ints, Floats]]]
 STEPS = 64  # cells of the plane each way
 POINTS = 400  # rows that are drawn one by one; more are counted in cells
 BINS = 32  # of these cells each way
-
-
-class Decides(Protocol):
-    """Interface of a fitted model with decision regions."""
-
-    @property
-    def tally_(self) -> Tally: ...
-    @property
-    def schema_(self) -> Schema: ...
-    @property
-    def params_(self) -> Any: ...
-    def predict_proba(self, X: Any) -> Floats: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +54,7 @@ class DecisionRegions(Readable, Drawable):
         return Sheet(f"{self.target} by {self.columns[0]} and {self.columns[1]} alone", (grid,))
 
 
-def decision_regions(model: Decides, a: str, b: str, rows: Source) -> DecisionRegions:
+def decision_regions(model: Any, a: str, b: str, rows: Source) -> DecisionRegions:
     """Compute decision regions over the range of labeled rows."""
     schema, classes = model.schema_, model.tally_.classes
     for column in (a, b):
@@ -75,14 +63,16 @@ def decision_regions(model: Decides, a: str, b: str, rows: Source) -> DecisionRe
             raise BayesError(f"column {column!r} is {role}: a plane has two numeric columns")
     if a == b:
         raise BayesError(f"column {a!r} twice: a plane has two columns")
-    plane = replace(schema, columns={n: Numeric() if n in (a, b) else Ignored() for n in schema.columns})
-    (low_x, high_x), (low_y, high_y), n = _ranges(plane, classes, a, b, rows)
-    x, y = _middles(low_x, high_x, STEPS), _middles(low_y, high_y, STEPS)
+    read = partial(labeled_numbers, schema, classes, (a, b), rows, "regions are drawn with rows")
+    low, high, n = _ranges(read)
+    if not n:
+        raise BayesError(f"no row has both {a!r} and {b!r}: there is nothing to draw")
+    x, y = _middles(low, high, STEPS)
     across, down = np.meshgrid(_possible(model, a, x), _possible(model, b, y))
     proba = model.predict_proba(_alone(schema, {a: across.ravel(), b: down.ravel()}))
     chosen = proba.argmax(axis=1).reshape(across.shape)
     probability = proba.max(axis=1).reshape(across.shape)
-    points = _points(plane, classes, a, b, rows, (low_x, high_x, low_y, high_y), n > POINTS)
+    points = _count_rows(read, len(classes), low, high) if n > POINTS else _all_rows(read)
     return DecisionRegions((a, b), schema.target.name, classes, x, y, chosen, probability, points)
 
 
@@ -100,56 +90,37 @@ def _possible(model: Any, column: str, middles: Floats) -> Floats:
     return np.maximum(np.round(middles), 0.0) if getattr(belief, "whole", False) else middles
 
 
-def _middles(low: float, high: float, n: int) -> Floats:
-    edges = np.linspace(low, high, n + 1)
-    return (edges[1:] + edges[:-1]) / 2
+def _middles(low: Floats, high: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return the centers of n cells along both columns."""
+    first, second = ((edges[1:] + edges[:-1]) / 2 for edges in np.linspace(low, high, n + 1, axis=1))
+    return first, second
 
 
-def _numbers(plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source) -> Iterator[Any]:
-    """Yield (numbers of a, of b, classes, weights) of rows that have both, block by block."""
-    encoder = Encoder(plane, classes=Vocabulary(classes))
-    for block in encoder.blocks(for_schema(rows, plane, {}, classes)):
-        if block.labels is None:
-            raise BayesError("regions are drawn with rows and their classes: pass y, or the name of its column")
-        raise_unusable(block.floats, block.start)
-        first, second = block.floats[a], block.floats[b]
-        labels = np.asarray(block.labels, dtype=np.int64)
-        there = ~np.isnan(first) & ~np.isnan(second) & (labels < len(classes))
-        weights = np.ones(len(first)) if block.weights is None else block.weights
-        yield first[there], second[there], labels[there], weights[there]
+def _ranges(read: Reader) -> tuple[Floats, Floats, int]:
+    """Return the ends of both columns with a margin, and the number of rows that have both."""
+    low, high, n = np.full(2, np.inf), np.full(2, -np.inf), 0
+    for numbers, labels, _ in read():
+        n += len(labels)
+        low = np.minimum(low, numbers.min(axis=1, initial=np.inf))
+        high = np.maximum(high, numbers.max(axis=1, initial=-np.inf))
+    room = np.where(high > low, 0.04 * (high - low), 0.5)
+    return low - room, high + room, n
 
 
-def _ranges(
-    plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source
-) -> tuple[tuple[float, float], tuple[float, float], int]:
-    """Return the range of both columns with a margin, and the number of rows that have both."""
-    ends, n = np.array([[np.inf, -np.inf], [np.inf, -np.inf]]), 0
-    for first, second, _, _ in _numbers(plane, classes, a, b, rows):
-        if first.size:
-            n += first.size
-            for side, numbers in zip(ends, (first, second), strict=True):
-                side[:] = min(side[0], numbers.min()), max(side[1], numbers.max())
-    if not n:
-        raise BayesError(f"no row has both {a!r} and {b!r}: there is nothing to draw")
-    room = np.where(ends[:, 1] > ends[:, 0], 0.04 * (ends[:, 1] - ends[:, 0]), 0.5)
-    (low_x, high_x), (low_y, high_y) = np.column_stack([ends[:, 0] - room, ends[:, 1] + room]).tolist()
-    return (low_x, high_x), (low_y, high_y), n
+def _all_rows(read: Reader) -> tuple[Floats, Floats, Ints, Floats]:
+    numbers, labels, weights = zip(*read(), strict=True)
+    x, y = np.concatenate(numbers, axis=1)
+    return x, y, np.concatenate(labels), np.concatenate(weights)
 
 
-def _points(
-    plane: Schema, classes: tuple[Value, ...], a: str, b: str, rows: Source, within: Any, many: bool
-) -> tuple[Floats, Floats, Ints, Floats]:
-    low_x, high_x, low_y, high_y = within
-    if not many:
-        parts = list(_numbers(plane, classes, a, b, rows))
-        x, y, labels, weights = (np.concatenate([part[i] for part in parts]) for i in range(4))
-        return x, y, labels, weights
-    counts = np.zeros(len(classes) * BINS * BINS)
-    for first, second, labels, weights in _numbers(plane, classes, a, b, rows):
-        across = np.clip(((first - low_x) / (high_x - low_x) * BINS).astype(np.int64), 0, BINS - 1)
-        down = np.clip(((second - low_y) / (high_y - low_y) * BINS).astype(np.int64), 0, BINS - 1)
+def _count_rows(read: Reader, n_classes: int, low: Floats, high: Floats) -> tuple[Floats, Floats, Ints, Floats]:
+    """Count rows by class and cell of the plane."""
+    counts = np.zeros(n_classes * BINS * BINS)
+    for numbers, labels, weights in read():
+        cells = (numbers - low[:, None]) / (high - low)[:, None] * BINS
+        across, down = np.clip(cells.astype(np.int64), 0, BINS - 1)
         counts += np.bincount((labels * BINS + down) * BINS + across, weights, minlength=len(counts))
     filled = np.flatnonzero(counts)
-    x, y = _middles(low_x, high_x, BINS), _middles(low_y, high_y, BINS)
+    x, y = _middles(low, high, BINS)
     label, down = np.divmod(filled // BINS, BINS)
     return x[filled % BINS], y[down], label, counts[filled]

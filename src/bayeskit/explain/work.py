@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +19,8 @@ from bayeskit import latex, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
-from bayeskit.estimate.formulas import (
-    LARGEST_FRACTION,
-    SMALLEST,
-    Written,
-    WrittenFactor,
-    probability,
-    product,
-    short,
-)
+from bayeskit.estimate.formulas import LARGEST_FRACTION, SMALLEST, Written, WrittenFactor, probability, product, short
 from bayeskit.tables import Figure, Grid, Readable, Sheet
-from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats
 from bayeskit.undecidable import Impossible
 
@@ -142,23 +133,8 @@ class Work(Readable, Drawable):
         return notes, [log_p - top for log_p in powers]
 
 
-class Worked(Protocol):
-    """Interface of a fitted model whose posterior can be worked."""
-
-    undecidable: str
-    temperature: float
-
-    @property
-    def tally_(self) -> Tally: ...
-    @property
-    def params_(self) -> Any: ...
-    def _tempered(self, scores: Floats) -> Floats:
-        """Apply the temperature to log scores."""
-        ...
-
-
 def build_work(
-    model: Worked,
+    model: Any,
     block: Block,
     scores: Floats,
     prior: Sequence[Written],

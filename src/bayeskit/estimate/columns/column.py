@@ -59,7 +59,6 @@ class Settings(Protocol):
 
     def _setting_for(self, setting: str, name: str, schema: Schema) -> Any:
         """Return a setting that a column may override."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,32 +121,25 @@ class Columns(Protocol):
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """Estimate the parameters of these columns."""
-        ...
 
     @property
     def used(self) -> Sequence[str]:
         """Return the columns that are used."""
-        ...
 
     def scores(self, name: str, cells: Array) -> Floats:
         """Return ln P(cell | class) of codes or numbers of one column, (n_cells, n_classes); zero if not used."""
-        ...
 
     def table(self, name: str, tally: Tally) -> Table:
         """Return the parameters of a column as a table for people."""
-        ...
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Draw a cell for each row of these classes; missing if the column is not used."""
-        ...
 
     def n_parameters(self) -> int:
         """Return the number of free parameters of all columns."""
-        ...
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
         """Return the same columns with leave-one-out scores."""
-        ...
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         """Add ln P(cell | class) of all used columns to the scores, (n_rows, n_classes)."""

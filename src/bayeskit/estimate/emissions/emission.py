@@ -37,55 +37,42 @@ class Emission(Protocol):
 
     def requests(self) -> Sequence[Request]:
         """Return what to count in labeled rows."""
-        ...
 
     def statistics_of_tally(self, tally: Tally) -> Statistics:
         """Return the statistics of labeled rows."""
-        ...
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
         """Return the statistics of rows weighted by state probabilities, shape (n_rows, n_states)."""
-        ...
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         """Return the shapes of the arrays of the statistics."""
-        ...
 
     def estimate(self, sums: Statistics) -> Self:
         """Return the emission with maximum a posteriori parameters."""
-        ...
 
     def log_prior(self) -> float:
         """Return the log prior density of the parameters, up to a constant."""
-        ...
 
     def statistics_log_likelihood(self, sums: Statistics) -> float:
         """Return ln P(rows) from their statistics, up to a constant."""
-        ...
 
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
         """Add ln P(cells | state) to scores of shape (n_rows, n_states); missing cells add 0."""
-        ...
 
     def score_record(self, record: Mapping[str, Any]) -> Floats:
         """Return ln P(cells | state) of one record, shape (n_states,)."""
-        ...
 
     def table(self, name: str) -> Mapping[str, list[Any]]:
         """Return the parameters of a column by state, for display."""
-        ...
 
     def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
         """Return the expected values of a column under state probabilities, shape (n_rows, n_states)."""
-        ...
 
     def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
         """Draw a cell of each column for rows in given states."""
-        ...
 
     def n_parameters(self) -> int:
         """Return the number of free parameters."""
-        ...
 
 
 class MatrixEmission(Emission):
