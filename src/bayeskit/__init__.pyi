@@ -44,8 +44,8 @@ from .evaluate.compare import compare as compare
 from .evaluate.cross_validation import cross_validate as cross_validate
 from .evaluate.diagnosis import Diagnosis as Diagnosis
 from .evaluate.evaluation import Evaluation as Evaluation
-from .evaluate.generative_discriminative import generative_vs_discriminative as generative_vs_discriminative
 from .evaluate.learning_curve import LearningCurve as LearningCurve
+from .evaluate.learning_curve import generative_vs_discriminative as generative_vs_discriminative
 from .evaluate.learning_curve import learning_curve as learning_curve
 from .evaluate.metrics import f_measure as f_measure
 from .evaluate.ranking_curves import LiftCurve as LiftCurve

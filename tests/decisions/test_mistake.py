@@ -6,7 +6,7 @@ from scipy import integrate, stats
 from sklearn.exceptions import NotFittedError
 
 import bayeskit as bk
-from bayeskit.evaluate.generative_discriminative import CASES, generative_vs_discriminative, simulated_grid
+from bayeskit.evaluate.learning_curve import generative_vs_discriminative
 
 
 def gaussians(m0, s0, m1, s1, prior):
@@ -114,10 +114,27 @@ def test_more_columns_and_other_models_are_refused():
 
 @pytest.mark.slow
 def test_naive_bayes_leads_with_few_rows_and_logistic_regression_where_columns_depend():
-    records = simulated_grid(sizes=(16, 512), repeats=6)
-    error = {(r["case"], r["model"], r["rows"]): r["error"] for r in records}
-    hold, differ, depend = CASES
+    rng = np.random.default_rng(0)
+
+    def draw(case, n):
+        y = np.arange(n) % 2
+        X = rng.normal(size=(n, 8))
+        if case == "variances differ":
+            X *= np.where(y == 1, 2.0, 0.7)[:, None]
+        if case == "columns depend":
+            X[:, 4:] = X[:, :4] + 0.3 * X[:, 4:]
+            X[:, :4] += 0.35 * (2 * y - 1)[:, None]
+            return X, y
+        return X + 0.35 * (2 * y - 1)[:, None], y
+
     shared, own, logistic = "naive Bayes, shared variance", "naive Bayes", "logistic regression"
+    models = {shared: bk.NaiveBayes(variance="feature"), own: bk.NaiveBayes(), logistic: bk.LogisticRegression()}
+    hold, differ, depend = "assumptions hold", "variances differ", "columns depend"
+    error = {}
+    for case in (hold, differ, depend):
+        curve = bk.learning_curve(models, *draw(case, 1024), *draw(case, 4000), sizes=[16, 512], repeats=6)
+        for name, accuracy in zip(models, curve.means(), strict=True):
+            error[case, name, 16], error[case, name, 512] = 1 - accuracy
     assert error[hold, shared, 16] < error[hold, own, 16]
     assert error[hold, logistic, 512] == pytest.approx(error[hold, shared, 512], abs=0.01)
     assert error[differ, own, 512] < error[differ, logistic, 512] - 0.1

@@ -8,7 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import bayeskit as bk
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
+from bayeskit.evaluate.learning_curve import generative_vs_discriminative
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(10, 2))

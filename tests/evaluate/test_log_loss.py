@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayeskit as bk
 from bayeskit.cli import main
-from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
+from bayeskit.evaluate.learning_curve import generative_vs_discriminative
 from bayeskit.evaluate.metrics import log_loss
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")

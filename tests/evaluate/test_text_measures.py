@@ -10,7 +10,7 @@ import bayeskit as bk
 from bayeskit.errors import BayesError
 from bayeskit.estimate.information import information_gain
 from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
-from bayeskit.evaluate.metrics import averages, break_even, break_even_by_class
+from bayeskit.evaluate.metrics import averages, break_even
 
 
 @pytest.mark.slow
@@ -38,8 +38,6 @@ def test_at_break_even_precision_is_recall():
     assert break_even(truth, truth.astype(float)) == 1.0
     assert break_even(truth, np.zeros(200)) == pytest.approx(truth.mean())
     assert np.isnan(break_even(np.zeros(3, bool), np.zeros(3)))
-    by_class = break_even_by_class(np.array(["a", "b"]), np.eye(2), np.array(["a", "b"]))
-    assert by_class.tolist() == [1.0, 1.0]
 
 
 def test_tables_and_scores_that_do_not_fit_are_refused():

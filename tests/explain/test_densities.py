@@ -5,7 +5,6 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.explain.densities import mistake_by_class
 from tests.charts.drawn import check, head_of
 
 
@@ -31,7 +30,6 @@ def test_two_normals_agree_with_the_closed_form():
     exact, record = bk.mistake_probability(model), model.densities("x")
     assert record.mistake == pytest.approx(exact.probability, abs=1e-6)
     assert record.boundaries == pytest.approx([low for low, _, _ in exact.regions[1:]], abs=1e-9)
-    assert mistake_by_class(record) == pytest.approx(exact.by_class, abs=1e-4)
 
 
 def test_counts_are_summed_over_whole_numbers():

@@ -18,8 +18,7 @@ from pyarrow import csv
 
 import bayeskit as bk
 from bayeskit.evaluate.cross_validation import cross_validate, evaluate_held_out
-from bayeskit.evaluate.generative_discriminative import generative_vs_discriminative
-from bayeskit.evaluate.learning_curve import learning_curve, vocabulary_curve
+from bayeskit.evaluate.learning_curve import generative_vs_discriminative, learning_curve, vocabulary_curve
 from bayeskit.evaluate.metrics import averages
 from bayeskit.tables import Table
 

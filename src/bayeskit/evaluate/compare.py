@@ -93,42 +93,31 @@ def compare(
     for dataset, (X, labels) in tables.items():
         given = labeled_table(X, labels, drop=any(getattr(m, "_drops_unlabeled", False) for m in chosen.values()))
         n_rows.append(given.n_rows)
-        splits = list(_splits(given, folds, int(repeats), random_state))
-        scores = np.full((len(MEASURES), len(splits), len(chosen)), np.nan)
-        taking = dict(enumerate(chosen.items()))
-        for i, split in enumerate(splits):
-            part = _Part(given, split)
-            for m, (name, model) in [*taking.items()]:
+        scores: dict[str, list[Floats]] = {name: [] for name in chosen}  # of each fold
+        for fold in _folds(given, folds, int(repeats), random_state):
+            for name in [*scores]:
                 if progress is not None:
                     progress(dataset, name)
                 try:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
-                        scores[:, i, m] = part.scores(model)
+                        scores[name].append(fold.scores(chosen[name]))
                 except (ValueError, TypeError, ArithmeticError, MemoryError) as problem:  # ours are ValueErrors, too
                     refused.append(Refusal(dataset, name, " ".join(str(problem).split())))
-                    scores[:, :, m] = np.nan
-                    del taking[m]
-        for measure, of_measure in zip(MEASURES, scores, strict=True):
-            by_fold[measure].append(of_measure)
+                    del scores[name]
+        n_folds = 1 if folds == LEAVE_ONE_OUT else int(folds) * int(repeats)
+        none = np.full((n_folds, len(MEASURES)), np.nan)
+        whole = np.stack([np.array(scores.get(name, none)) for name in chosen], axis=2)
+        for i, measure in enumerate(MEASURES):
+            by_fold[measure].append(whole[:, i])
     if len(refused) == len(chosen) * len(tables):
         raise BayesError(f"no model could learn any of the tables: {refused[0].why}")
-    accuracy, log_loss, squares, seconds = (
-        np.stack([one.mean(axis=0) for one in by_fold[measure]]) for measure in MEASURES
-    )
-    method = folds if folds == LEAVE_ONE_OUT else f"{folds}-fold cross-validation"
-    return Comparison(
-        tuple(chosen),
-        tuple(tables),
-        tuple(n_rows),
-        str(method) if repeats == 1 else f"{repeats} × {method}",
-        accuracy,
-        log_loss,
-        squares,
-        seconds,
-        {measure: tuple(parts) for measure, parts in by_fold.items()},
-        tuple(refused),
-    )
+    means = {measure: np.stack([one.mean(axis=0) for one in parts]) for measure, parts in by_fold.items()}
+    method = str(folds) if folds == LEAVE_ONE_OUT else f"{folds}-fold cross-validation"
+    method = method if repeats == 1 else f"{repeats} × {method}"
+    every = {measure: tuple(parts) for measure, parts in by_fold.items()}
+    names = tuple(chosen), tuple(tables), tuple(n_rows)
+    return Comparison(*names, method, **means, by_fold=every, refused=tuple(refused))
 
 
 def _models(models: Any) -> dict[str, Any]:
@@ -153,8 +142,8 @@ def _models(models: Any) -> dict[str, Any]:
 
 def _tables(datasets: Any, y: Any) -> dict[str, tuple[Any, Any]]:
     """Return (rows, labels) of each data set by name."""
-    several = isinstance(datasets, Mapping) and (y is None or isinstance(y, str)) and not _is_table(datasets, y)
-    if not several:
+    # A mapping that has a column y is one table.
+    if not isinstance(datasets, Mapping) or not (y is None or (isinstance(y, str) and y not in datasets)):
         if y is None:
             raise BayesError("the classes of the rows are needed: y is None")
         return {"data": (datasets, y)}
@@ -169,60 +158,47 @@ def _tables(datasets: Any, y: Any) -> dict[str, tuple[Any, Any]]:
     return tables
 
 
-def _is_table(datasets: Mapping[Any, Any], y: Any) -> bool:
-    """Return True if a mapping is one table (columns by name) and not a mapping of tables."""
-    return isinstance(y, str) and y in datasets
-
-
-@dataclass(frozen=True)
-class _Split:
-    train: Index
-    test: Index
-    place: str
-
-
-def _splits(given: LabeledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Split]:
+def _folds(given: LabeledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Fold]:
     if folds == LEAVE_ONE_OUT:
         every = np.arange(given.n_rows)
         if given.n_rows < 2:
             raise BayesError("leave-one-out needs two rows at least")
-        yield _Split(every, every, "with all rows")  # each row by the model without it
+        yield _Fold(given, every, every, "with all rows")  # each row by the model without it
         return
     if isinstance(folds, str):
         raise BayesError(f'folds={folds!r}: give a whole number, or "leave-one-out"')
     folds = check_folds(folds, given.n_rows)
     for repeat in range(repeats):
         for i, (train, test) in enumerate(stratified_folds(given.codes, folds, random_state + repeat), 1):
-            yield _Split(train, test, f"without fold {i} of {folds}")
+            yield _Fold(given, train, test, f"without fold {i} of {folds}")
 
 
-class _Part:
-    """The training and test rows of one fold, selected once for all models."""
+class _Fold:
+    """The training and test rows of one fold, selected once for all models; ``place`` describes them in errors."""
 
-    def __init__(self, given: LabeledTable, split: _Split) -> None:
-        self.given, self.split = given, split
-        self.leaves_one_out = split.train is split.test
-        self.train = given.table.data if self.leaves_one_out else given.table.take(split.train)
-        self.test = self.train if self.leaves_one_out else given.table.take(split.test)
-        self.truth = given.codes[split.test]
+    def __init__(self, given: LabeledTable, train: Index, test: Index, place: str) -> None:
+        self.given, self.train, self.test, self.place = given, train, test, place
+        self.leaves_one_out = train is test
+        self.train_rows = given.table.data if self.leaves_one_out else given.table.take(train)
+        self.test_rows = self.train_rows if self.leaves_one_out else given.table.take(test)
 
     def scores(self, model: Any) -> Floats:
         """Return the measures of an unfitted model, shape (n_measures,)."""
         if self.leaves_one_out:
             return self._leave_one_out(model)
-        lost = ~np.isin(self.truth, self.given.codes[self.split.train])
-        log_posterior, chosen, seconds = self.predictions(model)
-        return _measure(log_posterior, chosen, self.truth, lost, seconds)
+        truth = self.given.codes[self.test]
+        lost = ~np.isin(truth, self.given.codes[self.train])
+        return _measure(*self.predictions(model), truth, lost)
 
     def predictions(self, model: Any) -> tuple[Floats, Index, float]:
         """Fit a model and return (log posteriors, predicted classes, CPU seconds) of the test rows."""
         start = time.process_time()
         fitted = self._fit(model)
         if hasattr(fitted, "predict_proba"):
-            log_posterior = posterior_over(fitted, self.test, self.given.classes)[0]
+            log_posterior = posterior_over(fitted, self.test_rows, self.given.classes)[0]
             chosen = (log_posterior >= log_posterior.max(axis=1, keepdims=True) - logspace.TIE).argmax(axis=1)
         else:
-            chosen = positions(np.asarray(fitted.predict(self.test)).tolist(), self.given.classes)
+            chosen = positions(np.asarray(fitted.predict(self.test_rows)).tolist(), self.given.classes)
             certain = np.arange(len(self.given.classes)) == chosen[:, None]
             log_posterior = np.where(certain, 0.0, -np.inf)  # what is said without probabilities is said for certain
         return log_posterior, chosen, time.process_time() - start
@@ -230,24 +206,23 @@ class _Part:
     def _fit(self, model: Any) -> Any:
         from sklearn.base import clone
 
-        return fit_on(clone(model), self.given, self.split.train, self.split.place, self.train)
+        return fit_on(clone(model), self.given, self.train, self.place, self.train_rows)
 
     def _leave_one_out(self, model: Any) -> Floats:
         """Score each row by the model fitted without it: in closed form if it is exact, else by refitting."""
         start = time.process_time()
         fitted = self._fit(model)
         if hasattr(fitted, "leave_one_out") and not fitted._fixed_during_loo():
-            found = fitted.leave_one_out(self.train, self.given.labels(self.split.train))
-            seconds = time.process_time() - start
-            return np.array([found.accuracy, found.log_loss, found.brier, seconds])
-        rows, codes = self.split.train, self.given.codes
-        splits = (_Split(np.delete(rows, i), rows[i : i + 1], f"without row {i}") for i in rows)
-        parts = [_Part(self.given, split).predictions(model) for split in splits]
-        log_posterior, chosen = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        return _measure(log_posterior, chosen, codes, np.bincount(codes)[codes] == 1, sum(part[2] for part in parts))
+            found = fitted.leave_one_out(self.train_rows, self.given.labels(self.train))
+            return np.array([found.accuracy, found.log_loss, found.brier, time.process_time() - start])
+        rows, codes = self.train, self.given.codes
+        folds = (_Fold(self.given, np.delete(rows, i), rows[i : i + 1], f"without row {i}") for i in rows)
+        log_posterior, chosen, seconds = zip(*(fold.predictions(model) for fold in folds), strict=True)
+        lost = np.bincount(codes)[codes] == 1
+        return _measure(np.concatenate(log_posterior), np.concatenate(chosen), sum(seconds), codes, lost)
 
 
-def _measure(log_posterior: Floats, chosen: Index, truth: Index, lost: Bools, seconds: float) -> Floats:
+def _measure(log_posterior: Floats, chosen: Index, seconds: float, truth: Index, lost: Bools) -> Floats:
     board = Scoreboard(log_posterior.shape[1])
     log_true = log_posterior[np.arange(len(truth)), truth]
     board.add(truth, chosen, log_true, brier(logspace.exp(log_posterior), truth), None, lost)
@@ -385,10 +360,9 @@ class Comparison(Readable, Drawable):
         Table
         """
         scores = self.scores(measure)
-        columns = {
-            name: [None if np.isnan(v) else float(v) for v in scores[:, i]] for i, name in enumerate(self.models)
-        }
-        return Table({"data set": list(self.datasets), "rows": list(self.n_rows), **columns}, keys=2)
+        columns = ([None if np.isnan(v) else float(v) for v in column] for column in scores.T)
+        names = {"data set": list(self.datasets), "rows": list(self.n_rows)}
+        return Table({**names, **dict(zip(self.models, columns, strict=True))}, keys=2)
 
     @property
     def means(self) -> Table:

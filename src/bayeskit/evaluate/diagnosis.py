@@ -113,27 +113,15 @@ class Diagnosis(Readable, Drawable):
     @property
     def table(self) -> Table:
         """Return the significant pairs as a table."""
-        columns: dict[str, list[Any]] = {
-            "first": [p.first for p in self.pairs],
-            "second": [p.second for p in self.pairs],
-            "bits": [p.bits for p in self.pairs],
-            "p": [p.p_value for p in self.pairs],
-            "costs (nats)": [p.cost for p in self.pairs],
-            "overconfidence": [p.overconfidence for p in self.pairs],
-            "better without": [p.drop for p in self.pairs],
-        }
-        return Table(columns, keys=2)
+        headers = ("first", "second", "bits", "p", "costs (nats)", "overconfidence", "better without")
+        fields = ("first", "second", "bits", "p_value", "cost", "overconfidence", "drop")
+        return Table({h: [getattr(p, f) for p in self.pairs] for h, f in zip(headers, fields, strict=True)}, keys=2)
 
     @property
     def cure_table(self) -> Table:
         """Return the alternatives and their scores as a table."""
-        columns: dict[str, list[Any]] = {
-            "what": [c.what for c in self.cures],
-            "log loss": [c.log_loss for c in self.cures],
-            "calibration error": [c.calibration_error for c in self.cures],
-            "how": [c.python for c in self.cures],
-        }
-        return Table(columns)
+        names = {"what": "what", "log loss": "log_loss", "calibration error": "calibration_error", "how": "python"}
+        return Table({header: [getattr(c, name) for c in self.cures] for header, name in names.items()})
 
     @property
     def sentences(self) -> list[str]:

@@ -9,19 +9,18 @@ Formula: n₁ / N new values (Good and Turing), and when a share is remarkable
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.block import Block
+from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.estimate.information import weighted_log_ratio
-
-if TYPE_CHECKING:
-    from bayeskit.data.block import Block
-    from bayeskit.data.vocabulary import Vocabulary
-    from bayeskit.tally.tally import Tally
+from bayeskit.tally.tally import Tally
 
 MORE = 0.05  # of the cells: less is not worth a word
 ODDS = 1000.0  # against chance
@@ -58,22 +57,19 @@ class Drift:
     def __init__(self, tally: Tally, vocabularies: Mapping[str, Vocabulary]) -> None:
         self._unseen = {name: vocabulary.unseen for name, vocabulary in vocabularies.items()}
         self._expected_missing, self._expected_new = _expected(tally)
-        self._missing: dict[str, int] = {}
-        self._new: dict[str, int] = {}
+        self._missing: Counter[str] = Counter()
+        self._new: Counter[str] = Counter()
         self.n_rows = 0
 
     def add(self, block: Block) -> None:
         """Count the cells of a block."""
         self.n_rows += block.n_rows
         for name, numbers in block.floats.items():
-            self._count(self._missing, name, np.isnan(numbers))
+            self._missing[name] += int(np.count_nonzero(np.isnan(numbers)))
         for name, codes in block.codes.items():
-            self._count(self._missing, name, codes == 0)
+            self._missing[name] += int(np.count_nonzero(codes == 0))
             if name in self._unseen:
-                self._count(self._new, name, codes == self._unseen[name])
-
-    def _count(self, counts: dict[str, int], name: str, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-        counts[name] = counts.get(name, 0) + int(np.count_nonzero(cells))
+                self._new[name] += int(np.count_nonzero(codes == self._unseen[name]))
 
     def shifts(self) -> list[Shift]:
         """Return the significant shifts in column order."""

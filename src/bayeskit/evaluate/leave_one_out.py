@@ -52,7 +52,6 @@ def leave_one_out(
     """
     classes, counts = tally.classes, tally.class_counts.astype(np.float64)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
-    majority = _Majority(counts)
     seen = np.zeros(len(classes))
     parts, true, n_undecidable = [], [], 0
     weighed: list[Any] = []
@@ -71,19 +70,19 @@ def leave_one_out(
                 "leave-one-out scores the rows that the model was fitted on, each once"
             )
         scores = left_out.scores(block)
-        if temperature != 1:
-            scores = scores / temperature
+        scores = scores if temperature == 1 else scores / temperature
         judged = kernels.judge(scores, block.labels, logspace.TIE, n_threads)
         impossible = np.flatnonzero(np.isneginf(judged[1]))
         if len(impossible):
             _replace_impossible(left_out, block, scores, impossible, undecidable)
-            for part, mended in zip(judged, _score_block(scores, block, impossible), strict=True):
+            again = kernels.judge(scores[impossible], block.labels[impossible], logspace.TIE, 1)
+            for part, mended in zip(judged, again, strict=True):
                 part[impossible] = mended
             n_undecidable += len(impossible)
         proba, _, best, log_true, squares = judged
         chosen = best if choose is None else choose(scores, block)
         board.add(labels, chosen, log_true, squares, block.weights, is_last_of_class(counts, labels, unit))
-        majority.add(baseline, labels, unit, block.weights)
+        _add_majority(baseline, counts, labels, unit, block.weights)
         if len(impossible) and undecidable == "nan":
             proba[impossible] = np.nan
         parts.append(proba)
@@ -132,24 +131,15 @@ def _replace_impossible(left_out: LeftOut, block: Block, scores: Floats, rows: A
         scores[row] = left_out.log_prior(int(labels[row]), unit)
 
 
-def _score_block(scores: Floats, block: Block, rows: Array) -> tuple[Array, ...]:
-    labels = np.ascontiguousarray(np.asarray(block.labels)[rows])
-    return kernels.judge(np.ascontiguousarray(scores[rows]), labels, logspace.TIE, 1)
-
-
-class _Majority:
-    """Majority baseline computed without each row."""
-
-    def __init__(self, counts: Floats) -> None:
-        self.counts = counts
-
-    def add(self, board: Scoreboard, labels: Array, unit: Floats | None, weights: Floats | None) -> None:
-        """Add all rows, grouped by class and unit."""
-        distinct, which = (np.ones(1), 0) if unit is None else np.unique(unit, return_inverse=True)
-        cells = np.bincount(labels * len(distinct) + which, weights, minlength=len(self.counts) * len(distinct))
-        shown = np.flatnonzero(cells)
-        kinds, units = shown // len(distinct), distinct[shown % len(distinct)]
-        share = shares_without(self.counts, kinds, units)
-        of_true = share[np.arange(len(kinds)), kinds]
-        times = cells[shown].astype(np.float64)
-        board.add(kinds, share.argmax(axis=1), logspace.log(of_true), brier(share, kinds), times, of_true == 0)
+def _add_majority(
+    board: Scoreboard, counts: Floats, labels: Array, unit: Floats | None, weights: Floats | None
+) -> None:
+    """Add the majority baseline without each row, grouped by class and unit."""
+    distinct, which = (np.ones(1), 0) if unit is None else np.unique(unit, return_inverse=True)
+    cells = np.bincount(labels * len(distinct) + which, weights, minlength=len(counts) * len(distinct))
+    shown = np.flatnonzero(cells)
+    kinds, units = shown // len(distinct), distinct[shown % len(distinct)]
+    share = shares_without(counts, kinds, units)
+    of_true = share[np.arange(len(kinds)), kinds]
+    times = cells[shown].astype(np.float64)
+    board.add(kinds, share.argmax(axis=1), logspace.log(of_true), brier(share, kinds), times, of_true == 0)

@@ -248,11 +248,5 @@ def _counts(confusion: Any) -> Floats:
         ) from None
 
 
-def break_even_by_class(labels: Array, scores: Floats, classes: Array) -> Floats:
-    """Compute :func:`break_even` of each class from scores (n_rows, n_classes)."""
-    labels = np.asarray(labels)
-    return np.array([break_even(labels == label, scores[:, i]) for i, label in enumerate(classes)])
-
-
 def _ratio(a: Any, b: Any) -> Any:
     return np.where(b > 0, a / np.where(b > 0, b, 1.0), 0.0)

@@ -5,7 +5,7 @@ Formula: ROC, precision and recall, average precision, break-even, lift
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,8 @@ class _Curve(Readable, Drawable):
     @property
     def table(self) -> Table:
         """Return the points as a table."""
-        raise NotImplementedError
+        points = {f.name.replace("_", " "): getattr(self, f.name) for f in fields(self) if not f.compare}  # type: ignore[arg-type]
+        return Table({"threshold": points.pop("thresholds"), **points})
 
     @property
     def sheet(self) -> Sheet:
@@ -141,13 +142,6 @@ class RocCurve(_Curve):
     def headline(self) -> str:
         return f"ROC of {self.of!r}: a row of the class scores higher than another with probability {self.area:.4f}"
 
-    @property
-    def table(self) -> Table:
-        names = ("threshold", "false positive rate", "true positive rate")
-        return Table(
-            dict(zip(names, (self.thresholds, self.false_positive_rate, self.true_positive_rate), strict=True))
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class PrecisionRecall(_Curve):
@@ -182,10 +176,6 @@ class PrecisionRecall(_Curve):
     def headline(self) -> str:
         even = f"precision and recall meet at {self.break_even:.4f}"
         return f"Precision and recall of {self.of!r}: average precision {self.average_precision:.4f}; {even}"
-
-    @property
-    def table(self) -> Table:
-        return Table({"threshold": self.thresholds, "precision": self.precision, "recall": self.recall})
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,10 +223,6 @@ class LiftCurve(_Curve):
     @property
     def headline(self) -> str:
         return f"Lift of {self.of!r}: the best-scored tenth of the rows holds {self.found_at(0.1):.1%} of the class"
-
-    @property
-    def table(self) -> Table:
-        return Table({"threshold": self.thresholds, "taken": self.taken, "found": self.found, "lift": self.lift})
 
 
 def roc_curve(truth: Any, scores: Any, sample_weight: Any = None, of: Value = True) -> RocCurve:

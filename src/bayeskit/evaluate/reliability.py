@@ -202,17 +202,9 @@ class Reliability(Readable, Drawable):
     @property
     def table(self) -> Table:
         """Return the bins as a table."""
-        return Table(
-            {
-                "above": self.low.tolist(),
-                "up to": self.high.tolist(),
-                "rows": [int(n) if float(n).is_integer() else float(n) for n in self.rows],
-                "said": self.said.tolist(),
-                "seen": self.seen.tolist(),
-                "spread": self.spread.tolist(),
-            },
-            keys=2,
-        )
+        rows = [int(n) if float(n).is_integer() else float(n) for n in self.rows]
+        columns = {"above": self.low.tolist(), "up to": self.high.tolist(), "rows": rows}
+        return Table(columns | {name: getattr(self, name).tolist() for name in ("said", "seen", "spread")}, keys=2)
 
     @property
     def sheet(self) -> Sheet:
@@ -301,13 +293,11 @@ def reliability(
     checked = _check_rows(said, came_true, sample_weight)
     p, true, weights = checked.scores, checked.truth.astype(np.float64), checked.weights
     which, edges = _bins(p, weights, bins, strategy)
-    rows = np.bincount(which, weights, minlength=len(edges) - 1).astype(np.float64)
-    filled = rows > 0
-    rows = rows[filled]
-    said_in = np.bincount(which, weights * p, minlength=len(edges) - 1)[filled] / rows
-    seen_in = np.bincount(which, weights * true, minlength=len(edges) - 1)[filled] / rows
-    variance = np.bincount(which, weights**2 * p * (1 - p), minlength=len(edges) - 1)[filled]
-    spread = np.sqrt(variance) / rows
+    terms = (weights, weights * p, weights * true, weights**2 * p * (1 - p))
+    sums = np.array([np.bincount(which, term, minlength=len(edges) - 1) for term in terms])
+    filled = sums[0] > 0
+    rows, said_in, seen_in, variance = sums[:, filled]
+    said_in, seen_in, spread = said_in / rows, seen_in / rows, np.sqrt(variance) / rows
     share, gaps = rows / rows.sum(), np.abs(said_in - seen_in)
     chance_spread = float(np.sqrt(((share * spread) ** 2).sum() * (1 - MEAN_OF_SIZE**2)))
     in_all = float(np.average(p, weights=weights)), float(np.average(true, weights=weights))
@@ -393,10 +383,9 @@ def brier_parts(probabilities: Any, truth: Any, bins: int = BINS, sample_weight:
 
 def _check_rows(said: Any, came_true: Any, sample_weight: Any) -> ScoredRows:
     rows = ScoredRows.of(came_true, said, sample_weight, "probability")
-    beyond = np.flatnonzero((rows.scores < 0) | (rows.scores > 1))
+    beyond = rows.scores[(rows.scores < 0) | (rows.scores > 1)]
     if len(beyond):
-        worst = float(rows.scores[beyond[0]])
-        raise BayesError(f"{worst!r} is no probability: give numbers from 0 to 1")
+        raise BayesError(f"{float(beyond[0])!r} is no probability: give numbers from 0 to 1")
     return rows
 
 

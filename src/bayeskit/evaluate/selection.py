@@ -109,51 +109,41 @@ class ColumnSearch:
         lost = float(self.weights[ruled_out].sum())
         return lost, float(-(np.where(ruled_out, 0.0, log_p) @ self.weights) / (self.total or 1.0))
 
-    def forward(self) -> list[tuple[str, tuple[float, float]]]:
-        """Add columns greedily; return each column with the loss after it."""
-        return self._steps(self.prior, 1.0)
-
-    def backward(self) -> list[tuple[str, tuple[float, float]]]:
-        """Drop columns greedily; return each column with the loss after it."""
-        return self._steps(self.prior + sum(self.terms.values()), -1.0)
-
-    def _steps(self, scores: Floats, sign: float) -> list[tuple[str, tuple[float, float]]]:
+    def steps(self, forward: bool) -> list[tuple[str, tuple[float, float]]]:
+        """Add columns greedily, or drop them; return each column with the loss after it, and the start first."""
+        scores = self.prior if forward else self.prior + sum(self.terms.values())
         steps, waiting = [("", self.loss(scores))], list(self.terms)
         while waiting:
-            losses = {name: self.loss(self._change(scores, name, sign, waiting)) for name in waiting}
+            losses = {name: self.loss(self._change(scores, name, forward, waiting)) for name in waiting}
             best = min(waiting, key=lambda name: losses[name])
-            if not _is_lower(losses[best], steps[-1][1]):
+            (lost, mean), (lost_before, mean_before) = losses[best], steps[-1][1]
+            if not (lost < lost_before or (lost == lost_before and mean < mean_before - NO_INFORMATION)):
                 break
-            scores = self._change(scores, best, sign, waiting)
+            scores = self._change(scores, best, forward, waiting)
             waiting.remove(best)
             steps.append((best, losses[best]))
         return steps
 
-    def _change(self, scores: Floats, name: str, sign: float, waiting: Sequence[str]) -> Floats:
+    def _change(self, scores: Floats, name: str, forward: bool, waiting: Sequence[str]) -> Floats:
         """Add a column to the scores or remove it; infinite terms are removed by summing the others again."""
-        if sign > 0:
+        if forward:
             return scores + self.terms[name]
         if np.isfinite(self.terms[name]).all():
             return scores - self.terms[name]
         return self.prior + sum(self.terms[other] for other in waiting if other != name)
 
 
-def _is_lower(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Return True if a loss is lower by more than rounding."""
-    return one[0] < other[0] or (one[0] == other[0] and one[1] < other[1] - NO_INFORMATION)
-
-
 def selection(judge: ColumnSearch, names: Sequence[str], direction: str, roles: Any) -> Selection:
     """Build the record of a column selection; columns of ``names`` without terms are left out."""
-    steps = judge.forward() if direction == "forward" else judge.backward()
+    forward = direction == "forward"
+    steps = judge.steps(forward)
     moved = {name for name, _ in steps[1:]}
-    kept = moved if direction == "forward" else set(judge.terms) - moved
+    kept = moved if forward else set(judge.terms) - moved
     columns, left_out = (tuple(n for n in names if (n in kept) == is_kept) for is_kept in (True, False))
     given = dict(roles) if isinstance(roles, Mapping) else {} if roles is None else dict.fromkeys(columns, roles)
     lost, mean = zip(*(loss for _, loss in steps), strict=True)
     losses = [float("inf") if weight else nats for weight, nats in zip(lost, mean, strict=True)]
-    verb = "added" if direction == "forward" else "dropped"
-    start = "(no column)" if direction == "forward" else "(all columns)"
+    verb, start = ("added", "(no column)") if forward else ("dropped", "(all columns)")
     table = Table({verb: [start, *(name for name, _ in steps[1:])], "log loss (nats)": losses})
     ignored = {**{key: role for key, role in given.items() if key not in left_out}, **dict.fromkeys(left_out, "ignore")}
     return Selection(columns, left_out, losses[-1], table, ignored, judge.total, direction)
