@@ -191,8 +191,8 @@ def column_terms(columns: Columns, schema: Schema, refuses_unseen: bool) -> Iter
         for j, name in enumerate(columns.used):
             yield QuadraticTerm(name, mean[:, j], precision[:, j], constant[:, j])
     elif isinstance(columns, TextColumns):
-        for name, words in columns.tables.items():
-            yield WordsTerm(name, tuple(words.vocabulary.tolist()), words.weights.table)
+        for name, words in columns.words.items():
+            yield WordsTerm(name, tuple(words.tolist()), columns.log_tables[name])
     elif columns.used:
         name = columns.used[0]
         raise BayesError(

@@ -190,7 +190,7 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
         )
     tables = {name: table.log_table for name, table in params.tables.items() if table.used}
     texts = params.of_kind(TextColumns)
-    words = {} if texts is None else {name: table.weights.table for name, table in texts.tables.items()}
+    words = {} if texts is None else texts.log_tables
     refuse_infinite({f"column {name!r} has": table for name, table in (tables | words).items()}, params.log_prior)
     nothing = np.zeros((len(params.log_prior), 0))
     mean, precision, _ = (nothing, nothing, nothing) if normal is None else normal.normal_form

@@ -15,10 +15,18 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate import cuts as cut_points
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number
+from bayeskit.estimate.columns.column import (
+    Columns,
+    Leaving,
+    LeftOutColumns,
+    Row,
+    Settings,
+    number,
+    probability_table,
+)
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
-from bayeskit.estimate.sampling import cells_of, mixed
+from bayeskit.estimate.sampling import cells_of
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.value_table import ValueTable, value_table
 from bayeskit.tables import ProbabilityTable
@@ -32,35 +40,24 @@ class Histogram(ValueTable):
 
     cuts: tuple[float, ...] = ()
 
-    @classmethod
-    def of(cls, table: ValueTable, cuts: Sequence[float]) -> Histogram:
-        """Build the histogram of a numeric column with these cuts."""
-        return cls(table.values, table.probabilities, table.log_table, table.pseudo, table.used, tuple(cuts))
-
     @property
     def labels(self) -> list[Value]:
         """Return the intervals in readable form."""
         return list(cut_points.labels(self.cuts))
 
     def one_cell(self, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """Return a scorer of one number."""
-        return BinnedCell(self.cuts, self.log_table, self.used)
+        """Return a scorer of one number, which is read as its interval."""
+        rows: list[Row] = [tuple(row) if self.used else () for row in self.log_table.tolist()]
+
+        def score(cell: Any) -> Row:
+            x = number(cell)
+            return rows[0 if x is None else 1 + bisect_left(self.cuts, x)]
+
+        return score
 
     def cells(self, slots: Array, rng: np.random.Generator) -> Any:
         """Draw numbers uniformly inside the intervals."""
         return cells_of(self.values if self.used else (), Numeric(self.cuts), slots, rng)
-
-
-class BinnedCell:
-    """The scores of a number that is read as its interval."""
-
-    def __init__(self, cuts: Sequence[float], log_table: Floats, used: bool) -> None:
-        self.cuts = cuts
-        self.rows: list[Row] = [tuple(row) for row in log_table.tolist()] if used else [()] * len(log_table)
-
-    def __call__(self, cell: Any) -> Row:
-        x = number(cell)
-        return self.rows[0 if x is None else 1 + bisect_left(self.cuts, x)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +79,9 @@ class CodedColumns(Columns):
             smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             unseen = "ignore" if isinstance(role, Numeric) else settings.unseen  # no interval is unseen
             table = value_table(family, smoothing, tally.class_counts, settings.missing, unseen)
-            tables[name] = Histogram.of(table, role.cuts or ()) if isinstance(role, Numeric) else table
+            tables[name] = (
+                Histogram(*vars(table).values(), cuts=role.cuts or ()) if isinstance(role, Numeric) else table
+            )
         return cls(tuple(names), tables)
 
     @cached_property
@@ -125,22 +124,10 @@ class CodedColumns(Columns):
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """Return P(value | class) with counts."""
         family, table = tally.families[name], self.tables[name]
-        labels: list[Any] = table.labels
-        slots = [*range(1, len(labels) + 1)]
-        if not np.isnan(table.pseudo[0]):
-            labels, slots = [None, *labels], [0, *slots]
-        first = [str(label) if label is not None else None for label in labels] if mixed(labels) else labels
-        columns: dict[str, Any] = {name: first}
-        columns |= {f"count | {c}": family.counts[i, slots].tolist() for i, c in enumerate(tally.classes)}
-        columns |= {f"P({name} | {c})": table.probabilities[i, slots].tolist() for i, c in enumerate(tally.classes)}
-        shares = table.probabilities[:, slots] if table.used else np.full((len(tally.classes), len(slots)), np.nan)
-        return ProbabilityTable(
-            columns,
-            variable=name,
-            values=labels,
-            given=tally.schema.target.name,
-            contexts=tally.classes,
-            shares=shares,
+        first = 1 if np.isnan(table.pseudo[0]) else 0  # missing cells as a value
+        slots = slice(first, len(table.labels) + 1)
+        return probability_table(
+            name, [None, *table.labels][slots], family.counts[:, slots], table.probabilities[:, slots], tally
         )
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
@@ -182,12 +169,12 @@ class LeftOutCodes(LeftOutColumns):
             return
         block, labels = leaving.block, leaving.labels
         if leaving.whole:
-            self._add_whole_rows(block, labels, scores, n_threads)
+            self._score_whole_rows(block, labels, scores, n_threads)
         else:
             whole = (leaving.unit == 1) & leaving.stays
             if whole.any():
                 part = scores[whole]
-                self._add_whole_rows(block.take(whole), labels[whole], part, n_threads)
+                self._score_whole_rows(block.take(whole), labels[whole], part, n_threads)
                 scores[whole] = part
             for label in np.unique(labels[leaving.stays & ~whole]):
                 rows = np.flatnonzero(leaving.stays & ~whole & (labels == label))
@@ -212,7 +199,7 @@ class LeftOutCodes(LeftOutColumns):
                     terms[name][rows], terms[name][rows, label] = scores
         return terms
 
-    def _add_whole_rows(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
+    def _score_whole_rows(self, block: Block, labels: Array, scores: Floats, n_threads: int) -> None:
         codes = [block.codes[name] for name in self.columns]
         kernels.score_codes_left_out(codes, self._tables, labels, scores, n_threads)
 

@@ -15,7 +15,8 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.estimate.formulas import Given, WrittenFactor
-from bayeskit.tables import Table, class_header
+from bayeskit.estimate.sampling import mixed
+from bayeskit.tables import ProbabilityTable, Table, class_header
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
@@ -218,6 +219,15 @@ def no_terms(columns: Columns) -> BayesError:
     """Return the error for kinds of columns without separate terms."""
     names = ", ".join(columns.names)
     return BayesError(f'{columns.kind} columns have no terms of their own yet ({names}): use "gaussian" or "histogram"')
+
+
+def probability_table(name: str, values: list[Any], counts: Array, shares: Floats, tally: Tally) -> ProbabilityTable:
+    """Return values with their counts and P(value | class), both of shape (n_classes, n_values)."""
+    columns: dict[str, Any] = {name: [v if v is None else str(v) for v in values] if mixed(values) else values}
+    columns |= {f"count | {c}": n.tolist() for c, n in zip(tally.classes, counts, strict=True)}
+    columns |= {f"P({name} | {c})": p.tolist() for c, p in zip(tally.classes, shares, strict=True)}
+    given = {"given": tally.schema.target.name, "contexts": tally.classes}
+    return ProbabilityTable(columns, variable=name, values=values, shares=shares, **given)
 
 
 def by_class(tally: Tally, columns: Mapping[str, Any]) -> Table:

@@ -14,12 +14,10 @@ import numpy as np
 
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
-from bayeskit.errors import UnknownValue
 from bayeskit.estimate.columns.column import (
     Columns,
     Leaving,
     LeftOutColumns,
-    NotFastPath,
     Row,
     Settings,
     by_class,
@@ -230,6 +228,7 @@ class LogNormalColumns(MomentColumns):
 
     kind = "lognormal"
     statistic = "logarithms"
+    refusal = "has no logarithm"
 
     @classmethod
     def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
@@ -258,31 +257,6 @@ class LogNormalColumns(MomentColumns):
         """Return a mask of the numbers above zero."""
         return x > 0
 
-    def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
-        """Return a scorer of one cell; numbers refused by ``unseen="error"`` leave the fast path."""
-        score = super().one_cell(name, refuse_unseen)
-        if not refuse_unseen or name not in self.used:
-            return score
-
-        def score_possible(cell: Any) -> Row:
-            x = number(cell)
-            if x is not None and not x > 0:
-                raise NotFastPath
-            return score(cell)
-
-        return score_possible
-
-    def refuse_unseen(self, block: Block) -> None:
-        """Raise an error for numbers without a logarithm."""
-        for name in self.used:
-            x = block.floats[name]
-            rows = np.flatnonzero(~np.isnan(x) & ~self.possible(x))
-            if len(rows):
-                raise UnknownValue(
-                    f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which has no logarithm. "
-                    'Pass unseen="ignore" to leave the column out for such rows.'
-                )
-
     def points(self, name: str, n: int) -> Floats:
         """Return quantiles in even steps."""
         from scipy.special import ndtri
@@ -290,18 +264,12 @@ class LogNormalColumns(MomentColumns):
         mean, variance = (part[:, None] for part in self.parameters(name).values())
         return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
 
-    def table(self, name: str, tally: Tally) -> Table:
+    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
         """Return the median of each class, and mean and variance of the logarithms."""
-        count, parameters = tally.moments_of([name]).n[:, 0].tolist(), self.parameters(name)
-        mean, variance = parameters["mean"], parameters["variance"]
-        figures = {"median": np.exp(mean).tolist(), "mean of ln": mean.tolist(), "variance of ln": variance.tolist()}
-        return by_class(tally, {"count": count, **figures})
+        mean, variance = self.parameters(name).values()
+        return {"median": np.exp(mean), "mean of ln": mean, "variance of ln": variance}
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Draw numbers whose logarithm is normal."""
         mean, variance = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))
-
-    def n_parameters(self) -> int:
-        """Return two for each class and used column."""
-        return 2 * len(self.belief.parameters["mean"]) * len(self.used)

@@ -6,14 +6,25 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from bayeskit.data.block import Block
 from bayeskit.data.cells import LARGEST
-from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number
+from bayeskit.errors import UnknownValue
+from bayeskit.estimate.columns.column import (
+    Columns,
+    Leaving,
+    LeftOutColumns,
+    NotFastPath,
+    Row,
+    Settings,
+    by_class,
+    number,
+)
 from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, without
+from bayeskit.tables import Table
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
@@ -33,6 +44,8 @@ class MomentColumns(Columns):
     """Parameters of each column by class, estimated from moments, and the exponents of the columns."""
 
     statistic = "moments"
+    n_free: ClassVar[int] = 2  # parameters of each class
+    refusal: ClassVar[str] = ""  # why a number is impossible
     names: tuple[str, ...]
     belief: MomentEstimate
     powers: Mapping[str, float] | None = None
@@ -62,13 +75,8 @@ class MomentColumns(Columns):
         """Estimate the parameters from the moments of each class."""
         moments = tally.moments_of(names)
         together = moments.pooled()
-        parts = Without(
-            moments.n.astype(np.float64),
-            moments.mean(),
-            moments.squared_deviations(),
-            together.mean()[0],
-            together.squared_deviations()[0],
-        )
+        of_class = moments.n.astype(np.float64), moments.mean(), moments.squared_deviations()
+        parts = Without(*of_class, together.mean()[0], together.squared_deviations()[0])
         return cls(tuple(names), cls.believe(parts, tally.class_counts > 0, settings))
 
     @cached_property
@@ -108,9 +116,36 @@ class MomentColumns(Columns):
 
         def score(cell: Any) -> Row:
             x = number(cell)
-            return tuple(self.scores(name, np.array([x]))[0].tolist()) if used and x is not None else ()
+            if x is None or not used:
+                return ()
+            if refuse_unseen and not self.possible(np.array(x)):
+                raise NotFastPath
+            return tuple(self.scores(name, np.array([x]))[0].tolist())
 
         return score
+
+    def refuse_unseen(self, block: Block) -> None:
+        """Raise an error for numbers that cannot occur."""
+        for name in self.used:
+            rows = np.flatnonzero(self.unseen(name, block))
+            if len(rows):
+                raise UnknownValue(
+                    f"column {name!r} has {block.floats[name][rows[0]]:g} in row {block.start + rows[0]}, which "
+                    f'{self.refusal}. Pass unseen="ignore" to leave the column out for such rows.'
+                )
+
+    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
+        """Return what the table shows of each class beside its count."""
+        return self.parameters(name)
+
+    def table(self, name: str, tally: Tally) -> Table:
+        """Return the count of each class and the figures of its distribution."""
+        count = tally.moments_of([name]).n[:, 0].tolist()
+        return by_class(tally, {"count": count, **{k: v.tolist() for k, v in self.figures(name, tally).items()}})
+
+    def n_parameters(self) -> int:
+        """Return the number of parameters of all classes and used columns."""
+        return self.n_free * len(next(iter(self.belief.parameters.values()))) * len(self.used)
 
     def powered(self, powers: Mapping[str, float]) -> Self:
         """Multiply log densities by the exponents."""

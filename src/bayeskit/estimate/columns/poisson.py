@@ -26,14 +26,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.data.block import Block
-from bayeskit.errors import UnknownValue
-from bayeskit.estimate.columns.column import NotFastPath, Row, Settings, by_class, number
+from bayeskit.estimate.columns.column import Row, Settings, number
 from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import pooled_variance
-from bayeskit.tables import Table
 from bayeskit.tally.moments import LARGEST_COUNT, are_counts
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
@@ -55,6 +52,8 @@ class PoissonColumns(MomentColumns):
     kind = "poisson"
     statistic = "counts"
     whole = True
+    n_free = 1
+    refusal = "is no count"
 
     @classmethod
     def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
@@ -108,24 +107,10 @@ class PoissonColumns(MomentColumns):
 
         def score_count(cell: Any) -> Row:
             x = number(cell)
-            if x is not None and 0 <= x < FEW and x.is_integer():
-                return small[int(x)]
-            if refuse_unseen and x is not None and not are_counts(np.array(x)):
-                raise NotFastPath
-            return score(cell)
+            is_small = x is not None and 0 <= x < FEW and x.is_integer()
+            return small[int(x)] if is_small else score(cell)  # type: ignore[arg-type]
 
         return score_count
-
-    def refuse_unseen(self, block: Block) -> None:
-        """Numbers that are no counts."""
-        for name in self.used:
-            x = block.floats[name]
-            rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
-            if len(rows):
-                raise UnknownValue(
-                    f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count. "
-                    'Pass unseen="ignore" to leave the column out for such rows.'
-                )
 
     def points(self, name: str, n: int) -> Floats:
         """Quantiles in even steps."""
@@ -134,13 +119,11 @@ class PoissonColumns(MomentColumns):
         size, rows = (part[:, None] for part in self.parameters(name).values())
         return np.asarray(nbinom.ppf((np.arange(n) + 0.5) / n, size, rows / (rows + 1)))
 
-    def table(self, name: str, tally: Tally) -> Table:
-        """Counts, their sums and the rates to be expected."""
-        moments, (size, rows) = tally.moments_of([name]), self.parameters(name).values()
+    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
+        """Return the sums of the counts and the expected rates."""
+        size, rows = self.parameters(name).values()
         rate = np.where(self.belief.used[self.names.index(name)], size / rows, np.nan)
-        return by_class(
-            tally, {"count": moments.n[:, 0].tolist(), "sum": moments.sum_hi[:, 0].tolist(), "rate": rate.tolist()}
-        )  # fmt: skip
+        return {"sum": tally.moments_of([name]).sum_hi[:, 0], "rate": rate}
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Counts as they are to be expected."""
@@ -148,10 +131,6 @@ class PoissonColumns(MomentColumns):
             return nulls_for_nan(np.full(len(labels), np.nan))
         size, rows = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(np.minimum(rng.negative_binomial(size, rows / (rows + 1)), LARGEST_COUNT) + 0.0)
-
-    def n_parameters(self) -> int:
-        """A rate a class."""
-        return len(self.belief.parameters["size"]) * len(self.used)
 
 
 def log_poisson(count: npt.ArrayLike, rate: float) -> Floats:

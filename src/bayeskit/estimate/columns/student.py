@@ -25,13 +25,11 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.estimate.columns.column import Settings, by_class
+from bayeskit.estimate.columns.column import Settings
 from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.leave_one_out import Without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, within_or_total
-from bayeskit.tables import Table
-from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 
 ROWS = 2.0  # what the prior of the variance is worth
@@ -87,16 +85,7 @@ class StudentColumns(MomentColumns):
         location, scale, freedom = (part[:, None] for part in self.parameters(name).values())
         return location + scale * stdtrit(freedom, (np.arange(n) + 0.5) / n)
 
-    def table(self, name: str, tally: Tally) -> Table:
-        """Location, scale and degrees of freedom."""
-        count = tally.moments_of([name]).n[:, 0].tolist()
-        return by_class(tally, {"count": count, **{k: v.tolist() for k, v in self.parameters(name).items()}})
-
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Numbers as they are to be expected."""
         location, scale, freedom = (part[labels] for part in self.parameters(name).values())
         return nulls_for_nan(location + scale * rng.standard_t(freedom))
-
-    def n_parameters(self) -> int:
-        """A mean and a variance a class."""
-        return 2 * len(self.belief.parameters["scale"]) * len(self.used)
