@@ -18,7 +18,7 @@ Formula: multivariate normals: full, tied, diagonal, shrunk
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -186,34 +186,35 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
     spread, used = model.spread, model.spread.used
     n, (n_classes, k) = len(x), model.mean.shape
     scores = np.zeros((n, n_classes, k) if by_column else (n, n_classes))
-    for columns, rows in _patterns(~np.isnan(x) & used):
+    for there, rows in missing_patterns(~np.isnan(x) & used):
+        columns = np.flatnonzero(there)
         if not len(columns):
             continue
-        some = x[np.ix_(rows, columns)] if rows is not None else x[:, columns]
+        some = x[:, columns] if isinstance(rows, slice) else x[np.ix_(rows, columns)]
         for c in range(n_classes):
             factor, constant = _factor(spread, c, columns)
             z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
             with np.errstate(over="ignore"):  # overflow means density zero
                 terms = constant[:, None] - 0.5 * z * z
             if by_column:
-                scores[(np.arange(n) if rows is None else rows)[:, None], c, columns] = terms.T
+                scores[np.arange(n)[rows][:, None], c, columns] = terms.T
             else:
-                scores[slice(None) if rows is None else rows, c] = terms.sum(axis=0)
+                scores[rows, c] = terms.sum(axis=0)
     return scores
 
 
-def _patterns(present: Bools) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]]:
-    """Return (present columns, rows with this pattern); None for all rows."""
+def missing_patterns(present: Bools) -> list[tuple[Bools, Any]]:
+    """Return (present columns as a mask, rows with this pattern) of a mask of cells; a slice stands for all rows."""
     if not len(present):
         return []
     if (present == present[0]).all():
-        return [(np.flatnonzero(present[0]), None)]
+        return [(present[0], slice(None))]
     packed = np.packbits(present, axis=1)
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(which, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which))[:-1])
-    return [(np.flatnonzero(present[row]), rows) for row, rows in zip(first, groups, strict=True)]
+    return list(zip(present[first], groups, strict=True))
 
 
 def _factor(spread: Covariances, c: int, columns: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:

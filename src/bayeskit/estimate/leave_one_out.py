@@ -35,8 +35,7 @@ CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 FAR = 1e5
 
 
-@dataclass(frozen=True)
-class ClosedGaussian:
+class ClosedGaussian(NamedTuple):
     """Gaussians with class-specific variances, and the own class of a row without it, shape (n_classes, n_columns).
 
     With d = x − mean, n and M = Σ(x − mean)² of the own class, and ddof δ, without x
@@ -57,25 +56,27 @@ class ClosedGaussian:
     own_precision: Floats
     own_constant: Floats
 
-    @property
-    def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-        """Return all six arrays in the order of the kernel."""
-        return self.mean, self.precision, self.constant, self.rate, self.own_precision, self.own_constant
-
 
 @dataclass(frozen=True)
 class LeftOutGaussians:
     """Numeric columns of one variance rule, with leave-one-out scores."""
 
+    names: tuple[str, ...]
     moments: Moments
     class_counts: Floats
     rule: VarianceRule
     ddof: int
     floor: VarianceFloor
 
-    def columns(self, index: Any) -> LeftOutGaussians:
-        """Return the same for some of the columns."""
-        return self if len(index) == self.moments.shape[1] else replace(self, moments=self.moments.columns(index))
+    def split(self) -> list[LeftOutGaussians]:
+        """Return the columns with a closed form and those without one."""
+        if self.closed.all() or not self.closed.any():
+            return [self]
+        parts = np.flatnonzero(self.closed), np.flatnonzero(~self.closed)
+        return [
+            replace(self, names=tuple(self.names[i] for i in index), moments=self.moments.columns(index))
+            for index in parts
+        ]
 
     @cached_property
     def mean(self) -> Floats:
@@ -87,16 +88,7 @@ class LeftOutGaussians:
         """Return Σ(x − mean)² of each class and of all values together, shape (n_classes + 1, n_columns)."""
         return self.moments.with_total().squared_deviations()
 
-    @property
-    def squares(self) -> Floats:
-        """Return Σ(x − mean)² of each class, shape (n_classes, n_columns)."""
-        return self._squares[:-1]
-
-    @property
-    def total_squares(self) -> Floats:
-        """Return Σ(x − mean)² of all values together, shape (n_columns,)."""
-        return self._squares[-1]
-
+    @cached_property
     def closed(self) -> Bools:
         """Return a mask, shape (n_columns,), of columns with an exact closed form for all rows with enough remaining
         variance.
@@ -107,27 +99,28 @@ class LeftOutGaussians:
         n = self.moments.n
         if self.rule != "class_feature" or n.dtype.kind == "f":
             return np.zeros(n.shape[1], dtype=bool)
-        mean, squares, total = self.mean, self.squares, self.total_squares
+        mean, squares, total = self.mean, self._squares[:-1], self._squares[-1]
         with np.errstate(invalid="ignore", divide="ignore"):
             above = (squares / n > 10 / LEAST_REST * NOISE * total / n.sum(axis=0)) & (self.floored_rest < 0.5)
             near = np.abs(mean) < FAR * np.sqrt(squares / n)
-        fit: Bools = ((n >= 2) & above & near).all(axis=0)
-        return fit
+        return np.asarray(((n >= 2) & above & near).all(axis=0))
 
     @cached_property
     def floored_rest(self) -> Floats:
         """Return the share of each class's sum of squares that must remain for the floor not to apply."""
-        n, squares = self.moments.n, self.squares
-        highest = highest_floor(n, squares, self.total_squares, self.ddof, self.floor)
+        n, squares = self.moments.n, self._squares[:-1]
+        highest = highest_floor(n, squares, self._squares[-1], self.ddof, self.floor)
         # overflow means that the floor always applies
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return 2 * highest * (n - self.ddof) / squares
 
-    def closed_form(self) -> ClosedGaussian:
-        """Return the parameters of columns that are :meth:`closed`."""
-        n, mean, squares = (
-            np.ascontiguousarray(a, dtype=np.float64) for a in (self.moments.n, self.mean, self.squares)
-        )
+    @cached_property
+    def closed_form(self) -> ClosedGaussian | None:
+        """Return the parameters of the closed form; None without one."""
+        if not self.closed.all():
+            return None
+        parts = (self.moments.n, self.mean, self._squares[:-1])
+        n, mean, squares = (np.ascontiguousarray(a, dtype=np.float64) for a in parts)
         variance = squares / (n - self.ddof)
         n = np.where(n < 4, np.nan, n)
         own_variance = variance * (n - self.ddof) / (n - 1 - self.ddof)
@@ -140,12 +133,9 @@ class LeftOutGaussians:
             log_peak(own_variance),
         )
 
-    def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """Return ln p'(x | class) summed over the columns, shape (n_rows, n_classes), without the row itself."""
-        return self.terms(x, labels, unit).sum(axis=-1)
-
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
-        """Return ln p'(x | class) of each column, shape (n_rows, n_classes, n_columns); 0 for missing cells."""
+        """Return ln p'(x | class) of each column without the row itself, (n_rows, n_classes, n_columns); 0 for missing
+        cells."""
         n, mean, squares, total_mean, total = without(self.moments, x, labels, unit)
         mean = np.where(n > 0, mean, total_mean[:, None, :])  # as in `gaussian`, for a class without rows
         occurs = np.repeat((self.class_counts > 0)[None], len(x), axis=0)
@@ -284,8 +274,7 @@ class LeftOutValues:
 
     def lacks(self, slots: Array, labels: Array, unit: Floats) -> Bools:
         """Return a mask of cells that cannot have been learned: their count in the class is too small."""
-        lacking: Bools = self.learned[slots, labels] < unit * (1 - GONE)
-        return lacking
+        return np.asarray(self.learned[slots, labels] < unit * (1 - GONE))
 
     def scores(self, slots: Array, labels: Array, unit: Floats) -> tuple[Floats, Floats]:
         """Return ln P' in all classes but the own, shape (n_cells, n_classes), and ln P' in the own class, shape
@@ -365,7 +354,7 @@ class NormalsLeftOut:
     ddof: int
     floor: VarianceFloor
 
-    @cached_property
+    @property
     def products(self) -> Moments:
         """Return the products of all pairs of columns."""
         assert self.tally.products is not None
@@ -428,12 +417,9 @@ class NormalsLeftOut:
         """Fill the scores of the rows for which the closed form applies; return the others."""
         spread, mean = self.normal.spread, self.normal.mean
         rows, k = np.arange(len(x)), x.shape[1]
-        z = np.stack(  # whitened, shape (n_classes, n_rows, n_columns)
-            [
-                np.linalg.solve(short.factor[c], ((x - mean[c]) / spread.deviation[c]).T).T
-                for c in range(len(short.counts))
-            ]
-        )
+        away = ((x - center) / deviation for center, deviation in zip(mean, spread.deviation, strict=True))
+        # whitened, shape (n_classes, n_rows, n_columns)
+        z = np.stack([np.linalg.solve(factor, d.T).T for factor, d in zip(short.factor, away, strict=True)])
         q = (z * z).sum(axis=2).T
         n, freedom = short.counts[labels], short.freedom[labels]
         a = unit * n / (n - unit) / freedom  # of Σ

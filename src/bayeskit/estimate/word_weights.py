@@ -26,7 +26,7 @@ from bayeskit import logspace
 from bayeskit.data.text.tokens import TokenRows
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
-from bayeskit.estimate.columns.poisson import log_poisson
+from bayeskit.estimate.columns.moments import log_poisson
 from bayeskit.estimate.formulas import Given, Share, WrittenFactor
 from bayeskit.estimate.smoothing import (
     MLE,

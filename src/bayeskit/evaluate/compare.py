@@ -112,12 +112,13 @@ def compare(
             by_fold[measure].append(whole[:, i])
     if len(refused) == len(chosen) * len(tables):
         raise BayesError(f"no model could learn any of the tables: {refused[0].why}")
-    means = {measure: np.stack([one.mean(axis=0) for one in parts]) for measure, parts in by_fold.items()}
+    means = (np.stack([one.mean(axis=0) for one in parts]) for parts in by_fold.values())
     method = str(folds) if folds == LEAVE_ONE_OUT else f"{folds}-fold cross-validation"
     method = method if repeats == 1 else f"{repeats} × {method}"
     every = {measure: tuple(parts) for measure, parts in by_fold.items()}
-    names = tuple(chosen), tuple(tables), tuple(n_rows)
-    return Comparison(*names, method, **means, by_fold=every, refused=tuple(refused))
+    return Comparison(
+        tuple(chosen), tuple(tables), tuple(n_rows), method, *means, by_fold=every, refused=tuple(refused)
+    )
 
 
 def _models(models: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.categorical import CategoricalEmission
+from bayeskit.estimate.emissions.discrete import CategoricalEmission
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.sequence.forward_backward import HMMStatistics, Observations

@@ -22,8 +22,7 @@ from bayeskit.data.cells import LARGEST
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.categorical import CategoricalEmission
-from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission
+from bayeskit.estimate.emissions.discrete import CategoricalEmission, MultinomialEmission, PoissonEmission
 from bayeskit.estimate.emissions.emission import Emission, Statistics, add_statistics
 from bayeskit.estimate.emissions.gaussian import GaussianEmission
 from bayeskit.estimate.state_transitions import MinimumStays

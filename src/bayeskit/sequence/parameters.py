@@ -14,11 +14,9 @@ from bayeskit.data.schema import Schema, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.categorical import CategoricalEmission
-from bayeskit.estimate.emissions.counts import MultinomialEmission, PoissonEmission, check_counts
+from bayeskit.estimate.emissions.discrete import CategoricalEmission, MultinomialEmission, PoissonEmission, check_counts
 from bayeskit.estimate.emissions.emission import ColumnScale, Emission
-from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior
-from bayeskit.estimate.emissions.multivariate_gaussian import MultivariateGaussianEmission
+from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior, MultivariateGaussianEmission
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, read_minimum_stays
 from bayeskit.models.base.estimator import one_of

@@ -7,7 +7,7 @@ from scipy import stats
 import bayeskit as bk
 from bayeskit.errors import BadFile
 from bayeskit.estimate.columns.kinds import NUMERIC, register
-from bayeskit.estimate.columns.student import StudentColumns
+from bayeskit.estimate.columns.moments import StudentColumns
 
 RNG = np.random.default_rng(11)
 Y = np.repeat(["a", "b", "c"], [40, 5, 2])

@@ -79,9 +79,7 @@ class CodedColumns(Columns):
             smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             unseen = "ignore" if isinstance(role, Numeric) else settings.unseen  # no interval is unseen
             table = value_table(family, smoothing, tally.class_counts, settings.missing, unseen)
-            tables[name] = (
-                Histogram(*vars(table).values(), cuts=role.cuts or ()) if isinstance(role, Numeric) else table
-            )
+            tables[name] = Histogram(**vars(table), cuts=role.cuts or ()) if isinstance(role, Numeric) else table
         return cls(tuple(names), tables)
 
     @cached_property

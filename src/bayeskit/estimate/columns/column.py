@@ -226,8 +226,10 @@ def probability_table(name: str, values: list[Any], counts: Array, shares: Float
     columns: dict[str, Any] = {name: [v if v is None else str(v) for v in values] if mixed(values) else values}
     columns |= {f"count | {c}": n.tolist() for c, n in zip(tally.classes, counts, strict=True)}
     columns |= {f"P({name} | {c})": p.tolist() for c, p in zip(tally.classes, shares, strict=True)}
-    given = {"given": tally.schema.target.name, "contexts": tally.classes}
-    return ProbabilityTable(columns, variable=name, values=values, shares=shares, **given)
+    target = tally.schema.target.name
+    return ProbabilityTable(
+        columns, variable=name, values=values, given=target, contexts=tally.classes, shares=shares
+    )  # fmt: skip
 
 
 def by_class(tally: Tally, columns: Mapping[str, Any]) -> Table:

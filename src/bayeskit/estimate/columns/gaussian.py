@@ -1,7 +1,4 @@
-"""Normal and log-normal columns.
-
-Formula: normals of ln x
-"""
+"""Normal columns."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayeskit import kernels, logspace
+from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.estimate.columns.column import (
     Columns,
@@ -23,16 +20,14 @@ from bayeskit.estimate.columns.column import (
     by_class,
     number,
 )
-from bayeskit.estimate.columns.moments import MomentColumns, MomentEstimate, Parameters
 from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
-from bayeskit.estimate.leave_one_out import ClosedGaussian, LeftOutGaussians, Without, numbers_in_steps
+from bayeskit.estimate.leave_one_out import LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan
-from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters, shared_variance
+from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tables import Table
-from bayeskit.tally.moments import logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_REST
-from bayeskit.typing import Array, Bools, Floats
+from bayeskit.typing import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,52 +136,32 @@ class GaussianColumns(Columns):
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
         """Group columns by variance rule and by whether they have a closed form."""
-        by_rule: dict[Any, list[str]] = {}
-        for name, rule in zip(self.names, self.rules, strict=True):
-            by_rule.setdefault(rule, []).append(name)
-        counts = tally.class_counts.astype(np.float64)
-        parts: list[GaussianPart] = []
-        for rule, names in by_rule.items():
-            floor = as_variance_floor(settings.variance_floor)
-            gaussians = LeftOutGaussians(tally.moments_of(names), counts, rule, settings.ddof, floor)
-            closed = gaussians.closed()
-            for index in (np.flatnonzero(closed), np.flatnonzero(~closed)):
-                if len(index):
-                    part = gaussians if len(index) == len(names) else gaussians.columns(index)
-                    form = part.closed_form() if closed[index[0]] else None
-                    parts.append(GaussianPart([names[i] for i in index], part, form))
+        counts, floor = tally.class_counts.astype(np.float64), as_variance_floor(settings.variance_floor)
+        parts: list[LeftOutGaussians] = []
+        for rule in dict.fromkeys(self.rules):
+            names = tuple(name for name, other in zip(self.names, self.rules, strict=True) if other == rule)
+            parts += LeftOutGaussians(names, tally.moments_of(names), counts, rule, settings.ddof, floor).split()
         return LeftOutGaussianColumns(parts, self.used)
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianPart:
-    """Columns of one variance rule, and their closed form where they have one."""
-
-    names: list[str]
-    gaussians: LeftOutGaussians
-    form: ClosedGaussian | None
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutGaussianColumns(LeftOutColumns):
     """Gaussian columns without one row."""
 
-    parts: Sequence[GaussianPart]
+    parts: Sequence[LeftOutGaussians]
     used: Sequence[str]
 
     def add_scores(self, leaving: Leaving, scores: Floats, n_threads: int) -> None:
         """Use the closed form where it is accurate, else double-double."""
         for part in self.parts:
-            rows = leaving.stays
-            if part.form is not None and leaving.whole:
+            rows, form = leaving.stays, part.closed_form
+            if form is not None and leaving.whole:
                 columns = [leaving.block.floats[name] for name in part.names]
-                least = max(LEAST_REST, float(part.gaussians.floored_rest.max()))
-                labels, form = leaving.labels, part.form.parts
-                rows = kernels.score_gaussian_left_out(columns, labels, *form, least, scores, n_threads)
+                least = max(LEAST_REST, float(part.floored_rest.max()))
+                rows = kernels.score_gaussian_left_out(columns, leaving.labels, *form, least, scores, n_threads)
             if rows.any():
-                exact = part.gaussians.scores
-                for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.gaussians.moments):
-                    scores[some] += exact(x, leaving.labels[some], leaving.unit[some])
+                for some, x in numbers_in_steps(leaving, np.flatnonzero(rows), part.names, part.moments):
+                    scores[some] += part.terms(x, leaving.labels[some], leaving.unit[some]).sum(axis=-1)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
         """Return the terms, computed in double-double."""
@@ -194,7 +169,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
         terms = {name: np.zeros(shape) for name in self.used}
         for part in self.parts:
             for some, x in numbers_in_steps(leaving, leaving.rows, part.names):
-                of_part = part.gaussians.terms(x, leaving.labels[some], leaving.unit[some])
+                of_part = part.terms(x, leaving.labels[some], leaving.unit[some])
                 for j, name in enumerate(part.names):
                     if name in terms:
                         terms[name][some] = of_part[:, :, j]
@@ -213,63 +188,3 @@ class GaussianCell:
         if x is None:
             return self.missing
         return tuple([k - h * ((x - m) * (x - m)) for m, h, k in self.parts])
-
-
-class LogNormalColumns(MomentColumns):
-    """Mean and variance of ln x in each class.
-
-    >>> from bayeskit import NaiveBayes
-    >>> prices = {"price": [1.0, np.e**2, np.e**4, np.e**6]}
-    >>> print(NaiveBayes(numeric="lognormal").fit(prices, ["a", "a", "b", "b"]).table("price"))
-    class  count   median  mean of ln  variance of ln
-    a          2  2.71828           1               2
-    b          2  148.413           5               2
-    """
-
-    kind = "lognormal"
-    statistic = "logarithms"
-    refusal = "has no logarithm"
-
-    @classmethod
-    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
-        """Estimate means and variances of the logarithms."""
-        floor = as_variance_floor(settings.variance_floor)
-        variance, used = shared_variance(
-            moments.n, moments.squares, moments.total_squares, occurs, "class_feature", settings.ddof, floor
-        )
-        mean = np.where(moments.n > 0, moments.mean, moments.total_mean[..., None, :])
-        return MomentEstimate({"mean": mean, "variance": variance}, used)
-
-    @staticmethod
-    def counted(x: Floats) -> Floats:
-        """Return ln x."""
-        return logarithm(x)
-
-    @staticmethod
-    def log_density(x: Floats, parameters: Parameters) -> Floats:
-        """Return the log density of the log-normal distribution."""
-        log_x, variance = logarithm(x), parameters["variance"]
-        away = log_x - parameters["mean"]
-        return -0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x
-
-    @staticmethod
-    def possible(x: Floats) -> Bools:
-        """Return a mask of the numbers above zero."""
-        return x > 0
-
-    def points(self, name: str, n: int) -> Floats:
-        """Return quantiles in even steps."""
-        from scipy.special import ndtri
-
-        mean, variance = (part[:, None] for part in self.parameters(name).values())
-        return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
-
-    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
-        """Return the median of each class, and mean and variance of the logarithms."""
-        mean, variance = self.parameters(name).values()
-        return {"median": np.exp(mean), "mean of ln": mean, "variance of ln": variance}
-
-    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
-        """Draw numbers whose logarithm is normal."""
-        mean, variance = (part[labels] for part in self.parameters(name).values())
-        return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))

@@ -5,20 +5,14 @@ from __future__ import annotations
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
-from bayeskit.estimate.columns.gaussian import GaussianColumns, LogNormalColumns
+from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.kernel import KernelColumns
-from bayeskit.estimate.columns.poisson import PoissonColumns
-from bayeskit.estimate.columns.student import StudentColumns
+from bayeskit.estimate.columns.moments import LogNormalColumns, PoissonColumns, StudentColumns
 
-BUILT_IN: tuple[type[Columns], ...] = (
-    CodedColumns,
-    GaussianColumns,
-    KernelColumns,
-    StudentColumns,
-    PoissonColumns,
-    LogNormalColumns,
-)
-NUMERIC: dict[str, type[Columns]] = {columns.kind: columns for columns in BUILT_IN}  # in the order of scoring
+# In the order of scoring.
+BUILT_IN: list[type[Columns]] = [CodedColumns, GaussianColumns, KernelColumns]
+BUILT_IN += [StudentColumns, PoissonColumns, LogNormalColumns]
+NUMERIC: dict[str, type[Columns]] = {columns.kind: columns for columns in BUILT_IN}
 
 
 def register(kind: type[Columns]) -> type[Columns]:

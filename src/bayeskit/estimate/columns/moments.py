@@ -1,4 +1,9 @@
-"""Columns whose sufficient statistics are moments."""
+"""Columns whose sufficient statistics are moments: log-normal, Student and Poisson.
+
+Formula: normals of ln x
+Formula: the posterior predictive of a normal
+Formula: the posterior predictive of a Poisson rate
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,9 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import UnknownValue
@@ -24,12 +31,16 @@ from bayeskit.estimate.columns.column import (
     number,
 )
 from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, without
+from bayeskit.estimate.sampling import nulls_for_nan
+from bayeskit.estimate.variance import as_variance_floor, pooled_variance, shared_variance, within_or_total
 from bayeskit.tables import Table
-from bayeskit.tally.moments import Moments
+from bayeskit.tally.moments import LARGEST_COUNT, Moments, are_counts, logarithm
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bools, Floats
 
 Parameters = Mapping[str, Floats]
+PRIOR_ROWS = 2.0  # weight of the prior of a Student variance
+FEW = 1024  # counts below it are scored once and looked up
 
 
 class MomentEstimate(NamedTuple):
@@ -192,3 +203,255 @@ class LeftOutMoments(LeftOutColumns):
         log_p = self.columns.log_density(x[:, None, :], belief.parameters)
         unused = np.isnan(x) | ~belief.used
         return np.where(unused[:, None, :], 0.0, log_p)
+
+
+class LogNormalColumns(MomentColumns):
+    """Mean and variance of ln x in each class.
+
+    >>> from bayeskit import NaiveBayes
+    >>> prices = {"price": [1.0, np.e**2, np.e**4, np.e**6]}
+    >>> print(NaiveBayes(numeric="lognormal").fit(prices, ["a", "a", "b", "b"]).table("price"))
+    class  count   median  mean of ln  variance of ln
+    a          2  2.71828           1               2
+    b          2  148.413           5               2
+    """
+
+    kind = "lognormal"
+    statistic = "logarithms"
+    refusal = "has no logarithm"
+
+    @classmethod
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+        """Estimate means and variances of the logarithms."""
+        floor = as_variance_floor(settings.variance_floor)
+        variance, used = shared_variance(
+            moments.n, moments.squares, moments.total_squares, occurs, "class_feature", settings.ddof, floor
+        )
+        mean = np.where(moments.n > 0, moments.mean, moments.total_mean[..., None, :])
+        return MomentEstimate({"mean": mean, "variance": variance}, used)
+
+    @staticmethod
+    def counted(x: Floats) -> Floats:
+        """Return ln x."""
+        return logarithm(x)
+
+    @staticmethod
+    def log_density(x: Floats, parameters: Parameters) -> Floats:
+        """Return the log density of the log-normal distribution."""
+        log_x, variance = logarithm(x), parameters["variance"]
+        away = log_x - parameters["mean"]
+        return -0.5 * (away * away / variance + logspace.log(2 * np.pi * variance)) - log_x
+
+    @staticmethod
+    def possible(x: Floats) -> Bools:
+        """Return a mask of the numbers above zero."""
+        return x > 0
+
+    def points(self, name: str, n: int) -> Floats:
+        """Return quantiles in even steps."""
+        from scipy.special import ndtri
+
+        mean, variance = (part[:, None] for part in self.parameters(name).values())
+        return np.exp(mean + np.sqrt(variance) * ndtri((np.arange(n) + 0.5) / n))
+
+    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
+        """Return the median of each class, and mean and variance of the logarithms."""
+        mean, variance = self.parameters(name).values()
+        return {"median": np.exp(mean), "mean of ln": mean, "variance of ln": variance}
+
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
+        """Draw numbers whose logarithm is normal."""
+        mean, variance = (part[labels] for part in self.parameters(name).values())
+        return nulls_for_nan(np.exp(mean + np.sqrt(variance) * rng.standard_normal(len(labels))))
+
+
+class StudentColumns(MomentColumns):
+    """Normal columns with the uncertainty about mean and variance carried along: a Student distribution in each class.
+
+    The mean of a class has a flat prior, its variance a prior worth two rows with the variance s_p² of the column
+    within the classes. The posterior predictive of the next number is a Student distribution with
+
+        ν_c   = n_c + 1                                             degrees of freedom
+        μ_c   = x̄_c                                                 location
+        σ_c²  = (Σ(x − x̄_c)² + 2 s_p²) / (n_c + 1) · (1 + 1/n_c)     squared scale
+
+    so that a class of few numbers is wide and has heavy tails, and one of many is Gaussian. The first factor of σ_c² is
+    never below the floor of the column's variances. If the classes have no spread within, s_p² is the total variance. A
+    class with one number has that number as its location and 2 s_p² as its squared scale; a declared class without rows
+    is like one number in the middle of all. A column that is constant, or in which a class that occurs has no number,
+    is left out for all classes.
+
+    Gelman, Carlin, Stern, Rubin, "Bayesian Data Analysis", 1995, chapter 3.
+
+    >>> from bayeskit import NaiveBayes
+    >>> model = NaiveBayes(numeric="student").fit({"x": [1.0, 2.0, 3.0, 7.0]}, ["a", "a", "a", "b"])
+    >>> print(model.table("x"))                       # s_p² = 1: √((2 + 2)/4 · 4/3), √((0 + 2)/2 · 2)
+    class  count  location    scale  freedom
+    a          3         2   1.1547        4
+    b          1         7  1.41421        2
+    """
+
+    kind = "student"
+
+    @classmethod
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+        """Apply the formulas of the class."""
+        pooled, total, used = pooled_variance(
+            moments.n, moments.squares, moments.total_squares, occurs, settings.ddof
+        )  # fmt: skip
+        occurring = moments.n > 0
+        n = np.where(occurring, moments.n, 1.0)
+        location = np.where(occurring, moments.mean, moments.total_mean[..., None, :])
+        expected = (np.where(occurring, moments.squares, 0.0) + PRIOR_ROWS * within_or_total(pooled, total)) / (n + 1)
+        variance = np.maximum(expected, as_variance_floor(settings.variance_floor).least(pooled, total))
+        scale = np.sqrt(np.where(used[..., None, :], variance * (1 + 1 / n), np.nan))
+        return MomentEstimate({"location": location, "scale": scale, "freedom": n + 1}, used)
+
+    @staticmethod
+    def log_density(x: Floats, parameters: Parameters) -> Floats:
+        """Return −ln B(½, ν/2) − ln(√ν σ) − (ν + 1)/2 · ln(1 + (x − μ)² / νσ²): B keeps its digits for many rows."""
+        from scipy.special import betaln
+
+        freedom = parameters["freedom"]
+        width = np.sqrt(freedom) * parameters["scale"]
+        with np.errstate(over="ignore"):
+            away = (x - parameters["location"]) / width
+            squares = away * away
+        far = np.log1p(squares)
+        beyond = np.isinf(squares)
+        if beyond.any():  # a tail is never zero, however far
+            far[beyond] = 2 * np.log(np.abs(away[beyond]))
+        return -betaln(0.5, freedom / 2) - logspace.log(width) - (freedom + 1) / 2 * far
+
+    def points(self, name: str, n: int) -> Floats:
+        """Return quantiles in even steps."""
+        from scipy.special import stdtrit
+
+        location, scale, freedom = (part[:, None] for part in self.parameters(name).values())
+        return location + scale * stdtrit(freedom, (np.arange(n) + 0.5) / n)
+
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
+        """Draw Student numbers."""
+        location, scale, freedom = (part[labels] for part in self.parameters(name).values())
+        return nulls_for_nan(location + scale * rng.standard_t(freedom))
+
+
+class PoissonColumns(MomentColumns):
+    """Counts: Poisson in each class, with the uncertainty about the rate carried along.
+
+    The rate of a class has a Gamma prior worth one row at the rate r of all classes together. With n_c counts that sum
+    to S_c its posterior is Gamma(r + S_c, 1 + n_c), and the next count is negative binomial:
+
+        P(x | c) = Γ(k + x) / (Γ(k) x!) · p^k (1 − p)^x,     k = r + S_c,   p = (1 + n_c) / (2 + n_c)
+
+    Its mean is (r + S_c) / (1 + n_c); with many rows it is the Poisson distribution of that rate. No rate is zero, so
+    no count rules a class out by itself. A declared class without rows has the prior alone. A column that is constant,
+    or in which a class that occurs has no count, is left out for all classes. The parameters are k and 1 + n_c.
+
+    Numbers that are no counts (negative, or with a fraction) are refused in learning. In prediction they are treated as
+    values never seen: they are ignored, or refused by ``unseen="error"``.
+
+    Gelman, Carlin, Stern, Rubin, "Bayesian Data Analysis", 1995, section 2.7.
+
+    >>> from bayeskit import NaiveBayes
+    >>> model = NaiveBayes(numeric="poisson").fit({"calls": [0, 1, 2, 9]}, ["a", "a", "a", "b"])
+    >>> print(model.table("calls"))                             # r = 3: (3 + 3) / (1 + 3), (3 + 9) / (1 + 1)
+    class  count  sum  rate
+    a          3    3   1.5
+    b          1    9     6
+    """
+
+    kind = "poisson"
+    statistic = "counts"
+    whole = True
+    n_free = 1
+    refusal = "is no count"
+
+    @classmethod
+    def believe(cls, moments: Without, occurs: Bools, settings: Settings) -> MomentEstimate:
+        """Apply the formulas of the class."""
+        _, _, used = pooled_variance(moments.n, moments.squares, moments.total_squares, occurs, 0)
+        sums = np.where(moments.n > 0, moments.n * moments.mean, 0.0)
+        return MomentEstimate({"size": moments.total_mean[..., None, :] + sums, "rows": moments.n + 1}, used)
+
+    @staticmethod
+    def log_density(x: Floats, parameters: Parameters) -> Floats:
+        """Return −ln(x B(k, x)) + k ln p + x ln(1 − p): −ln(x B(k, x)) is ln Γ(k + x)/(Γ(k) x!) with all its digits."""
+        from scipy.special import betaln
+
+        size, rows = parameters["size"], parameters["rows"]
+        some = x > 0
+        ways = np.where(some, -betaln(size, np.where(some, x, 1.0)) - np.log(np.where(some, x, 1.0)), 0.0)
+        return ways - size * np.log1p(1 / rows) - x * np.log1p(rows)
+
+    @staticmethod
+    def possible(x: Floats) -> Bools:
+        """Return a mask of the counts."""
+        return are_counts(x)
+
+    def scores(self, name: str, cells: Array) -> Floats:
+        """Look small counts up."""
+        x = np.asarray(cells, dtype=np.float64)
+        small = (x >= 0) & (x < FEW) & (x == np.floor(x))
+        if not small.any() or name not in self.used:
+            return super().scores(name, x)
+        if not small.all():
+            scores = np.empty((len(x), len(self.belief.parameters["size"])))
+            scores[small], scores[~small] = self.scores(name, x[small]), super().scores(name, x[~small])
+            return scores
+        return self._small(name)[x.astype(np.int64)]
+
+    def _small(self, name: str) -> Floats:
+        if name not in self._looked_up:
+            self._looked_up[name] = super().scores(name, np.arange(FEW, dtype=np.float64))
+        return self._looked_up[name]
+
+    @cached_property
+    def _looked_up(self) -> dict[str, Floats]:
+        return {}
+
+    def one_cell(self, name: str, refuse_unseen: bool) -> Callable[[Any], Row]:
+        """Look small counts up."""
+        score = super().one_cell(name, refuse_unseen)
+        if name not in self.used:
+            return score
+        small: list[Row] = [tuple(row) for row in self._small(name).tolist()]
+
+        def score_count(cell: Any) -> Row:
+            x = number(cell)
+            is_small = x is not None and 0 <= x < FEW and x.is_integer()
+            return small[int(x)] if is_small else score(cell)  # type: ignore[arg-type]
+
+        return score_count
+
+    def points(self, name: str, n: int) -> Floats:
+        """Return quantiles in even steps."""
+        from scipy.stats import nbinom
+
+        size, rows = (part[:, None] for part in self.parameters(name).values())
+        return np.asarray(nbinom.ppf((np.arange(n) + 0.5) / n, size, rows / (rows + 1)))
+
+    def figures(self, name: str, tally: Tally) -> dict[str, Floats]:
+        """Return the sums of the counts and the expected rates."""
+        size, rows = self.parameters(name).values()
+        rate = np.where(self.belief.used[self.names.index(name)], size / rows, np.nan)
+        return {"sum": tally.moments_of([name]).sum_hi[:, 0], "rate": rate}
+
+    def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
+        """Draw counts."""
+        if name not in self.used:
+            return nulls_for_nan(np.full(len(labels), np.nan))
+        size, rows = (part[labels] for part in self.parameters(name).values())
+        return nulls_for_nan(np.minimum(rng.negative_binomial(size, rows / (rows + 1)), LARGEST_COUNT) + 0.0)
+
+
+def log_poisson(count: npt.ArrayLike, rate: float) -> Floats:
+    """Return ln P(count) of a Poisson distribution with a known rate.
+
+    >>> log_poisson([0, 2], 2.0).round(6).tolist()                       # e⁻², e⁻² 2² / 2!
+    [-2.0, -1.306853]
+    """
+    from scipy.special import gammaln, xlogy
+
+    n = np.asarray(count, dtype=np.float64)
+    return xlogy(n, rate) - rate - gammaln(n + 1)

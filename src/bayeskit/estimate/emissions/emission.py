@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from bayeskit.data.block import Block
+from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Floats, Ints
@@ -75,7 +76,29 @@ class Emission(Protocol):
         """Return the number of free parameters."""
 
 
-class MatrixEmission(Emission):
+class NumericColumns(Emission):
+    """Numeric columns with parameters by state."""
+
+    @abstractmethod
+    def figures(self, j: int) -> dict[str, Floats]:
+        """Return the parameters of column j by state, for display."""
+
+    @abstractmethod
+    def draw(self, states: Ints, rng: np.random.Generator) -> Floats:
+        """Draw numbers for rows in given states, shape (n_rows, n_columns)."""
+
+    def table(self, name: str) -> Mapping[str, list[Any]]:
+        return {key: part.tolist() for key, part in self.figures(self.names.index(name)).items()}
+
+    def forecast(self, name: str, shares: Floats) -> Mapping[str, Floats]:
+        parameters = self.figures(self.names.index(name))
+        return mixture_moments(parameters["mean"], parameters["variance"], shares)
+
+    def sample(self, states: Ints, rng: np.random.Generator) -> dict[str, Any]:
+        return dict(zip(self.names, map(nulls_for_nan, self.draw(states, rng).T), strict=True))
+
+
+class MatrixEmission(NumericColumns):
     """Numeric columns that are scored together, as a matrix."""
 
     @property
@@ -93,7 +116,7 @@ class MatrixEmission(Emission):
     def score_record(self, record: Mapping[str, Any]) -> Floats:
         scores = np.zeros((1, self.n_states))
         self.add_matrix_scores(np.array([[record_number(record, name) for name in self.names]]), scores)
-        return np.asarray(scores[0])
+        return scores[0]
 
 
 def add_statistics(a: Statistics, b: Statistics) -> Statistics:
@@ -110,3 +133,15 @@ def record_number(record: Mapping[str, Any], name: str) -> float:
     """Return a number of a record, NaN if missing."""
     value = record.get(name)
     return float("nan") if value is None else float(value)
+
+
+def mixture_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str, Floats]:
+    """Mean and variance of a mixture of states.
+
+    >>> found = mixture_moments(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([[0.5, 0.5]]))
+    >>> found["mean"].tolist(), found["variance"].tolist()
+    ([1.0], [2.0])
+    """
+    expected = shares @ mean
+    away = mean - expected[:, None]  # centered, to keep precision
+    return {"mean": expected, "variance": shares @ variance + (shares * away**2).sum(axis=1)}
