@@ -112,13 +112,12 @@ def compare(
             by_fold[measure].append(whole[:, i])
     if len(refused) == len(chosen) * len(tables):
         raise BayesError(f"no model could learn any of the tables: {refused[0].why}")
-    means = (np.stack([one.mean(axis=0) for one in parts]) for parts in by_fold.values())
+    means = {measure: np.stack([one.mean(axis=0) for one in parts]) for measure, parts in by_fold.items()}
     method = str(folds) if folds == LEAVE_ONE_OUT else f"{folds}-fold cross-validation"
     method = method if repeats == 1 else f"{repeats} × {method}"
+    record: dict[str, Any] = {"models": tuple(chosen), "datasets": tuple(tables), "n_rows": tuple(n_rows), **means}
     every = {measure: tuple(parts) for measure, parts in by_fold.items()}
-    return Comparison(
-        tuple(chosen), tuple(tables), tuple(n_rows), method, *means, by_fold=every, refused=tuple(refused)
-    )
+    return Comparison(method=method, by_fold=every, refused=tuple(refused), **record)
 
 
 def _models(models: Any) -> dict[str, Any]:
