@@ -101,7 +101,7 @@ def test_the_closed_form_of_gaussians_equals_refitting_on_many_rows(ddof):
     X[5, 3] = 1e7  # nearly all of the spread of its class
     X[:3] = rng.normal(size=(3, 70))
     model = bk.NaiveBayes(ddof=ddof).fit(X, y)
-    assert any(part.form is not None for kind in model._left_out().kinds for part in kind.parts)
+    assert any(part.closed_form is not None for kind in model._left_out().kinds for part in kind.parts)
     found = left_out(model, X, y)
     for i in [0, 1, 2, 5, *rng.integers(3, n, 20).tolist()]:
         rest = np.arange(n) != i
