@@ -9,6 +9,7 @@ over quantiles x of every class; its error is about 0.001 bits, 0.02 with 2,000 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
