@@ -41,7 +41,7 @@ class TextColumns(Columns):
     smoothed = True
     names: tuple[str, ...]
     counted: Mapping[str, WordCounts]
-    log_tables: Mapping[str, Floats]
+    log_tables: dict[str, Floats]
     pseudo: Mapping[str, Floats]
 
     @classmethod
