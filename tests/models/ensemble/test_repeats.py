@@ -122,6 +122,19 @@ def test_more_columns_than_rows_are_judged_honestly():
     assert is_honest(model, loss)
 
 
+@pytest.mark.slow
+def test_small_tables_are_judged_honestly():
+    ours, truth = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1_060, 12))
+        y = X[:, :3].sum(axis=1) + rng.normal(size=1_060) > 0
+        model = fit(X[:60], y[:60])
+        ours.append(left_out(model))
+        truth.append(loss_of(model, (X[60:], y[60:])))
+    assert 1 / 1.15 < np.mean(ours) / np.mean(truth) < 1.15
+
+
 def test_repeats_of_few_possible_rows_are_observations():
     rng = np.random.default_rng(4)
     columns = [rng.integers(0, 2, 1_000) for _ in range(7)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.estimate.prior import shares_without
@@ -17,7 +18,15 @@ from bayeskit.estimate.temperature import fit_exponents, fit_temperature
 from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.explain.informative import LossImportance
-from bayeskit.models.ensemble.linear import MOST_CLASSES, LinearPart, fit_line
+from bayeskit.models.ensemble.linear import (
+    FEWER_FOLDS,
+    FOLDS,
+    MANY,
+    MOST_CLASSES,
+    LinearPart,
+    assign_folds,
+    fit_line,
+)
 from bayeskit.models.ensemble.parameters import (
     CHAINS_TOGETHER,
     MOST_FITTED,
@@ -133,8 +142,11 @@ class EnsembleFit:
             terms, exponents = terms[:, :, at.light], lighter
             structure, factors, chains = drop_members_and_chains(structure, lighter), [], []
             scores = terms.astype(np.float64) @ lighter
-        structure, scores = self._fit_boosting(structure, scores)
+        structure, scores, added = self._fit_boosting(structure, scores)
         self.log_proba = capped(scores, rows.n)
+        self.cross_fit = None
+        if self.held is None:
+            self.cross_fit = CrossFit(terms, structure.terms, added, self.labels, self.weights, rows.n, self.n_threads)
         forests = None if structure.trees is None else self.left_out
         self.importance = EnsembleImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
         return EnsembleParameters(
@@ -243,12 +255,8 @@ class EnsembleFit:
         """Fit the exponents of all terms (terms,)."""
         if self.held is not None:
             return self.held.exponents
-        beta = 1.0
-        if at.columns:
-            together = self.log_prior + terms[:, :, at.of_columns].sum(axis=2, dtype=np.float64)
-            beta = fit_temperature(together, self.labels, self.weights)
         self.tell("exponents", 0, 1)
-        exponents = fit_exponents(terms, self.labels, self.weights, at.center(beta), self.n_threads, at.penalty())
+        exponents = choose_exponents(terms, at, self.labels, self.weights, self.n_threads)
         self.tell("exponents", 1, 1)
         return exponents
 
@@ -263,23 +271,79 @@ class EnsembleFit:
         error = float(np.sqrt(np.average((worse - mean) ** 2, weights=self.weights) / len(worse)))
         return exponents if mean <= error else None
 
-    def _fit_boosting(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats]:
-        """Add boosting if it gains, and correct the confidence of the scores for new rows."""
+    def _fit_boosting(self, structure: Structure, scores: Floats) -> tuple[Structure, Floats, Floats | None]:
+        """Add boosting if it gains, and correct the confidence; return structure, scores and what boosting added."""
         rows, trees = self.rows, structure.trees
         if self.held is not None:
             if (part := structure.boosting) is not None:
                 scores = scores + part.scores(self.left_out.codes, rows.classes, self.n_threads)
-            return structure, scores
-        by, boosted = OUT_OF_BAG_CORRECTION, None
+            return structure, scores, None
+        by, boosted, added = OUT_OF_BAG_CORRECTION, None, None
         if trees is not None:
             self.tell("boosting", 0, 1)
             boosted = fit_boosting(rows, self.asked, trees, self.left_out.codes, scores, self.rng, self.n_threads)
             self.tell("boosting", 1, 1)
         if boosted is not None:
-            part, scores = boosted
+            part, after = boosted
+            added, scores = after - scores, after
             by *= fit_temperature(scores, self.labels, self.weights)
             structure = replace(structure, boosting=part.scaled(by))
-        return replace(structure, exponents=by * structure.exponents), by * scores
+        return replace(structure, exponents=by * structure.exponents), by * scores, added
+
+
+def choose_exponents(
+    terms: Singles, at: ScoreTerms, labels: npt.NDArray[np.uint32], weights: Floats | None, n_threads: int
+) -> Floats:
+    """Fit the exponents of all terms (terms,), from where the product of columns and prior has one temperature."""
+    beta = 1.0
+    if at.columns:
+        together = terms[:, :, -1] + terms[:, :, at.of_columns].sum(axis=2, dtype=np.float64)
+        beta = fit_temperature(together, labels, weights)
+    return fit_exponents(terms, labels, weights, at.center(beta), n_threads, at.penalty())
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Left-out terms of the asked rows (n_rows, n_classes, n_terms), and what boosting ``added`` to their scores.
+
+    Temperatures and exponents of the model are fitted to all of these rows. To judge the model, they are fitted to four
+    fifths of the rows and score the others.
+    """
+
+    terms: Singles
+    at: ScoreTerms
+    added: Floats | None
+    labels: npt.NDArray[np.uint32]
+    weights: Floats | None
+    n: float
+    n_threads: int
+
+    def log_proba(self) -> Floats:
+        """Compute ln P(class | x) of each row by temperatures and exponents that have not seen it, capped."""
+        n_rows = len(self.labels)
+        n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
+        fold, scores = assign_folds(self.labels, n_folds, np.random.default_rng(0)), np.empty(self.terms.shape[:2])
+        for k in range(n_folds):
+            others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            scores[own] = self._score(others, own)
+        return capped(scores, self.n)
+
+    def _score(self, others: Ints, own: Ints) -> Floats:
+        """Fit to some rows and score the others (n_others, n_classes)."""
+        labels, weights = self.labels[others], None if self.weights is None else self.weights[others]
+        fitted, scored = self.terms[others], self.terms[own]
+        some = slice(None, None, -(-len(others) // MOST_TEMPERED) or 1)
+        for place in range(self.at.of_chains.start, self.at.of_forests.stop):
+            # The terms are tempered already, which a second temperature corrects.
+            means = fitted[:, :, place].astype(np.float64)
+            by = fit_temperature(means[some], labels[some], None if weights is None else weights[some])
+            for terms in (fitted, scored):
+                put_means(terms, slice(place, place + 1), [terms[:, :, place].astype(np.float64)], [by])
+        exponents = choose_exponents(fitted, self.at, labels, weights, self.n_threads)
+        if self.added is None:
+            return OUT_OF_BAG_CORRECTION * (scored.astype(np.float64) @ exponents)
+        by = fit_temperature(fitted.astype(np.float64) @ exponents + self.added[others], labels, weights)
+        return OUT_OF_BAG_CORRECTION * by * (scored.astype(np.float64) @ exponents + self.added[own])
 
 
 def drop_members_and_chains(structure: Structure, exponents: Floats) -> Structure:
