@@ -15,7 +15,7 @@ from bayeskit.data.frames import collected, columns_of, kind_of
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import count_documents
-from bayeskit.data.text.word_list import WordLimits, Words
+from bayeskit.data.text.word_list import WordLimits, Words, take_ranges
 from bayeskit.errors import BayesError, TooLarge
 from bayeskit.estimate.sampling import mix_bits
 from bayeskit.typing import Array, Bools, Ints
@@ -162,15 +162,8 @@ class Corpus:
 
     def take(self, rows: Array) -> Corpus:
         """Return these documents, in this order."""
-        return Corpus(*self.take_tokens(rows)[:2], self.n_words)
-
-    def take_tokens(self, rows: Array) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
-        """Return start, words and original positions of the tokens of some documents."""
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        lengths = self.lengths[rows]
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        where = np.arange(start[-1]) + np.repeat(self.start[:-1][rows] - start[:-1], lengths)
-        return start, self.words[where], where
+        start, where = take_ranges(self.start, rows)
+        return Corpus(start, self.words[where], self.n_words)
 
     def __add__(self, other: Corpus) -> Corpus:
         start = np.concatenate([self.start, other.start[1:] + self.start[-1]])

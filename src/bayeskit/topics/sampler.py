@@ -309,10 +309,9 @@ class Assignments:
         return replace(self, corpus=corpus)
 
     def _select(self, keep: Bools) -> Assignments:
-        start, words, where = self.corpus.take_tokens(keep)
+        topics = self.topics[keep[self.corpus.documents]]
         gone = np.union1d(self.forgotten, self.ids[~keep])
-        corpus = Corpus(start, words, self.corpus.n_words)
-        return replace(self, corpus=corpus, topics=self.topics[where], ids=self.ids[keep], forgotten=gone)
+        return replace(self, corpus=self.corpus.take(keep), topics=topics, ids=self.ids[keep], forgotten=gone)
 
     @classmethod
     def from_arrays(cls, arrays: list[Array], origin: object, n_words: int, n_topics: int) -> Assignments:

@@ -34,22 +34,9 @@ from bayeskit.progress import check_progress
 from bayeskit.storage.model_file import Saved
 from bayeskit.tables import Records
 from bayeskit.threads import thread_count
+from bayeskit.topics import measures
 from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
-from bayeskit.topics.measures import (
-    WEIGHT,
-    DocumentTopics,
-    SampledDocuments,
-    TopicChoice,
-    TopicDistributions,
-    TopicTable,
-    TopWord,
-    choose_n_topics,
-    coherence,
-    document_topics,
-    sample_documents,
-    top_words,
-    word_shares,
-)
+from bayeskit.topics.measures import WEIGHT, TopicDistributions, TopWord
 from bayeskit.topics.sampler import LEAST, MOST, Assignments, FittedTopics, TopicSampler, count_word_topics
 from bayeskit.typing import Floats
 
@@ -286,7 +273,7 @@ class TopicModel(Transforms):
         """
         return self._distributions.shares(self._read_known(X), self._fitted.seed, thread_count(self.n_threads))
 
-    def explain(self, X: Any, n_words: int = 6, least: float = 0.05) -> Records[DocumentTopics]:
+    def explain(self, X: Any, n_words: int = 6, least: float = 0.05) -> Records[measures.DocumentTopics]:
         """Return the topics of each document with the words that support them.
 
         Parameters
@@ -306,7 +293,7 @@ class TopicModel(Transforms):
             raise BayesError(f"least={least!r}: give a share from 0 to 1")
         corpus = self._read_known(X)
         shares = self._distributions.shares(corpus, self._fitted.seed, thread_count(self.n_threads))
-        return Records(document_topics(self._distributions, corpus, shares, self.words_, n_words, least))
+        return Records(measures.document_topics(self._distributions, corpus, shares, self.words_, n_words, least))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return topic0, topic1, …: the columns of :meth:`transform`.
@@ -383,9 +370,9 @@ class TopicModel(Transforms):
         corpus = self._read_known(X)
         if not corpus.n_tokens:
             raise BayesError("no document has a word that the model knows: words have no company there")
-        return coherence(corpus.matrix(), top_words(self._distributions, n))
+        return measures.coherence(corpus.matrix(), measures.top_words(self._distributions, n))
 
-    def choose_topics(self, X: Any, numbers: Iterable[int], held_out: float = 0.2) -> TopicChoice:
+    def choose_topics(self, X: Any, numbers: Iterable[int], held_out: float = 0.2) -> measures.TopicChoice:
         """Compare numbers of topics by held-out perplexity, with the settings of this model.
 
         Parameters
@@ -405,7 +392,7 @@ class TopicModel(Transforms):
         >>> TopicModel(n_sweeps=30).choose_topics(texts, [1, 2]).n_topics
         2
         """
-        return choose_n_topics(self, X, numbers, held_out)
+        return measures.choose_n_topics(self, X, numbers, held_out)
 
     # -- topics -------------------------------------------------------------------------------------------------------
 
@@ -425,7 +412,9 @@ class TopicModel(Transforms):
         list of list of str
         """
         names = self.words_
-        return [[str(word) for word in names[words]] for words in top_words(self._distributions, n, by, weight)]
+        return [
+            [str(word) for word in names[words]] for words in measures.top_words(self._distributions, n, by, weight)
+        ]
 
     def topic(self, k: int, n: int = 10, by: str = "probability", weight: float = WEIGHT) -> list[TopWord]:
         """Return the top words of one topic with probability and lift.
@@ -444,12 +433,12 @@ class TopicModel(Transforms):
         believed = self._distributions
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < believed.n_topics:
             raise BayesError(f"topic {k!r} is not one of 0 to {believed.n_topics - 1}")
-        words = top_words(believed, n, by, weight)[k]
+        words = measures.top_words(believed, n, by, weight)[k]
         p = believed.topic_words[k, words]
-        lift = p / word_shares(believed)[words]
+        lift = p / measures.word_shares(believed)[words]
         return [TopWord(str(w), *pair) for w, *pair in zip(self.words_[words], p.tolist(), lift.tolist(), strict=True)]
 
-    def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> TopicTable:
+    def table(self, n: int = 10, by: str = "relevance", weight: float = WEIGHT) -> measures.TopicTable:
         """Return a table of the topics, largest first: share of all words, and top words.
 
         Parameters
@@ -463,9 +452,9 @@ class TopicModel(Transforms):
         """
         shares = self.topic_shares_
         order = np.argsort(-shares, kind="stable").tolist()
-        return TopicTable(order, shares[order].tolist(), [self.topic(k, n, by, weight) for k in order])
+        return measures.TopicTable(order, shares[order].tolist(), [self.topic(k, n, by, weight) for k in order])
 
-    def sample(self, n: int = 1, length: Any = 50, random_state: Any = None) -> SampledDocuments:
+    def sample(self, n: int = 1, length: Any = 50, random_state: Any = None) -> measures.SampledDocuments:
         """Draw documents from the model.
 
         Parameters
@@ -481,7 +470,7 @@ class TopicModel(Transforms):
         SampledDocuments
         """
         rng = np.random.default_rng(seed_of(random_state))
-        return sample_documents(self._distributions, self.words_, n, length, rng, self.memory_limit)
+        return measures.sample_documents(self._distributions, self.words_, n, length, rng, self.memory_limit)
 
     def name_words(self, words: Iterable[str]) -> Self:
         """Name the words of a model that was fitted on counts.

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 import bayeskit as bk
 from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
-from bayeskit.models.text.standard_recipes import assign_folds
+from bayeskit.models.text.recipe import assign_folds
 
 WORDS = ["sun", "sea", "rain", "fog", "wind", "ice", "snow", "calm", "storm", "dry"]
 

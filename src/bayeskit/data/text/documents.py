@@ -14,9 +14,6 @@ from bayeskit.errors import BayesError, NotScalar, with_article
 from bayeskit.lazy import pa, pc
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
-# Bytes that 32-bit offsets reach.
-CELLS = 1 << 31
-
 
 @dataclass(frozen=True, eq=False)
 class Documents:
@@ -55,28 +52,22 @@ class Documents:
     def _of_arrow(cls, array: Any, name: str, start: int) -> Documents:
         types = pa.types
         kind = array.type.value_type if types.is_dictionary(array.type) else array.type
-        if types.is_null(kind):
-            array, kind = array.cast(pa.large_string()), pa.large_string()
-        is_view = str(kind) == "string_view"
-        is_text = types.is_string(kind) or types.is_large_string(kind) or is_view
+        is_text = types.is_string(kind) or types.is_large_string(kind) or str(kind) in ("string_view", "null")
         if not is_text and not types.is_binary(kind) and not types.is_large_binary(kind):
             row = next((i for i, cell in enumerate(array) if cell.is_valid), 0)
             raise _no_text(name, start + row, array[row].as_py() if len(array) else kind)
-        is_long = isinstance(array, pa.ChunkedArray) and array.num_chunks != 1 and array.nbytes >= CELLS
-        if kind != array.type or is_long or is_view:
-            array = array.cast(pa.large_string() if is_text else pa.large_binary())
-        array = as_one_array(array)
+        # The bytes are not copied, and the wide offsets of several chunks do not overflow.
+        array = as_one_array(array.cast(pa.large_string() if is_text else pa.large_binary()))
         missing = np.zeros(len(array), dtype=bool)
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
             array = pc.fill_null(array, "" if is_text else b"")
-        wide = types.is_large_string(array.type) or types.is_large_binary(array.type)
-        _, offsets, data = array.buffers()
         if not len(array):
             return cls(np.zeros(0, np.uint8), np.zeros(1, np.int64), missing)
-        at = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1]
+        _, offsets, data = array.buffers()
+        at = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
         cells = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
-        return cls(cells[at[0] : at[-1]], at.astype(np.int64) - int(at[0]), missing)
+        return cls(cells[at[0] : at[-1]], at - at[0], missing)
 
     @classmethod
     def _of_cells(cls, cells: Any, name: str, start: int) -> Documents:

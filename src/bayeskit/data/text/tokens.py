@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import PATTERNS, Analyse, Tokenizer
-from bayeskit.data.text.word_list import Words, pack_words, unpack_words
+from bayeskit.data.text.word_list import Words, pack_words, take_ranges, unpack_words
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
 if TYPE_CHECKING:
@@ -198,10 +198,7 @@ class TokenRows:
 
     def take(self, rows: Array) -> TokenRows:
         """Return the documents at these indices."""
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        sizes = np.diff(self.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        where = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][rows] - indptr[:-1], sizes)
+        indptr, where = take_ranges(self.indptr, rows)
         return TokenRows(self.words, indptr, self.ids[where], self.counts[where], self.lengths[rows], 0, self.in_order)
 
 

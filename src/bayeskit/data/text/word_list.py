@@ -103,10 +103,7 @@ class Words:
 
     def take(self, index: Array) -> Words:
         """Return some of the words, by rising position or by mask."""
-        index = np.flatnonzero(index) if index.dtype == bool else index
-        starts, lengths = self.offsets[index], (self.offsets[1:] - self.offsets[:-1])[index]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        where = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        offsets, where = take_ranges(self.offsets, index)
         return Words(self.data[where], offsets)
 
 
@@ -122,6 +119,18 @@ def _check_text(data: Bytes, offsets: Ints) -> None:
         raise BadFile("a list of words cuts a letter in two")
     if any(a >= b for a, b in pairwise(listed)):
         raise BadFile("a list of words is not sorted")
+
+
+def take_ranges(offsets: Ints, index: Array) -> tuple[Ints, Ints]:
+    """Return the offsets of some ranges, by position or mask, and the position of each of their cells.
+
+    >>> [array.tolist() for array in take_ranges(np.array([0, 2, 5, 6]), np.array([1, 0]))]
+    [[0, 3, 5], [2, 3, 4, 0, 1]]
+    """
+    index = np.flatnonzero(index) if index.dtype == bool else index
+    lengths = np.diff(offsets)[index]
+    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return taken, np.arange(taken[-1]) + np.repeat(offsets[:-1][index] - taken[:-1], lengths)
 
 
 def pack_words(words: Iterable[bytes]) -> tuple[Bytes, Ints]:

@@ -32,23 +32,7 @@ from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone, one_of
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.logistic_form import LogisticForm, words_form
-from bayeskit.models.text import standard_recipes as standard
-from bayeskit.models.text.documents import (
-    content_hash,
-    documents_source,
-    limit_tally,
-    restrict_tally,
-    stored_source,
-    values_matrix,
-    word_limits,
-)
-from bayeskit.models.text.explanations import (
-    TellingWords,
-    WordsForAndAgainst,
-    diagnose_documents,
-    explain_documents,
-    telling_words,
-)
+from bayeskit.models.text import documents, explanations, recipe
 from bayeskit.models.text.recipe import LeftOutBatch, Recipe, TextParameters, TrainingSource
 from bayeskit.models.text.weighted_evidence import AutomaticRecipe, Best, WeightedEvidence
 from bayeskit.storage.model_file import State
@@ -66,13 +50,13 @@ LARGEST_TABLE = 1 << 29
 LEFT_OUT_CELLS = 1 << 22
 
 _BUILT_IN: tuple[Recipe, ...] = (
-    standard.Multinomial(),
-    standard.SetOfWords(),
-    standard.Complement(),
-    standard.NormalizedComplement(),
-    standard.TransformedComplement(),
-    standard.TfIdf(),
-    standard.NaiveBayesSVM(),
+    recipe.Multinomial(),
+    recipe.SetOfWords(),
+    recipe.Complement(),
+    recipe.NormalizedComplement(),
+    recipe.TransformedComplement(),
+    recipe.TfIdf(),
+    recipe.NaiveBayesSVM(),
     Best(),
     WeightedEvidence("weighted"),
     AutomaticRecipe("auto"),
@@ -230,7 +214,7 @@ class TextClassifier(Classifier):
                 f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
                 hint="Give the shortest and the longest run inside a word, such as (3, 5)",
             )
-        word_limits(self).check(least=0)
+        documents.word_limits(self).check(least=0)
         RECIPES[self.recipe].check_settings(self)
         self.tokenizer()
 
@@ -378,7 +362,7 @@ class TextClassifier(Classifier):
 
     def _drop_rows(self, left: Tally, refit: bool) -> Self:
         if refit and isinstance(kept := left.statistics.get(StoredDocuments.kind), StoredDocuments):
-            return self._fit_checked(stored_source(kept, left))
+            return self._fit_checked(documents.stored_source(kept, left))
         return self._fit_recipe(self._recipe.forget_names(left), left)
 
     def _begin(self, tally: Tally) -> Self:
@@ -391,7 +375,7 @@ class TextClassifier(Classifier):
         before, known = dict(vars(self)), self.counted_ if self._is_fitted() else None
         self.recipe_: Any = recipe
         try:
-            limited = limit_tally(tally, known, self) if isinstance(tally, Tally) else tally
+            limited = documents.limit_tally(tally, known, self) if isinstance(tally, Tally) else tally
             return Classifier.fit_tally(self, limited)
         except BaseException:
             self.__dict__ = before
@@ -423,7 +407,7 @@ class TextClassifier(Classifier):
         TextClassifier
         """
         self._check_is_fitted()
-        return self._with_tally(restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
+        return self._with_tally(documents.restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
 
     @property
     def fixed_(self) -> tuple[str, ...]:
@@ -659,7 +643,7 @@ class TextClassifier(Classifier):
 
     # -- explanations --------------------------------------------------------------------------------
 
-    def explain(self, X: Any, against: Any = None) -> Records[WordsForAndAgainst]:
+    def explain(self, X: Any, against: Any = None) -> Records[explanations.WordsForAndAgainst]:
         """List the words for and against the class of each document; they sum to the log odds.
 
         Parameters
@@ -673,7 +657,7 @@ class TextClassifier(Classifier):
         list of WordsForAndAgainst
         """
         self._check_is_fitted()
-        return explain_documents(self, self._score(X), against)
+        return explanations.explain_documents(self, self._score(X), against)
 
     @if_generative
     def work(self, row: Any) -> Work:
@@ -700,7 +684,7 @@ class TextClassifier(Classifier):
         """Return the factors of the first document."""
         return self.recipe_.factors(block.tokens[COLUMN], self.tally_, self.params_)
 
-    def telling_words(self, n: int = 10) -> TellingWords:
+    def telling_words(self, n: int = 10) -> explanations.TellingWords:
         """List the most characteristic words of each class.
 
         Parameters
@@ -715,7 +699,7 @@ class TextClassifier(Classifier):
             Words are ranked by evidence times count.
         """
         self._check_is_fitted()
-        return telling_words(self, n)
+        return explanations.telling_words(self, n)
 
     def _column_table(self, column: str) -> Table:
         """Tabulate P(word | class) with counts; for a recipe that is not generative, the most characteristic words.
@@ -749,7 +733,7 @@ class TextClassifier(Classifier):
         BayesError
             If all documents are of one class.
         """
-        return diagnose_documents(self, X, y, sample_weight)
+        return explanations.diagnose_documents(self, X, y, sample_weight)
 
     def similarity(self, X: Any, other: Any = None) -> Floats:
         """Compute the cosine similarity of documents.
@@ -793,9 +777,9 @@ class TextClassifier(Classifier):
         """
         self._check_is_fitted()
         parts = []
-        for block in self._encoder().blocks(documents_source(X, column=self.column)):
+        for block in self._encoder().blocks(documents.documents_source(X, column=self.column)):
             rows = block.tokens[COLUMN]
-            parts.append(values_matrix(rows, self.recipe_.values(rows)))
+            parts.append(documents.values_matrix(rows, self.recipe_.values(rows)))
         from scipy.sparse import vstack
 
         return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
@@ -831,7 +815,7 @@ class TextClassifier(Classifier):
         self._check_is_fitted()
         base, term = self.params_.words_term(COLUMN)
         prior, weights = self._tempered(base), self._tempered(term.weights)
-        opened = partial(documents_source, column=self.column)
+        opened = partial(documents.documents_source, column=self.column)
         return words_form(self.classes_, self._encoder(), prior, replace(term, weights=weights), opened)
 
     # -- reading -------------------------------------------------------------------------------------
@@ -846,7 +830,7 @@ class TextClassifier(Classifier):
             return self._labeled_source(X, y)
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._with_labels(documents_source(X, y, sample_weight, self.column))
+        return self._with_labels(documents.documents_source(X, y, sample_weight, self.column))
 
     def _labeled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:
         if isinstance(source, (str, Path)) and target is None and Path(source).expanduser().is_dir():
@@ -860,11 +844,11 @@ class TextClassifier(Classifier):
 
     def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
         self._check_is_fitted()
-        texts = X if is_source(X) else {COLUMN: documents_source(X, column=self.column).columns[COLUMN]}
+        texts = X if is_source(X) else {COLUMN: documents.documents_source(X, column=self.column).columns[COLUMN]}
         for block, scores in super()._score(texts):
             if self.ties == "random":
                 # Random ties are drawn by the content of the document.
-                block = replace(block, codes={COLUMN: content_hash(block.tokens[COLUMN])})
+                block = replace(block, codes={COLUMN: documents.content_hash(block.tokens[COLUMN])})
             yield block, scores
 
     def __sklearn_tags__(self) -> Any:
@@ -877,39 +861,35 @@ class TextClassifier(Classifier):
         return tags
 
 
+@dataclass(frozen=True)
 class TextLeftOut:
     """Score training documents, each by the model without it."""
 
-    def __init__(self, recipe: Recipe, tally: Tally, params: TextParameters, prior: Any) -> None:
-        self.recipe, self.tally, self.params = recipe, tally, params
-        self.prior = prior
-        self.counts = tally.class_counts.astype(np.float64)
+    recipe: Recipe
+    tally: Tally
+    params: TextParameters
+    prior: Any
 
     def scores(self, block: Block) -> Floats:
         """Score a block (documents, classes); −∞ for a class that only the document itself has."""
-        labels = block.labels
-        if labels is None or (labels >= len(self.counts)).any():
+        counts = self.tally.class_counts.astype(np.float64)
+        if block.labels is None or (block.labels >= len(counts)).any():
             raise NotLearned("a document to leave out has a class that was never learned")
-        labels = labels.astype(np.int64)
+        labels = block.labels.astype(np.int64)
         unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
         rows = block.tokens[COLUMN]
-        scores = np.empty((block.n_rows, len(self.counts)))
-        step = max(1, LEFT_OUT_CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(self.counts), 1))
+        scores = np.empty((block.n_rows, len(counts)))
+        step = max(1, LEFT_OUT_CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(counts), 1))
         for start in range(0, block.n_rows, step):
             part = np.arange(start, min(start + step, block.n_rows))
             batch = LeftOutBatch(rows.take(part), labels[part], unit[part])
             scores[part] = self.recipe.left_out_scores(self.tally, self.params, batch)
-        scores += self._log_priors(labels, unit)
-        alone = self.counts[labels] - unit <= GONE * self.counts.sum()
+        for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
+            scores[(labels == label) & (unit == u)] += self.log_prior(label, u)
+        alone = counts[labels] - unit <= GONE * counts.sum()
         scores[np.flatnonzero(alone), labels[alone]] = -np.inf
         return scores
 
     def log_prior(self, label: int, unit: float) -> Floats:
         """Compute ln P(class) without ``unit`` documents of a class (n_classes,)."""
-        return log_prior_without(self.prior, self.tally.classes, self.counts, label, unit)
-
-    def _log_priors(self, labels: Any, unit: Floats) -> Floats:
-        scores = np.empty((len(labels), len(self.counts)))
-        for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
-            scores[(labels == label) & (unit == u)] = self.log_prior(label, u)
-        return scores
+        return log_prior_without(self.prior, self.tally.classes, self.tally.class_counts, label, unit)

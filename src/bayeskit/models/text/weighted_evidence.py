@@ -33,6 +33,8 @@ from bayeskit.estimate.word_weights import document_parts, smooth_idf
 from bayeskit.export.scoring_form import WordShares, WordsTerm
 from bayeskit.models.text import documents
 from bayeskit.models.text.recipe import (
+    FOLDS,
+    HELD_OUT,
     LeftOutBatch,
     Recipe,
     TextParameters,
@@ -52,15 +54,12 @@ Ngrams = tuple[int, int]
 CANDIDATES = ("ngrams", "a", "g", "log loss")
 # "auto" takes "best" from so many documents on and up to so many classes; see the measurements in docs/text.md.
 LEAST_DOCUMENTS, MOST_CLASSES = 500, 300
-SEED = 0
 # The few weights of the evidence are fitted on so many documents at most.
 EVIDENCE_SAMPLE = 5_000
 # Exponents g of the length correction that are tried.
 LENGTH_CORRECTIONS = (1.0, 0.5)
 # More features are used if they lower the loss of the evidence by a tenth, or the pooled loss on folds by a hundredth.
 EVIDENCE_GAIN, POOLED_GAIN = 0.9, 0.99
-# As many folds, up to three, as hold out so many documents.
-FOLDS, HELD_OUT = 3, 4_000
 # Shares of the evidence that are tried as offset of the regression.
 OFFSETS = (1.0, 0.5)
 # Lengths of n-grams that are tried, relative to :data:`NGRAM_LENGTH`.
@@ -471,7 +470,7 @@ class Best(WeightedEvidence):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit both parts on words, and on n-grams of words and characters if they lower the loss enough."""
         settings, read = training.settings, training.documents
-        n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(SEED)
+        n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(0)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
         chosen: tuple[documents.DocumentReading, EvidenceWeights, LinearWeights | None] | None = None
