@@ -25,12 +25,7 @@ Formula: Beta, Dirichlet and normal-inverse-gamma beliefs
 """
 
 from bayeskit.beliefs.beta_dirichlet import BetaBernoulli, DirichletCategorical
-from bayeskit.beliefs.normal import (
-    NormalHyperparameters,
-    NormalInverseGamma,
-    NormalParameters,
-    StudentT,
-)
+from bayeskit.beliefs.normal import NormalHyperparameters, NormalInverseGamma, NormalParameters, StudentT
 
 __all__ = [
     "BetaBernoulli",

@@ -1,36 +1,165 @@
-"""Conjugate models of counted outcomes: Beta-Bernoulli and Dirichlet-categorical."""
+"""Conjugate models: their base class, and those of counted outcomes, Beta-Bernoulli and Dirichlet-categorical."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from math import inf, lgamma
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import logspace
-from bayeskit.beliefs.belief import (
-    POINTS,
-    Belief,
-    BeliefCurves,
-    BeliefIntervals,
-    Interval,
-    LikelihoodCurve,
-    check_same_prior,
-    interval_grid,
-    likelihood_ratio,
-    tails,
-)
-from bayeskit.errors import BayesError, NotLearned, UnknownValue
+from bayeskit.drawable import Drawable
+from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import is_number, smoothed
 from bayeskit.nearest import did_you_mean
-from bayeskit.tables import ROWS, Sheet
+from bayeskit.tables import ROWS, Grid, Readable, Sheet
 from bayeskit.tolerance import GONE, OFF_ONE
 from bayeskit.typing import Floats
+
+B = TypeVar("B", bound="Belief")
+POINTS = 201  # of a curve
+
+
+@dataclass(frozen=True)
+class BeliefCurves(Drawable):
+    """Densities of a ``parameter`` along a ``line``, by name.
+
+    ``marks`` are named points on the line, ``between`` are the bounds of the parameter, if it has any.
+    """
+
+    parameter: str
+    line: Floats = field(compare=False, repr=False)
+    curves: tuple[tuple[str, Floats], ...] = field(compare=False, repr=False)
+    marks: tuple[tuple[str, float], ...] = ()
+    n: float = 0
+    between: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class LikelihoodCurve(Drawable):
+    """ln P(data | parameter) along a ``line``, highest at ``maximum``, where it is ``log_maximum``."""
+
+    parameter: str
+    line: Floats = field(compare=False, repr=False)
+    log_likelihood: Floats = field(compare=False, repr=False)
+    maximum: float
+    log_maximum: float
+    n: float
+
+    @property
+    def relative(self) -> Floats:
+        """Likelihood divided by its maximum."""
+        return np.exp(self.log_likelihood - self.log_maximum)
+
+
+@dataclass(frozen=True)
+class BeliefIntervals(Drawable):
+    """Prior and posterior means and 95 % credible intervals of several parameters."""
+
+    names: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    intervals: tuple[tuple[float, float], ...]
+    n: float
+
+
+class Beliefs(list[B], Drawable):
+    """List of posteriors after each outcome; ``before`` is the prior."""
+
+    def __init__(self, before: B, beliefs: Iterable[B]) -> None:
+        super().__init__(beliefs)
+        self.before = before
+
+    def curves(self) -> Any:
+        """Return the densities after 0, 1, 2, 4, 8, … outcomes."""
+        after = [0, *(1 << k for k in range(len(self).bit_length()) if 1 << k < len(self)), len(self)]
+        chosen = [(n, self[n - 1] if n else self.before) for n in dict.fromkeys(after)]
+        some = [chosen[i] for i in np.unique(np.linspace(0, len(chosen) - 1, 6).round().astype(int))]
+        last: Any = some[-1][1]
+        return last._curves_with([(f"after {n}" if n else "before", belief) for n, belief in some])
+
+
+Interval = tuple[float, float]
+
+
+class Belief(Readable, Drawable, ABC):
+    """Base of the conjugate models: a prior and sufficient statistics; every change returns a new object."""
+
+    @property
+    @abstractmethod
+    def n(self) -> float:
+        """Number of observations."""
+
+    @abstractmethod
+    def update(self, data: Any) -> Self:
+        """Return the posterior after adding observations."""
+
+    def sequence(self, data: Iterable[Any]) -> Beliefs[Self]:
+        """Return the posteriors after each observation.
+
+        Parameters
+        ----------
+        data : iterable
+            Observations in order.
+
+        Returns
+        -------
+        Beliefs
+            List with one posterior per observation.
+        """
+        beliefs = accumulate(self._list(data), lambda belief, outcome: belief.update([outcome]), initial=self)
+        return Beliefs(self, islice(beliefs, 1, None))
+
+    def _list(self, data: Any) -> list[Any]:
+        """Return observations as a list; reject a single one and a mapping, which has no order."""
+        if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+            raise self._error(f"{data!r} is no list of outcomes. For a single one write [{data!r}].")
+        return list(data)
+
+    def _error(self, message: str) -> BayesError:
+        return BayesError(f"{type(self).__name__}: {message}")
+
+    def _interval_grid(self, numbers: Mapping[str, tuple[float | None, Interval]]) -> Grid:
+        """Return the posterior mean and 95 % credible interval of each parameter."""
+        means, intervals = zip(*numbers.values(), strict=True)
+        low, high = zip(*intervals, strict=True)
+        return Grid({"of": list(numbers), "mean": means, "95 % from": low, "to": high})
+
+    def _check_positive(self, **hyperparameters: Any) -> None:
+        for name, number in hyperparameters.items():
+            if not is_number(number) or not 0 < number < inf:
+                raise self._error(f"{name} is {number!r}; it is a finite number above 0.")
+
+    def _check_same_prior(self, mine: object, theirs: object) -> None:
+        if mine != theirs:
+            raise SchemaMismatch(
+                f"merge: the beliefs began with different priors, {mine} and {theirs}. "
+                "Begin both with the same; update one by the other's data otherwise."
+            )
+
+    def _check_observed(self) -> None:
+        if not self.n:
+            raise self._error("nothing was seen, so there is no maximum of the likelihood. Use mean, or update first.")
+
+
+def likelihood_ratio(log_one: float, log_other: float, one: str, other: str) -> float:
+    """Return the ratio of two likelihoods; 0/0 raises an error."""
+    if log_one == log_other == -inf:
+        raise BayesError(f"what was seen is impossible under {one} and under {other} alike: their ratio is 0/0.")
+    with np.errstate(over="ignore"):
+        return float(logspace.exp(log_one - log_other))
+
+
+def tails(level: float) -> list[float]:
+    """Return the cumulative probabilities at the ends of the central interval of a level."""
+    if not is_number(level) or not 0 < level < 1:
+        raise BayesError(f"level={level!r}: the probability inside the interval lies between 0 and 1.")
+    return [(1 - level) / 2, (1 + level) / 2]
 
 
 class CountBelief(Belief):
@@ -113,7 +242,7 @@ class CountBelief(Belief):
         SchemaMismatch
             If the priors differ.
         """
-        check_same_prior(self._prior, other._prior)
+        self._check_same_prior(self._prior, other._prior)
         return self._with_counts(_plus(self._counts, other._counts))
 
     @property
@@ -268,11 +397,7 @@ class BetaBernoulli(CountBelief):
         >>> BetaBernoulli().update([1, 1]).predictive            # (2 + 1) / (2 + 2)
         {True: 0.75, False: 0.25}
         """
-        everything = self.heads + self.tails
-        return {
-            True: float(smoothed(self.seen_heads, self.n, self.heads, everything)),
-            False: float(smoothed(self.seen_tails, self.n, self.tails, everything)),
-        }
+        return {True: self.mean, False: float(smoothed(self.seen_tails, self.n, self.tails, self.heads + self.tails))}
 
     def log_likelihood(self, theta: ArrayLike) -> Any:
         """Return ln P(flips | θ) = a1 ln θ + a0 ln(1 − θ), for the flips in their order.
@@ -343,7 +468,7 @@ class BetaBernoulli(CountBelief):
     def sheet(self) -> Sheet:
         """Posterior mean and credible interval, for display."""
         a, b = self.posterior
-        grid = interval_grid({"θ": (self.mean, self.credible_interval())})
+        grid = self._interval_grid({"θ": (self.mean, self.credible_interval())})
         return Sheet(f"Beta({a:g}, {b:g}) after {self.n:g} flips", (grid,))
 
     @property
@@ -586,7 +711,7 @@ class DirichletCategorical(CountBelief):
     def sheet(self) -> Sheet:
         """Posterior means and credible intervals, for display."""
         coins = {f"P({value})": self.marginal(value) for value in islice(self.beta, ROWS)}
-        grid = interval_grid({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
+        grid = self._interval_grid({name: (coin.mean, coin.credible_interval()) for name, coin in coins.items()})
         head = f"Dirichlet over {len(self.beta):,} values after {self.n:g} outcomes"
         return Sheet(head, (replace(grid, more=len(self.beta) - len(coins)),))
 

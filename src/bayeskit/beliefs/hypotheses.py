@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.beliefs.belief import likelihood_ratio
+from bayeskit.beliefs.beta_dirichlet import likelihood_ratio
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.prior import normalized

@@ -10,16 +10,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayeskit.beliefs.belief import (
-    POINTS,
-    Belief,
-    BeliefCurves,
-    Interval,
-    LikelihoodCurve,
-    check_same_prior,
-    interval_grid,
-    tails,
-)
+from bayeskit.beliefs.beta_dirichlet import POINTS, Belief, BeliefCurves, Interval, LikelihoodCurve, tails
 from bayeskit.errors import NotLearned
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.tables import Sheet
@@ -124,7 +115,7 @@ class NormalInverseGamma(Belief):
         mu, sigma2 = self.mean if shape > 0.5 else (None, inf)
         ends = self.credible_interval()
         head = f"normal-inverse-gamma({location:g}, {kappa:g}, {shape:g}, {scale:g}) after {self.n:,} values"
-        return Sheet(head, (interval_grid({"μ": (mu, ends.mu), "σ²": (sigma2, ends.sigma2)}),))
+        return Sheet(head, (self._interval_grid({"μ": (mu, ends.mu), "σ²": (sigma2, ends.sigma2)}),))
 
     def __repr__(self) -> str:
         prior = ", ".join(f"{name}={number!r}" for name, number in self.prior._asdict().items())
@@ -214,7 +205,7 @@ class NormalInverseGamma(Belief):
         SchemaMismatch
             If the priors differ.
         """
-        check_same_prior(self.prior, other.prior)
+        self._check_same_prior(self.prior, other.prior)
         return replace(self, seen=self.seen + other.seen)
 
     @property

@@ -8,7 +8,7 @@ from bayeskit.charts.marks import Line, LineChart, strongest
 from bayeskit.charts.style import FAINT, INK, altair, band, inline, named_axis, offline, round_to, title
 
 if TYPE_CHECKING:
-    from bayeskit.beliefs.belief import BeliefCurves, BeliefIntervals, LikelihoodCurve
+    from bayeskit.beliefs.beta_dirichlet import BeliefCurves, BeliefIntervals, LikelihoodCurve
 
 
 def belief_chart(record: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.beliefs.belief import tails
+from bayeskit.beliefs.beta_dirichlet import tails
 from bayeskit.data.cells import as_floats
 from bayeskit.data.frames import label_column, open_source
 from bayeskit.data.reader import read_table

@@ -551,19 +551,15 @@ class TopicModel(Transforms):
             raise BayesError(f"tokenizer={self.tokenizer!r}: give a Tokenizer, or None")
         if self.tokenizer is not None and self.tokenizer.hash_bits is not None:
             raise BayesError("topics are known by their words: a tokenizer with hash_bits has none")
-        self._limits.check()
+        WordLimits.of(self).check()
         if not isinstance(self.random_state, np.random.RandomState | np.random.Generator):
             seed_of(self.random_state)
         read_seed_words(self.seed_words, self.n_topics)
         check_progress(self.progress, "sweep, of and log likelihood")
         thread_count(self.n_threads)
 
-    @property
-    def _limits(self) -> WordLimits:
-        return WordLimits(self.min_df, self.max_df, self.max_features)
-
     def _reader(self) -> DocumentReader:
-        return DocumentReader(self.tokenizer, self._limits, thread_count(self.n_threads))
+        return DocumentReader(self.tokenizer, WordLimits.of(self), thread_count(self.n_threads))
 
     def _read_known(self, X: Any) -> Corpus:
         """Read documents with the known words."""

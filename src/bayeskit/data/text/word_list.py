@@ -169,6 +169,11 @@ class WordLimits(NamedTuple):
     max_df: int | float = 1.0
     max_features: int | None = None
 
+    @classmethod
+    def of(cls, settings: Any) -> WordLimits:
+        """Take the limits from the settings of a model."""
+        return cls(settings.min_df, settings.max_df, settings.max_features)
+
     def check(self, least: int = 1) -> None:
         """Refuse limits that are not numbers of documents, from ``least`` on, or of words."""
         for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):

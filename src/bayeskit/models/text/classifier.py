@@ -19,6 +19,7 @@ from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.source import Source, in_one_state, is_source
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
+from bayeskit.data.text.word_list import WordLimits
 from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearned, TooLarge, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.prior import class_prior, log_prior_without
@@ -214,7 +215,7 @@ class TextClassifier(Classifier):
                 f'characters={self.characters!r}: "auto" is for recipes "best" and "auto", which try them on folds.',
                 hint="Give the shortest and the longest run inside a word, such as (3, 5)",
             )
-        documents.word_limits(self).check(least=0)
+        WordLimits.of(self).check(least=0)
         RECIPES[self.recipe].check_settings(self)
         self.tokenizer()
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
-from bayeskit.data.frames import MemorySource, collected, columns_of
+from bayeskit.data.frames import MemorySource, collected, columns_of, open_source
 from bayeskit.data.schema import Schema, Text
 from bayeskit.data.source import Responsibilities, Source, as_weights
 from bayeskit.data.text.documents import Documents
@@ -35,7 +35,6 @@ from bayeskit.estimate.weighted_evidence import TrainingDocuments
 from bayeskit.estimate.word_weights import document_parts
 from bayeskit.lazy import pa
 from bayeskit.memory import memory_allowed, memory_size
-from bayeskit.nearest import did_you_mean
 from bayeskit.tally.plan import Space
 from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
@@ -108,13 +107,8 @@ def documents_source(X: Any, y: Any = None, weights: Any = None, column: str | N
     """Build a source of one text column; labels may be the name of a column beside it."""
     target = None
     if isinstance(y, str):
-        names, columns, _, _ = columns_of(X)
-        if y not in columns:
-            known = f"(columns: {', '.join(names)}){did_you_mean(y, names)}"
-            raise BayesError(f"there is no target column {y!r} {known}")
-        target, y = y, columns[y]
-        others = [name for name in names if name != target]
-        X = {name: columns[name] for name in others}
+        table: Any = open_source(X, y)
+        X, target, y = table.columns, y, table.labels
     documents = text_column(X, column)
     n = len(documents)
     return MemorySource({COLUMN: documents}, n, False, target, y, as_weights(weights, n))
@@ -314,11 +308,6 @@ def count_values(training: TrainingSource, words: Words | None, values: Callable
 # -- limits on the vocabulary ----------------------------------------------------------------------------
 
 
-def word_limits(settings: TextClassifier) -> WordLimits:
-    """Return the limits on words of a classifier."""
-    return WordLimits(settings.min_df, settings.max_df, settings.max_features)
-
-
 def _select(limits: WordLimits, documents: Array, counts: Array, n_documents: float) -> Bools:
     """Mark the words to keep (n_words,); refuse limits that leave no word."""
     keep = limits.choose(documents, counts, float(n_documents))
@@ -331,7 +320,7 @@ def limit_tally(tally: Tally, known: WordCounts | None, settings: TextClassifier
     """Restrict a tally to the words that the settings allow, or to those of a vocabulary that was pruned before."""
     if COLUMN not in tally.words:
         raise BayesError(f"the tally has no words of a column {COLUMN!r}: it is not of a TextClassifier")
-    counted, limits = tally.words[COLUMN], word_limits(settings)
+    counted, limits = tally.words[COLUMN], WordLimits.of(settings)
     if known is not None and known.pruned:
         return restrict_tally(tally, np.asarray(known.words.index.find(counted.words.data, counted.words.offsets)) >= 0)
     if counted.pruned or limits == WordLimits():
@@ -380,6 +369,9 @@ def all_rows(read: LabeledDocuments, settings: TextClassifier, bounded: bool = T
     return rows, pruned
 
 
+Sampled = tuple[LabeledDocuments, WordSums]
+
+
 @dataclass(frozen=True)
 class DocumentReading:
     """Documents read in one vocabulary: sums over all of them, and the documents held to fit weights on."""
@@ -391,31 +383,6 @@ class DocumentReading:
     documents: TrainingDocuments
     class_counts: Floats
     is_sample: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        rows: TokenRows,
-        pruned: bool,
-        read: LabeledDocuments,
-        rule: WeightedEvidence,
-        whole: tuple[LabeledDocuments, WordSums] | None = None,
-    ) -> DocumentReading:
-        """Build a reading of all documents, or of a sample ``read`` of the documents and sums in ``whole``."""
-        mass, ignored = rule.values(rows), rule.ignored(rows.words)
-        everything, sums = whole or (read, WordSums.of(rows, mass, read))
-        class_mass = sums.values
-        if ignored is not None:
-            mass, class_mass = np.where(ignored[rows.ids], 0.0, mass), np.where(ignored[:, None], 0.0, class_mass)
-        class_counts, n_documents = everything.class_counts, sums.documents.sum(axis=1)
-        log_prior = logspace.log(class_counts / class_counts.sum())
-        importance = np.ones(len(read.labels)) if read.weights is None else read.weights
-        documents = TrainingDocuments(
-            rows.indptr, rows.ids, rows.counts, read.labels, importance, class_mass, n_documents,
-            log_prior, read.classes, weighted_evidence.bands_of(n_documents), mass,
-        )  # fmt: skip
-        return cls(tokenizer, rows, pruned, sums, documents, class_counts, whole is not None)
 
     def tally(self, training: TrainingSource) -> Tally:
         """Build the tally of all documents."""
@@ -457,7 +424,7 @@ class BoundedReader:
     ) -> BoundedReader:
         """Take limits and threads from the settings of a classifier."""
         n_threads = thread_count(settings.n_threads)
-        return cls(read, tokenizers, word_limits(settings), settings.memory_limit, n_threads, n_sampled)
+        return cls(read, tokenizers, WordLimits.of(settings), settings.memory_limit, n_threads, n_sampled)
 
     def readings(self, rule: Callable[[Tokenizer], WeightedEvidence]) -> Iterator[DocumentReading]:
         """Yield a reading for each tokenizer; later ones whose tables do not fit are left out."""
@@ -472,13 +439,35 @@ class BoundedReader:
         else:
             yield from self._readings_of_all(rule)
 
+    def _reading(
+        self,
+        tokenizer: Tokenizer,
+        rows: TokenRows,
+        pruned: bool,
+        rule: WeightedEvidence,
+        sampled: Sampled | None = None,
+    ) -> DocumentReading:
+        """Build a reading of all documents, or of a sample, given with the sums over all documents."""
+        mass, ignored = rule.values(rows), rule.ignored(rows.words)
+        read, sums = sampled or (self.read, WordSums.of(rows, mass, self.read))
+        class_mass, class_counts, n_documents = sums.values, self.read.class_counts, sums.documents.sum(axis=1)
+        if ignored is not None:
+            mass, class_mass = np.where(ignored[rows.ids], 0.0, mass), np.where(ignored[:, None], 0.0, class_mass)
+        log_prior = logspace.log(class_counts / class_counts.sum())
+        importance = np.ones(len(read.labels)) if read.weights is None else read.weights
+        documents = TrainingDocuments(
+            rows.indptr, rows.ids, rows.counts, read.labels, importance, class_mass, n_documents,
+            log_prior, read.classes, weighted_evidence.bands_of(n_documents), mass,
+        )  # fmt: skip
+        return DocumentReading(tokenizer, rows, pruned, sums, documents, class_counts, sampled is not None)
+
     def _readings_of_all(self, rule: Callable[[Tokenizer], WeightedEvidence]) -> Generator[DocumentReading, None, bool]:
         """Yield readings of all documents as long as they fit; return True if the first one does."""
         is_read = False
         for tokenizer, rows, pruned in self.candidate_rows():
             if not self._fits(rows):
                 break
-            yield DocumentReading.of(tokenizer, rows, pruned, self.read, rule(tokenizer))
+            yield self._reading(tokenizer, rows, pruned, rule(tokenizer))
             is_read = True
         return is_read
 
@@ -649,7 +638,7 @@ class BoundedReader:
             rows = count_documents(sample.texts, tokenizer, words, self.n_threads)
             sums = self._sum_all(tokenizer, words, own.values)
             pruned = sizes.pruned or not is_first
-            yield DocumentReading.of(tokenizer, rows, pruned, sample, own, (self.read, sums))
+            yield self._reading(tokenizer, rows, pruned, own, (sample, sums))
 
     def _add_ngrams(self, words: Words, tokenizer: Tokenizer, sample: LabeledDocuments) -> Words:
         """Add the n-grams of words and characters that two documents of the sample have."""

@@ -343,7 +343,7 @@ class TokenCounter(Transforms):
         """Store the totals of all words, and keep the words within the limits."""
         vars(self).pop("_vocabulary", None)
         self._all_words, self._documents, self._counts, self.n_documents_ = words, documents, counts, n_documents
-        limits = WordLimits(self.min_df, self.max_df, self.max_features)
+        limits = WordLimits.of(self)
         low, high = (df * n_documents if isinstance(df, float) else df for df in limits[:2])
         if high < low:
             raise BayesError("max_df corresponds to < documents than min_df")
@@ -355,7 +355,7 @@ class TokenCounter(Transforms):
         return keep
 
     def _check_limits(self) -> None:
-        WordLimits(self.min_df, self.max_df, self.max_features).check()
+        WordLimits.of(self).check()
         if self.input not in ("content", "filename", "file"):
             raise BayesError(f"input={self.input!r} is not one of 'content', 'filename', 'file'")
 
