@@ -218,6 +218,11 @@ def read_block(encoder: Encoder, source: Source) -> Block:
     blocks = list(encoder.blocks(source))
     if not blocks:
         raise BayesError(NO_ROWS)
+    return join_blocks(blocks)
+
+
+def join_blocks(blocks: list[Block]) -> Block:
+    """Return the rows of several blocks without texts as one block."""
     if len(blocks) == 1:
         return blocks[0]
     assert not blocks[0].texts

@@ -31,7 +31,7 @@ from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
 from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, need_pairs, network_of_tables
 from bayeskit.models.base.estimator import one_of
-from bayeskit.models.base.left_out import weighty_blocks
+from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.plan import Plan
@@ -357,14 +357,14 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
     from scipy.optimize import minimize
 
     left_out, step = model._left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
-    parts = []
+    parts, blocks = [], []
     for block in weighty_blocks(model, source):
         some = block.take(np.arange(-block.start % step, block.n_rows, step))
         if some.n_rows:
-            parts.append((*left_out.parent_scores(some), np.asarray(some.labels, dtype=np.int64), some.weights))
-    terms = np.concatenate([np.where(takes[:, :, None], scores, 0.0) for scores, takes, _, _ in parts])
-    y = np.concatenate([labels for _, _, labels, _ in parts])
-    weights = np.concatenate([np.ones(len(labels)) if w is None else w for _, _, labels, w in parts])
+            scores, takes_part = left_out.parent_scores(some)
+            parts.append(np.where(takes_part[:, :, None], scores, 0.0))
+            blocks.append(some)
+    terms, (y, weights) = np.concatenate(parts), labels_and_weights(blocks)
     k, rows = terms.shape[1], np.arange(len(y))
     finite = np.isfinite(terms).all(axis=(1, 2))
     terms, y, weights, rows = terms[finite], y[finite], weights[finite], rows[: int(finite.sum())]

@@ -231,8 +231,7 @@ class GaussianBayes(Classifier):
         blocks = list(weighty_blocks(start, source))
 
         def loss(amount: float) -> float:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", BayesWarning)
+            with warnings.catch_warnings(action="ignore", category=BayesWarning):
                 left_out = clone(start).set_params(shrinkage=amount).fit_tally(start.tally_)._left_out()
             return left_out_loss((block, left_out.scores(block)) for block in blocks)
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.cells import as_floats
 from bayeskit.data.frames import open_source
-from bayeskit.data.reader import read_sample
+from bayeskit.data.reader import join_blocks, read_sample
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.data.vocabulary import positions
@@ -51,7 +52,7 @@ from bayeskit.evaluate.reliability import Reliability, top_reliability
 from bayeskit.evaluate.selection import ColumnSearch
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.left_out import left_out_loss, weighty_blocks
+from bayeskit.models.base.left_out import labels_and_weights, left_out_loss, sample_blocks, weighty_blocks
 from bayeskit.tally.pairs import Pairs
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
@@ -219,30 +220,20 @@ def best_smoothing(model: NaiveBayes, source: Source) -> float:
 def column_search(model: NaiveBayes, source: Source) -> ColumnSearch:
     """Return the left-out terms of the training rows; parts of a date are one column."""
     left_out, schema = model._left_out(), model.schema_
-    n_rows = sum(batch.n_rows for batch in source.batches())
-    per_row = 8 * len(model.classes_) * (len(schema.used) + 2)
-    chosen = np.ones(n_rows, dtype=bool)
-    if n_rows * per_row > MEMORY:
-        order = np.random.default_rng(seed_of(model.random_state)).permutation(n_rows)
-        chosen[order[int(MEMORY // per_row) :]] = False
-    blocks = []
-    for block in model._encoder().blocks(source):
-        here = chosen[block.start : block.start + block.n_rows]
-        blocks.append(block.take(np.flatnonzero(here if block.weights is None else here & (block.weights > 0))))
+    bytes_per_row = 8 * len(model.classes_) * (len(schema.used) + 2)
+    blocks = sample_blocks(model, source, MEMORY // bytes_per_row, seed_of(model.random_state))
     prior, columns = _stack_terms(left_out, blocks)
     terms = {}
     for name in schema.needed:
         of_name = [columns[part] for part in columns if schema.input_of(part) == name]
         if of_name:
             terms[name] = sum(of_name[1:], of_name[0]) / model.temperature
-    labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-    weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
-    return ColumnSearch(prior / model.temperature, terms, labels, weights)
+    return ColumnSearch(prior / model.temperature, terms, *labels_and_weights(blocks))
 
 
 def _stack_terms(left_out: NaiveLeftOut, blocks: Iterable[Block]) -> tuple[Floats, dict[str, Floats]]:
     """Return (ln P(class), the term of each column) of left-out rows of blocks, each (n_rows, n_classes)."""
-    parts = [left_out.column_terms(block) for block in blocks if block.n_rows]
+    parts = [left_out.column_terms(block) for block in blocks]
     terms = {name: np.concatenate([columns[name] for _, columns in parts]) for name in parts[0][1]}
     return np.concatenate([prior for prior, _ in parts]), terms
 
@@ -264,7 +255,6 @@ def _golden(loss: Callable[[float], float], low: float, high: float) -> float:
     return a if at_a <= at_b else b
 
 
-Terms = Mapping["Kind", Floats]
 CHOICE_ROWS = 5000  # rows by which kinds are chosen
 GAIN = 2.0  # nats by which another kind must be better: as much as a parameter must earn
 ROUNDS = 5  # over the columns
@@ -304,23 +294,20 @@ def best_kinds(
 ) -> dict[str, Kind]:
     """Choose the kind of each column by left-out rows, at temperature 1 or, ``tempered``, at the best one."""
     if engine_of(source) is not None:
-        raise BayesError(
-            'numeric="auto" chooses by rows that are left out, and these are elsewhere',
-            hint='pass numeric="gaussian"',
-        )
+        hint = 'pass numeric="gaussian"'
+        raise BayesError('numeric="auto" chooses by rows that are left out, and these are elsewhere', hint=hint)
     rows, lows = _rows(schema, source, names, seed_of(model.random_state) or 0)
-    tried = {
-        kind: _terms(model, schema, rows, [n for n in names if kind.numeric != "lognormal" or lows[n] > 0], kind)
-        for kind in KINDS
-    }
     others = [name for name in schema.used if name not in names]
-    prior, labels, weights, given = _fixed(model, schema, rows, others or names[:1], bool(others))
-    scores = prior + given
-    terms = {
-        name: {SILENT: np.zeros_like(scores), **{kind: of[name] for kind, of in tried.items() if name in of}}
-        for name in names
-    }
-    return _Search(terms, scores, labels, weights, tempered).best()
+    fitted = _fitted(model, schema, rows, others or names[:1], **({} if others else {"numeric": "gaussian"}))
+    prior, given = _left_out(fitted, rows)
+    scores = prior + sum(given.values() if others else (), np.zeros_like(prior))
+    terms: dict[str, dict[Kind, Floats]] = {name: {SILENT: np.zeros_like(scores)} for name in names}
+    for kind in KINDS:
+        if able := [name for name in names if kind.numeric != "lognormal" or lows[name] > 0]:
+            candidate = _fitted(model, schema, rows, able, numeric=kind.numeric, cuts=kind.cuts)
+            for name, term in _left_out(candidate, rows)[1].items():
+                terms[name][kind] = term
+    return _Search(terms, scores, *labels_and_weights(fitted._encoder().blocks(rows)), tempered).best()
 
 
 @dataclass
@@ -332,7 +319,7 @@ class _Search:
     are not tried, because left-out rows cannot judge them.
     """
 
-    terms: Mapping[str, Terms]
+    terms: Mapping[str, Mapping[Kind, Floats]]
     given: Floats
     labels: Ints
     weights: Floats
@@ -343,7 +330,8 @@ class _Search:
         """Return the best kind of each column."""
         self.worth = -np.inf
         for kind in KINDS:
-            kinds = {name: kind if kind in of else _like(of) for name, of in self.terms.items()}
+            # A column that cannot be of this kind takes the first that it can be.
+            kinds = {name: next(k for k in (kind, *KINDS, SILENT) if k in of) for name, of in self.terms.items()}
             scores = sum((of[kinds[name]] for name, of in self.terms.items()), self.given)
             exponent = self._exponent(scores)
             worth = self._worth(scores, exponent)
@@ -376,11 +364,6 @@ class _Search:
         return fit_temperature(scores, self.labels, self.weights, capped=True) if self.tempered else 1.0
 
 
-def _like(terms: Terms) -> Kind:
-    """Return the kind of a column that cannot be of the kind of all others."""
-    return next((kind for kind in KINDS if kind in terms), SILENT)
-
-
 def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tuple[Source, dict[str, float]]:
     """Return (rows to choose by, the minimum of each column over all rows)."""
     where = schema.locate(list(source.kinds), source.named)
@@ -393,25 +376,6 @@ def _rows(schema: Schema, source: Source, names: Sequence[str], seed: int) -> tu
     if batch.labels is None or isinstance(batch.labels, Responsibilities):
         raise BayesError('numeric="auto" needs one label a row', hint='pass y, or numeric="gaussian"')
     return open_source(dict(batch.columns), batch.labels, batch.weights), lows
-
-
-def _terms(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], kind: Kind) -> dict[str, Floats]:
-    """Return the left-out terms of columns of one kind, without columns that it does not fit."""
-    if not names:
-        return {}
-    return _left_out(_fitted(model, schema, rows, names, numeric=kind.numeric, cuts=kind.cuts), rows)[1]
-
-
-def _fixed(
-    model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], speak: bool
-) -> tuple[Floats, Ints, Floats, Floats]:
-    """Return (ln P(class), classes, weights, sum of the terms of columns whose kind is fixed)."""
-    fitted = _fitted(model, schema, rows, names, **({} if speak else {"numeric": "gaussian"}))
-    prior, terms = _left_out(fitted, rows)
-    blocks = list(fitted._encoder().blocks(rows))
-    labels = np.concatenate([np.asarray(block.labels, dtype=np.int64) for block in blocks])
-    weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
-    return prior, labels, weights, sum(terms.values(), np.zeros_like(prior)) if speak else np.zeros_like(prior)
 
 
 def _fitted(model: NaiveBayes, schema: Schema, rows: Source, names: Sequence[str], **settings: Any) -> NaiveBayes:
@@ -466,8 +430,7 @@ class _LeftOutTerms:
     """Training rows, and the left-out terms of prior and columns."""
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesWarning)
+        with warnings.catch_warnings(action="ignore", category=BayesWarning):
             fitted = clone(model).fit(X, y, sample_weight)
         self.model, self.data = fitted, (X, y, sample_weight)
         self.classes = fitted.tally_.classes
@@ -488,7 +451,7 @@ class _LeftOutTerms:
                 blocks.append(part)
         if not blocks:
             raise BayesError("every row alone shows its class: there is nothing to leave out")
-        self.block = _joined(blocks)
+        self.block = join_blocks(blocks)
         self.labels = np.asarray(self.block.labels, dtype=np.intp)
         self.weights = self.block.weights
         self.prior, self.terms = _stack_terms(left_out, blocks)
@@ -524,22 +487,15 @@ class _LeftOutTerms:
         gap = (surer.said_in_all - surer.seen_in_all) - (sure.said_in_all - sure.seen_in_all)
         losses = {name: self.evaluate(self.without(name))[0] for name in (a, b)}
         drop = min(losses, key=lambda name: losses[name])
-        better = losses[drop] < now
-        return replace(
-            pair,
-            cost=now - joined,
-            overconfidence=float(gap),
-            drop=drop if better else None,
-            without=losses[drop] if better else None,
-        )
+        better: dict[str, Any] = {"drop": drop, "without": losses[drop]} if losses[drop] < now else {}
+        return replace(pair, cost=now - joined, overconfidence=float(gap), **better)
 
     def _joint_term(self, a: str, b: str, codes: dict[str, Codes]) -> Floats:
         """Return ln P(a, b | class) of left-out rows: a bivariate normal for numbers, else a table with back-off."""
         import bayeskit  # by their public names: models of two columns
 
         numbers = self.block.floats
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesWarning)
+        with warnings.catch_warnings(action="ignore", category=BayesWarning):
             if a in numbers and b in numbers and not (np.isnan(numbers[a]).any() or np.isnan(numbers[b]).any()):
                 model: Any = bayeskit.GaussianBayes(prior="uniform", covariance="shrunk")
                 columns: dict[str, Any] = {"a": numbers[a], "b": numbers[b]}
@@ -560,7 +516,7 @@ class _LeftOutTerms:
         import bayeskit
 
         cures = []
-        losses = {name: self.evaluate(self.without(name)) for name in {p.drop for p in pairs if p.drop is not None}}
+        losses = {pair.drop: self.evaluate(self.without(pair.drop)) for pair in pairs if pair.drop is not None}
         if losses:
             name = min(losses, key=lambda n: losses[n][0])
             roles = f"roles={{{name!r}: 'ignore'}}"
@@ -578,8 +534,7 @@ class _LeftOutTerms:
         except (ArithmeticError, ValueError):  # an exponent of a kind of column that has none
             pass
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", BayesWarning)
+            with warnings.catch_warnings(action="ignore", category=BayesWarning):
                 tan = bayeskit.TAN(roles=self.model.roles, unlabeled=self.model.unlabeled).fit(*self.data)
                 evaluation = tan.leave_one_out(*self.data)
             what = "let each column depend on one other"
@@ -587,20 +542,6 @@ class _LeftOutTerms:
         except BayesError:  # texts, or more than memory allows
             pass
         return cures
-
-
-def _joined(blocks: list[Block]) -> Block:
-    first = blocks[0]
-    weights = None if first.weights is None else np.concatenate([np.asarray(b.weights) for b in blocks])
-    return Block(
-        sum(b.n_rows for b in blocks),
-        0,
-        {name: np.concatenate([b.codes[name] for b in blocks]) for name in first.codes},
-        {name: np.concatenate([b.floats[name] for b in blocks]) for name in first.floats},
-        np.concatenate([np.asarray(b.labels) for b in blocks]),
-        None,
-        weights,
-    )
 
 
 def _cells(codes: Codes) -> Floats:
@@ -621,9 +562,8 @@ def _coarse(block: Block, labels: Array, n_classes: int) -> tuple[dict[str, Code
         codes[name] = new[column]
     for name, numbers in block.floats.items():
         there = ~np.isnan(numbers)
-        edges = (
-            np.unique(np.quantile(numbers[there], np.arange(1, INTERVALS) / INTERVALS)) if there.any() else np.zeros(0)
-        )
+        shares = np.arange(1, INTERVALS) / INTERVALS
+        edges = np.unique(np.quantile(numbers[there], shares)) if there.any() else np.zeros(0)
         codes[name] = np.where(there, np.searchsorted(edges, numbers, side="left") + 1, 0).astype(np.uint32)
     sizes = {name: int(column.max(initial=0)) + 1 for name, column in codes.items()}
     sizes = {name: size for name, size in sizes.items() if size > 2}  # one value alone tells nothing
@@ -648,28 +588,26 @@ def _tested(
     n_pairs = n * (n - 1) // 2
     if not n_pairs:
         return information, [], 0
+
+    def is_chance(surprise: Surprise) -> bool:
+        return surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS
+
     widths = tuple(sizes[name] for name in names)
     by = labels.astype(np.uint32), n_classes, None, 1
     counted = Pairs(names, widths, kernels.count_pairs([codes[name] for name in names], widths, *by))
-    dependent: list[tuple[Surprise, str, str]] = []
-    shuffled = 0
-    surprises = []
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            table = present(counted.table(a, b))
-            surprises.append((by_chi_squared(table), a, b, is_well_filled(table)))
-    surprises.sort(key=lambda one: -one[0].bits)
-    for surprise, a, b, filled in surprises:
-        if surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS:
-            continue
-        if not filled:
+    tests = []
+    for a, b in combinations(names, 2):
+        table = present(counted.table(a, b))
+        tests.append((by_chi_squared(table), a, b, is_well_filled(table)))
+    dependent, shuffled = [], 0
+    for surprise, a, b, filled in sorted(tests, key=lambda test: -test[0].bits):
+        if not filled and not is_chance(surprise):
             if shuffled == SHUFFLED:
                 continue  # there are stronger ones enough
             shuffled += 1
             surprise = by_shuffling(codes[a], codes[b], (sizes[a], sizes[b]), labels, n_classes, rng)
-            if surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS:
-                continue
-        dependent.append((surprise, a, b))
+        if not is_chance(surprise):
+            dependent.append((surprise, a, b))
     dependent.sort(key=lambda one: -one[0].bits)
     for surprise, a, b in dependent:
         i, j = names.index(a), names.index(b)

@@ -16,13 +16,35 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.typing import Floats
+from bayeskit.typing import Floats, Ints
 
 
 def weighty_blocks(model: Any, source: Source) -> Iterator[Block]:
     """Yield the rows in the codes of the model, without those of weight zero."""
     for block in model._encoder().blocks(source):
         yield block if block.weights is None or block.weights.all() else block.take(block.weights > 0)
+
+
+def sample_blocks(model: Any, source: Source, limit: int, seed: Any) -> list[Block]:
+    """Return the rows of positive weight in the codes of the model; of more than ``limit`` rows, a random part."""
+    n_rows = sum(batch.n_rows for batch in source.batches())
+    chosen = np.ones(n_rows, dtype=bool)
+    if limit < n_rows:
+        chosen[np.random.default_rng(seed).permutation(n_rows)[limit:]] = False
+    blocks = []
+    for block in model._encoder().blocks(source):
+        keep = chosen[block.start : block.start + block.n_rows]
+        blocks.append(block.take(np.flatnonzero(keep if block.weights is None else keep & (block.weights > 0))))
+    return [block for block in blocks if block.n_rows]
+
+
+def labels_and_weights(blocks: Iterable[Block]) -> tuple[Ints, Floats]:
+    """Return the class codes and the weights of all rows."""
+    parts = [
+        (np.asarray(block.labels, dtype=np.int64), np.ones(block.n_rows) if block.weights is None else block.weights)
+        for block in blocks
+    ]
+    return np.concatenate([labels for labels, _ in parts]), np.concatenate([weights for _, weights in parts])
 
 
 def best_temperature(model: Any, source: Source, capped: bool = False) -> float:

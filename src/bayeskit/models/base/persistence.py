@@ -53,8 +53,8 @@ class Composite(Estimator):
     def _of_saved(cls, saved: Saved) -> Self:
         """Return the fitted model of the content of a file, its parts first."""
         state = saved.wrapped(*cls._part_names(saved))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesWarning)  # the fit has given the warnings of the parts
+        # the fit has given the warnings of the parts
+        with warnings.catch_warnings(action="ignore", category=BayesWarning):
             parts = {name: model_of(part) for name, part in saved.parts.items()}
         return cls._with_settings(saved.settings)._restore_parts(parts, state)
 

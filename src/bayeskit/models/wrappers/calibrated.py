@@ -108,8 +108,7 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
         return HonestScores(scores[:0], places[:0], None, "no rows to spare")
     splits = stratified_folds(given.codes, folds, (seed_of(random_state) or 0) % 2**32)
     for i, (train, test) in enumerate(splits, 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesWarning)
+        with warnings.catch_warnings(action="ignore", category=BayesWarning):
             fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
             scores[test] = posterior_over(fitted, given.table.take(test), classes)[0]
         stays[test] &= np.isin(given.codes[test], given.codes[train])

@@ -28,6 +28,7 @@ from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base.estimator import check_is_fitted, check_whole_number, clone
+from bayeskit.models.base.left_out import labels_and_weights, sample_blocks
 from bayeskit.models.naive_bayes import NaiveBayes, NaiveParameters
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
@@ -119,9 +120,8 @@ class DiscriminativeWeights(Wrapper):
         powers = dict.fromkeys(nb._left_out().term_names, 1.0)
         if len(nb.classes_) > 1:
             terms, labels, weights = self._terms(nb, source)
-            powers = dict(
-                zip(powers, best_exponents(terms, labels, weights, float(self.penalty)).tolist(), strict=True)
-            )
+            exponents = best_exponents(terms, labels, weights, float(self.penalty))
+            powers = dict(zip(powers, exponents.tolist(), strict=True))
         return self._become(nb, powers)
 
     def _become(self, nb: NaiveBayes, powers: dict[str, float]) -> Self:
@@ -135,27 +135,14 @@ class DiscriminativeWeights(Wrapper):
     def _terms(self, nb: NaiveBayes, source: Source) -> tuple[Floats, Any, Any]:
         """(terms of the rows to learn from, their classes, their weights), each row without itself."""
         left_out = nb._left_out()
-        n_rows = sum(batch.n_rows for batch in source.batches())
-        per_row = len(nb.classes_) * len(left_out.term_names)
-        limit = min(n_rows, self.max_rows or max(SCORES // per_row, 50 * len(left_out.term_names)))
-        chosen = np.ones(n_rows, dtype=bool)
-        if limit < n_rows:
-            chosen[np.random.default_rng(self.random_state).permutation(n_rows)[limit:]] = False
-        terms, labels, weights = [], [], []
-        for block in nb._encoder().blocks(source):
-            keep = chosen[block.start : block.start + block.n_rows]
-            if block.weights is not None:
-                keep = keep & (block.weights > 0)
-            part = block.take(np.flatnonzero(keep))
-            if part.labels is None:
-                raise BayesError("exponents are learned from one label a row, not from responsibilities")
-            if part.n_rows:
-                terms.append(left_out.terms(part))
-                labels.append(part.labels.astype(np.int64))
-                weights.append(np.ones(part.n_rows) if part.weights is None else part.weights)
-        if not terms:
-            return np.zeros((0, len(nb.classes_), len(left_out.term_names))), np.zeros(0, dtype=np.int64), np.zeros(0)
-        return np.concatenate(terms), np.concatenate(labels), np.concatenate(weights)
+        n_classes, n_terms = len(nb.classes_), len(left_out.term_names)
+        limit = self.max_rows or max(SCORES // (n_classes * n_terms), 50 * n_terms)
+        blocks = sample_blocks(nb, source, limit, self.random_state)
+        if any(block.labels is None for block in blocks):
+            raise BayesError("exponents are learned from one label a row, not from responsibilities")
+        if not blocks:
+            return np.zeros((0, n_classes, n_terms)), np.zeros(0, dtype=np.int64), np.zeros(0)
+        return np.concatenate([left_out.terms(block) for block in blocks]), *labels_and_weights(blocks)
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class of each row.

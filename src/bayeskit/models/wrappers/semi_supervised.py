@@ -261,8 +261,7 @@ class SemiSupervised(Composite, PredictsClasses):
             held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
             part, inner = rows.part(rest), inner[rest]
             assert len(train) == (inner >= 0).sum()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", BayesWarning)
+            with warnings.catch_warnings(action="ignore", category=BayesWarning):
                 alone = self._fit_labeled(model, part, inner, classes)
                 together, _ = self._fit_all(model, part, inner, classes)
             right += [np.sum(alone.predict(held) == truth), np.sum(together.predict(held) == truth)]
