@@ -209,13 +209,11 @@ class AODE(CodedClassifier):
         return scores
 
     def _has_parent(self, params: AODEParameters, columns: list[Array]) -> Bools:
-        takes_part, at = ~np.isneginf(params.log_weights), 0
+        takes_part = np.split(~np.isneginf(params.log_weights), np.cumsum(params.model.sizes)[:-1])
         has_parent = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
-        for column, size in zip(columns, params.model.sizes, strict=True):
-            slots_taking_part = takes_part[at : at + size]
+        for column, slots in zip(columns, takes_part if columns else (), strict=True):
             if not has_parent.all():
-                has_parent |= slots_taking_part[column]
-            at += size
+                has_parent |= slots[column]
         return has_parent
 
     def _multiply(self, params: AODEParameters, columns: list[Array], exponents: Floats, out: Floats) -> None:

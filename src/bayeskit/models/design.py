@@ -67,9 +67,10 @@ class Design:
             yield name, slice(at, at + width)
             at += width
 
-    def names(self, values: dict[str, list[Any]]) -> list[str]:
-        """Names of the features."""
-        return [*self.columns, *(f"{n}={v}" for n, all_ in values.items() for v in all_[self.skip :])]
+    def names(self, tally: Tally) -> list[str]:
+        """Return the names of the features."""
+        coded = (f"{name}={v}" for name, family in tally.families.items() for v in family.values[self.skip :])
+        return [*self.columns, *coded]
 
     def rows(self, block: Block) -> Floats:
         """The matrix of a block (n_rows, n_features)."""

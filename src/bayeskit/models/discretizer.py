@@ -103,11 +103,7 @@ class Discretizer(Transforms):
         if extra:
             raise BayesError(f"column {extra[0]!r} has cuts but is not numeric (it is {schema.columns[extra[0]].name})")
         self.schema_: Schema = learn_cuts(schema, source, chosen, self._threads(), seed_of(self.random_state))
-        self.n_features_in_ = len(schema.columns)
-        if source.named:
-            self.feature_names_in_ = np.array(list(schema.columns), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._set_features(list(schema.columns), source.named)
         return self
 
     @property

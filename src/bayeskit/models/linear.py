@@ -107,8 +107,7 @@ class LinearRegression(Composite, PredictsNumbers):
         self
         """
         self._check_settings()
-        if y is None:
-            raise BayesError("LinearRegression requires y to be passed, but the target y is None")
+        self._require_y(y)
         X, numbers = _split(X, y)
         counter = self._count(X, len(numbers), sample_weight)
         design = Design.of(counter.tally_, self._coding())
@@ -118,16 +117,15 @@ class LinearRegression(Composite, PredictsNumbers):
         keep = omega > 0
         M, numbers, omega = M[keep], numbers[keep], omega[keep]
         spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
-        if self.penalty == 0:
-            guilty = collinear(M, omega, design.mean, spread, design.names(_values(counter)))
-            if guilty:
-                warnings.warn(f"{collinear_sentence(guilty)} The shortest were taken.", BayesWarning, stacklevel=2)
+        names = design.names(counter.tally_)
+        if self.penalty == 0 and (guilty := collinear(M, omega, design.mean, spread, names)):
+            warnings.warn(f"{collinear_sentence(guilty)} The shortest were taken.", BayesWarning, stacklevel=2)
         self._learn(M, numbers, omega, spread)
         return self._become(counter, design)
 
     def _become(self, counter: NaiveBayes, design: Design) -> Self:
         self._counter, self._design = counter, design
-        self.features_ = design.names(_values(counter))
+        self.features_ = design.names(counter.tally_)
         self.schema_ = counter.schema_
         self._copy_features(counter)
         return self
@@ -292,10 +290,6 @@ class LinearRegression(Composite, PredictsNumbers):
         if not chosen and not (is_number(self.penalty) and 0 <= self.penalty < np.inf):
             raise BayesError(f'penalty={self.penalty!r}: give λ as a finite number of at least 0, or "evidence"')
         one_of("coding", self.coding, ("auto", "full", "reference"))
-
-
-def _values(counter: NaiveBayes) -> dict[str, list[Any]]:
-    return {name: list(table.values) for name, table in counter.params_.tables.items()}
 
 
 def _split(X: Any, y: Any) -> tuple[Any, Floats]:

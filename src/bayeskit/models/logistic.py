@@ -22,7 +22,7 @@ from bayeskit.data.missing_labels import tell_dropped, without_label
 from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Responsibilities
-from bayeskit.data.vocabulary import Vocabulary, canonical, sort_values
+from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values
 from bayeskit.errors import BadFile, BayesError
 from bayeskit.estimate import conditional_likelihood
 from bayeskit.estimate.conditional_likelihood import LogisticLoss
@@ -32,7 +32,7 @@ from bayeskit.export.scoring_form import ScoringForm
 from bayeskit.models.base.estimator import PredictsClasses, check_whole_number, one_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.design import Design, as_it_is, collinear, collinear_sentence, sparse_matrix
-from bayeskit.models.logistic_form import LogisticForm, naive_form
+from bayeskit.models.logistic_form import LogisticForm, naive_form, weight_table
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.nearest import did_you_mean
 from bayeskit.storage.container import ValueList
@@ -137,8 +137,7 @@ class LogisticRegression(Composite, PredictsClasses):
             Without a prior, if columns are collinear or the classes are separable: no finite weights are best.
         """
         self._check_settings()
-        if y is None:
-            raise BayesError("LogisticRegression requires y to be passed, but the target y is None")
+        self._require_y(y)
         if is_sparse(X):
             return self._fit_sparse(X, y, sample_weight)
         twin = NaiveBayes(
@@ -159,8 +158,7 @@ class LogisticRegression(Composite, PredictsClasses):
             M, labels, weights = M[keep], labels[keep], weights[keep]
         spread = np.where(design.spread > CONSTANT * np.abs(design.mean), design.spread, 0.0)
         loss = LogisticLoss(M, labels, len(twin.classes_), weights, design.mean, spread)
-        values = {name: list(table.values) for name, table in twin.params_.tables.items()}
-        theta = self._solve(loss, _twin_start(twin, design, loss), design.names(values), spread)
+        theta = self._solve(loss, _twin_start(twin, design, loss), design.names(twin.tally_), spread)
         return self._become(twin, _form(twin, design, *loss.plain(theta)))
 
     def _become(self, twin: NaiveBayes, form: LogisticForm) -> Self:
@@ -190,11 +188,8 @@ class LogisticRegression(Composite, PredictsClasses):
         if weights is not None:
             M, codes, weights = M[weights > 0], codes[weights > 0], weights[weights > 0]
         class_values = sort_values(classes.values[code] for code in np.unique(codes))
-        labels = np.array([class_values.index(v) if v in class_values else -1 for v in classes.values], dtype=np.int64)[
-            codes
-        ]
-        self_classes = np.array(class_values)
-        _refuse_one_class(self_classes)
+        labels = positions(classes.values, class_values)[codes]
+        _refuse_one_class(class_values)
         w = np.ones(len(labels)) if weights is None else weights
         mean, squares = w @ M / w.sum(), w @ M.multiply(M).tocsr() / w.sum()
         spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
@@ -202,7 +197,7 @@ class LogisticRegression(Composite, PredictsClasses):
         loss = LogisticLoss(M, labels, len(class_values), weights, mean, spread)
         start = _sparse_twin(M, labels, w, len(class_values), loss, squares)
         theta = self._solve(loss, start, [f"x{j}" for j in range(M.shape[1])], spread)
-        return self._become_sparse(self_classes, *loss.plain(theta))
+        return self._become_sparse(np.array(class_values), *loss.plain(theta))
 
     def _become_sparse(self, classes: Array, intercept: Floats, coef: Floats) -> Self:
         self.classes_, self.intercept_, self.coef_ = classes, intercept, coef
@@ -292,8 +287,7 @@ class LogisticRegression(Composite, PredictsClasses):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        z = self.decision_function(X)
-        return logspace.log_normalize(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+        return logspace.log_normalize(self._scores(X))[0]
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | x) of each row.
@@ -306,8 +300,12 @@ class LogisticRegression(Composite, PredictsClasses):
         -------
         ndarray of shape (n_rows, n_classes)
         """
+        return logspace.normalize(self._scores(X))[0]
+
+    def _scores(self, X: Any) -> Floats:
+        """Return log scores (n_rows, n_classes); of two classes, the first has score 0."""
         z = self.decision_function(X)
-        return logspace.normalize(np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z)[0]
+        return np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class of each row.
@@ -339,10 +337,8 @@ class LogisticRegression(Composite, PredictsClasses):
         """
         if not self._sparse:
             return self.form_.table()
-        numbers = np.column_stack([self.intercept_, self.coef_])
-        heads = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        rows = {"feature": ["(intercept)", *self.features_]}
-        return Table(rows | {f"score of {c}": row.tolist() for c, row in zip(heads, numbers, strict=True)})
+        heads = [f"score of {c}" for c in (self.classes_[1:] if len(self.classes_) == 2 else self.classes_)]
+        return weight_table(heads, self.features_, self.intercept_, self.coef_)
 
     def describe_structure(self) -> StructureDescription:
         """Describe the weights, whose sum is the log odds.
@@ -407,7 +403,7 @@ class LogisticRegression(Composite, PredictsClasses):
         labels = tuple(held["classes"])
         if None in map(canonical, labels) or sort_values({*labels}) != list(labels):
             raise BadFile("the classes are not sorted, or one of them is there twice or missing")
-        _refuse_one_class(np.array(labels))
+        _refuse_one_class(list(labels))
         if not held["weights"].size:
             raise BadFile("a LogisticRegression without any weight is none")
         return self._become_sparse(np.array(labels), held["intercept"], held["weights"])
@@ -417,11 +413,8 @@ class LogisticRegression(Composite, PredictsClasses):
         path = held["path"]
         if any(type(number) not in (int, float) for step in path or () for number in step):
             raise BadFile("the path of penalties of a LogisticRegression is not made of numbers")
-        self.penalty_, self.log_loss_, self.n_iter_ = (
-            float(held["penalty"]),
-            float(held["log_loss"]),
-            held["iterations"],
-        )
+        self.penalty_, self.log_loss_ = float(held["penalty"]), float(held["log_loss"])
+        self.n_iter_ = held["iterations"]
         self.path_ = None if path is None else [(float(a), float(b)) for a, b in path]
         return held
 
@@ -453,11 +446,10 @@ FIT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _refuse_one_class(classes: Array) -> None:
+def _refuse_one_class(classes: Array | list[Value]) -> None:
     if len(classes) < 2:
-        raise BayesError(
-            f"there is one class only ({np.asarray(classes).tolist()[0]!r}): log odds need at least two classes"
-        )
+        label = np.asarray(classes).tolist()[0]
+        raise BayesError(f"there is one class only ({label!r}): log odds need at least two classes")
 
 
 def _prior(loss: LogisticLoss, theta: Floats) -> float:

@@ -162,12 +162,15 @@ class LogisticForm(Readable):
 
     def table(self) -> Table:
         """The weights, readable."""
-        heads = (
-            [f"log odds of {self.classes[1]}"] if len(self.classes) == 2 else [f"score of {c}" for c in self.classes]
-        )
-        numbers = np.column_stack([self.intercept, self.weights])
-        rows = {"feature": ["(intercept)", *self.features]}
-        return Table(rows | {head: row.tolist() for head, row in zip(heads, numbers, strict=True)})
+        two = len(self.classes) == 2
+        heads = [f"log odds of {self.classes[1]}"] if two else [f"score of {c}" for c in self.classes]
+        return weight_table(heads, self.features, self.intercept, self.weights)
+
+
+def weight_table(heads: list[str], features: list[str], intercept: Floats, weights: Floats) -> Table:
+    """Return a table with a row per feature and a column per score."""
+    columns = zip(heads, np.column_stack([intercept, weights]).tolist(), strict=True)
+    return Table({"feature": ["(intercept)", *features], **dict(columns)})
 
 
 def naive_form(model: NaiveBayes) -> LogisticForm:

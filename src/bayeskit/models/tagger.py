@@ -18,7 +18,7 @@ from bayeskit import kernels
 from bayeskit.data.schema import Schema, Target, Text
 from bayeskit.data.sentences import WORD, Sentences
 from bayeskit.data.text.word_list import Words
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import BayesError
 from bayeskit.estimate.tagging import Lexicon, TrigramTable, log_transitions
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import Estimator, clone, one_of
@@ -162,16 +162,8 @@ class Tagger(Estimator):
         -------
         Tagger
         """
-        if type(other) is not Tagger:
-            raise BayesError(f"a Tagger merges with another one, not with {with_article(type(other).__name__)}")
+        self._check_mergeable(other)
         return clone(self)._restore(self.tally_ + other.tally_, None)
-
-    def __add__(self, other: object) -> Self:
-        return self.merge(other) if isinstance(other, Tagger) else NotImplemented
-
-    def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
-        return self if other == 0 else NotImplemented
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -306,18 +298,13 @@ class Tagger(Estimator):
         own_code = np.array([lower.get(word.lower(), 0) for word in listed], dtype=np.int64)[codes]
         tags, tag = _coded(coarse.words)
         finer, fine_code = _coded(fine.words) if fine is not None else ([""], np.zeros(len(codes), np.int64))
-        keys, path = np.unique((tag * len(finer) + fine_code) * (len(own_states) + 1) + own_code, return_inverse=True)
+        named = ("", *own_states)
+        shape = (len(tags), len(finer), len(named))
+        keys, path = np.unique(np.ravel_multi_index((tag, fine_code, own_code), shape), return_inverse=True)
         if len(keys) > MOST_STATES:
             raise BayesError(f"the tags make {len(keys):,} states, more than {MOST_STATES:,}: are these tags?")
-        named = ("", *own_states)
-        states = [
-            TagState(
-                tags[key // (len(own_states) + 1) // len(finer)],
-                finer[key // (len(own_states) + 1) % len(finer)],
-                named[key % (len(own_states) + 1)],
-            )
-            for key in keys.tolist()
-        ]
+        parts = zip(*np.unravel_index(keys, shape), strict=True)
+        states = [TagState(tags[t], finer[f], named[w]) for t, f, w in parts]
         check_memory(_table(len(states)), self.memory_limit)
         known, word_codes = Words.of(listed), _sorted(listed)[codes]
         counts = TagCounts.of(

@@ -139,12 +139,6 @@ class Classifier(PredictsClasses):
     _rows_are: ClassVar[str] = "rows"  # as messages name them
     _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them
 
-    if TYPE_CHECKING:
-        prior: Any = None
-
-        def _column_table(self, column: str) -> Table: ...
-        def _left_out(self) -> Any: ...
-
     # -- the model -----------------------------------------------------------------------------------
 
     def _plan(self, schema: Schema) -> Plan:
@@ -359,19 +353,8 @@ class Classifier(PredictsClasses):
         >>> a.merge(b).tally_.n_rows
         4
         """
-        if type(other) is not type(self):
-            raise BayesError(
-                f"{with_article(type(self).__name__)} merges with another one, not with {type(other).__name__}"
-            )
+        self._check_mergeable(other)
         return self._merged(other)
-
-    def __radd__(self, other: object) -> Self:
-        """``sum(models)`` starts from 0."""
-        return self if other == 0 else NotImplemented
-
-    def __add__(self, other: object) -> Self:
-        can_merge = isinstance(other, Classifier) and hasattr(type(self), "merge")
-        return self.merge(other) if can_merge else NotImplemented
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn from counts alone, such as a table of counts, the tally of another model or a sum of tallies.
@@ -507,11 +490,7 @@ class Classifier(PredictsClasses):
         """Set the fitted attributes."""
         self.params_, self.tally_, self.schema_ = params, tally, tally.schema
         self.classes_ = class_array(classes)
-        self.n_features_in_ = len(tally.schema.inputs)
-        if tally.schema.named:
-            self.feature_names_in_ = np.array(tally.schema.inputs, dtype=object)
-        elif "feature_names_in_" in vars(self):
-            del self.feature_names_in_
+        self._set_features(tally.schema.inputs, tally.schema.named)
         return self
 
     def _with_labels(self, source: Source) -> Source:
@@ -519,8 +498,8 @@ class Classifier(PredictsClasses):
         return LabeledRows(source) if self._drops_unlabeled and not isinstance(source, LabeledRows) else source
 
     def _labeled(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        if y is None and not is_source(X):
-            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not is_source(X):
+            self._require_y(y)
         source = open_on(None, X, y, sample_weight) if is_cluster_frame(X) else open_source(X, y, sample_weight)
         return self._with_labels(source)
 
@@ -711,10 +690,7 @@ class Classifier(PredictsClasses):
         -------
         float
         """
-        X = in_order(X)
-        source = self._labeled(X, y, sample_weight)
-        labels, weights = self._label_codes(source, None)
-        rows = source if self._drops_unlabeled else X
+        rows, labels, weights = self._rows_and_labels(X, y, sample_weight)
         right = self.predict(rows) == np.append(self.classes_, self.classes_[:1])[labels]
         right &= labels < len(self.classes_)
         if weights is not None and not weights.any():
@@ -734,10 +710,7 @@ class Classifier(PredictsClasses):
         LogLikelihood
             A named tuple (joint, conditional); −∞ if a row has an unknown class.
         """
-        X = in_order(X)
-        source = self._labeled(X, y, sample_weight)
-        labels, weights = self._label_codes(source, None)
-        rows = source if self._drops_unlabeled else X
+        rows, labels, weights = self._rows_and_labels(X, y, sample_weight)
         scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
         joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
         conditional = logspace.log_posterior_of(tempered, labels)
@@ -1041,6 +1014,12 @@ class Classifier(PredictsClasses):
             weights.append(batch.weights)
         given = [w for w in weights if w is not None]
         return np.concatenate(codes), np.concatenate(given) if given else None
+
+    def _rows_and_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Floats | None]:
+        """Return (rows to predict, class codes as :meth:`_label_codes`, weights)."""
+        X = in_order(X)
+        source = self._labeled(X, y, sample_weight)
+        return (source if self._drops_unlabeled else X), *self._label_codes(source, None)
 
     def _threads(self) -> int:
         return thread_count(self.n_threads)

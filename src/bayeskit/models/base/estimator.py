@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.reader import read_table
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile, BayesError, with_article
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.models import refuse_unsaved, saved_class, to_bytes
 from bayeskit.models.base.available import Conditional, available_if
@@ -111,14 +111,6 @@ class Estimator:
     _reads_tables: ClassVar[bool] = False  # takes strings, missing cells and sparse matrices
     _estimator_type: ClassVar[str | None] = None  # "classifier" or "regressor", as scikit-learn's tools name them
     _unsaved: ClassVar[tuple[str, ...]] = ()  # settings that are not written, because the state replaces them
-
-    if TYPE_CHECKING:
-        _restore: Any  # restore(tally, state): become the fitted model of a file
-        _scoring_form: Any
-        tally_: Any
-        set_fit_request: Any
-        set_partial_fit_request: Any
-        set_score_request: Any
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """A setting that the model does not have is refused with what it may have meant."""
@@ -226,6 +218,31 @@ class Estimator:
 
     def _check_is_fitted(self) -> None:
         check_is_fitted(self, self._fit_takes)
+
+    def _require_y(self, y: Any) -> None:
+        if y is None:
+            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+
+    def __radd__(self, other: object) -> Self:
+        """``sum(models)`` starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __add__(self, other: object) -> Self:
+        can_merge = isinstance(other, Estimator) and hasattr(type(self), "merge")
+        return self.merge(other) if can_merge else NotImplemented
+
+    def _check_mergeable(self, other: Any) -> None:
+        """Raise an error unless both models are of the same class."""
+        if type(other) is not type(self):
+            ours, theirs = (with_article(type(model).__name__) for model in (self, other))
+            raise BayesError(f"{ours} merges with another one, not with {theirs}")
+
+    def _set_features(self, names: Sequence[str], named: bool) -> None:
+        """Set the number of columns, and their names if the data has names."""
+        vars(self).pop("feature_names_in_", None)
+        vars(self).update(n_features_in_=len(names))
+        if named:
+            vars(self).update(feature_names_in_=np.array(names, dtype=object))
 
     def _copy_features(self, inner: Any) -> None:
         """Take over the names and the number of the columns of a fitted model."""

@@ -26,7 +26,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesWarning
 from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.cross_validation import (
@@ -200,8 +200,7 @@ class Calibrated(Wrapper):
         self
         """
         self._check_settings()
-        if y is None:
-            raise BayesError("Calibrated requires y to be passed, but the target y is None")
+        self._require_y(y)
         inner = self._inner(NOTHING)
         X = in_order(X)
         fit_wrapped(inner, X, y, sample_weight)

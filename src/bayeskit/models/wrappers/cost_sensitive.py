@@ -9,7 +9,7 @@ import numpy as np
 
 from bayeskit.data.vocabulary import canonical
 from bayeskit.decisions import Costs, Decisions, decide
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BadFile
 from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.container import ValueList
@@ -69,8 +69,7 @@ class CostSensitive(Wrapper):
         -------
         self
         """
-        if y is None:
-            raise BayesError("CostSensitive requires y to be passed, but the target y is None")
+        self._require_y(y)
         inner = self._inner("costs need probabilities")
         fit_wrapped(inner, X, y, sample_weight)
         return self._become(inner, Costs.of(self.costs, np.asarray(inner.classes_).tolist()))

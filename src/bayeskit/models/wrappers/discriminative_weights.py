@@ -109,8 +109,7 @@ class DiscriminativeWeights(Wrapper):
         """
         self._check_settings()
         nb = NaiveBayes() if self.nb is None else clone(self.nb)
-        if y is None:
-            raise BayesError("DiscriminativeWeights requires y to be passed, but the target y is None")
+        self._require_y(y)
         source = nb._with_labels(open_source(in_order(X), y, sample_weight))
         return self._fit_over(nb.fit_source(source), source)
 

@@ -16,7 +16,6 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
-from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import PredictsClasses, clone, one_of
@@ -80,8 +79,7 @@ class Encoded(PredictsClasses):
         self
         """
         one_of("coding", self.coding, CODINGS)
-        if y is None:
-            raise BayesError("Encoded requires y to be passed, but the target y is None")
+        self._require_y(y)
         if self.model is None:
             from sklearn.tree import DecisionTreeClassifier
 

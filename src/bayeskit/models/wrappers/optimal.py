@@ -62,8 +62,8 @@ class _Committee(PredictsClasses):
         if not given and self.weights not in WEIGHTINGS:
             words = f"{', '.join(WEIGHTINGS)}{did_you_mean(self.weights, WEIGHTINGS)}"
             raise BayesError(f"weights={self.weights!r}: give one number a member, or one of {words}")
-        if not (self.prefit and given) and y is None:
-            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not (self.prefit and given):
+            self._require_y(y)
         if not self.prefit:
             extra = {} if sample_weight is None else {"sample_weight": sample_weight}
             members = [clone(member).fit(X, y, **extra) for member in members]
