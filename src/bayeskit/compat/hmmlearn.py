@@ -62,9 +62,8 @@ class ConvergenceMonitor:
     @property
     def converged(self) -> bool:
         """True if all iterations are done or the last gain is below ``tol``."""
-        if self.iter == self.n_iter:
-            return True
-        return len(self.history) >= 2 and self.history[-1] - self.history[-2] < self.tol
+        gained = self.history[-1] - self.history[-2] if len(self.history) >= 2 else np.inf
+        return self.iter == self.n_iter or gained < self.tol
 
 
 Counts = dict[str, Floats]  # expected statistics of an E-step, by name
@@ -82,19 +81,13 @@ class HMMRows:
 
 
 class BaseHMM(Estimator):
-    """Base of the hmmlearn replacements; a subclass adds its emissions."""
+    """Base of the hmmlearn replacements.
 
-    n_components: int
-    startprob_prior: Any
-    transmat_prior: Any
-    algorithm: str
-    random_state: Any
-    n_iter: int
-    tol: float
-    verbose: bool
-    params: str
-    init_params: str
-    implementation: str
+    A subclass adds its emissions: ``_encode_rows(X, starts)`` returns ln P(row | state) as the kernels read it,
+    ``_e_step(X, seen)`` ln P of all rows and the expected statistics, ``_m_step(counts)`` estimates the parameters,
+    ``_emit(state, random_state)`` draws a row, and ``_check_and_set_n_features(X)`` checks the columns.
+    """
+
     startprob_: Floats
     transmat_: Floats
 
@@ -109,28 +102,10 @@ class BaseHMM(Estimator):
     def monitor_(self, monitor: ConvergenceMonitor) -> None:
         self._monitor = monitor
 
-    # -- emissions of a subclass ---------------------------------------------------------------------
-
-    def _encode_rows(self, X: Array, starts: Ints) -> HMMRows:
-        """Return ln P(row | state) as the kernels read it."""
-        raise NotImplementedError
-
-    def _e_step(self, X: Array, seen: HMMRows) -> tuple[float, Counts]:
-        """Run the E-step: return ln P of all rows and the expected statistics."""
-        raise NotImplementedError
-
-    def _m_step(self, counts: Counts) -> None:
-        """Run the M-step of the emissions."""
-        raise NotImplementedError
-
     def _n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
         states = self.n_components
         return {"s": states - 1, "t": states * (states - 1)}
-
-    def _emit(self, state: int, random_state: Any) -> Any:
-        """Draw a row in a state."""
-        raise NotImplementedError
 
     def _as_rows(self, X: Any) -> Array:
         """Return rows as an array, shape (n_rows, n_columns)."""
@@ -155,19 +130,15 @@ class BaseHMM(Estimator):
                     "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
                     "transmat_ and the emissions."
                 )
-            self._m_step_chain(counts)
+            if "s" in self.params:
+                self.startprob_ = dirichlet_mode(self.startprob_, self.startprob_prior, counts["start"])
+            if "t" in self.params:
+                self.transmat_ = dirichlet_mode(self.transmat_, self.transmat_prior, counts["transitions"])
             self._m_step(counts)
             self.monitor_.report(log_prob)
             if self.monitor_.converged:
                 break
         return self
-
-    def _m_step_chain(self, counts: Counts) -> None:
-        """Run the M-step of start and transitions; zeros stay zero, and rows without counts stay as they are."""
-        if "s" in self.params:
-            self.startprob_ = dirichlet_mode(self.startprob_, self.startprob_prior, counts["start"])
-        if "t" in self.params:
-            self.transmat_ = dirichlet_mode(self.transmat_, self.transmat_prior, counts["transitions"])
 
     def _forward_backward(self, seen: HMMRows, by_row: bool) -> tuple[float, Counts, Floats]:
         """Run forward–backward: return ln P, expected starts and transitions, and posteriors or emission sums."""
@@ -198,8 +169,7 @@ class BaseHMM(Estimator):
             self.startprob_ = rng.dirichlet(np.full(states, 1.0 / states))
         if self._needs_init("t", "transmat_"):
             self.transmat_ = rng.dirichlet(np.full(states, 1.0 / states), size=states)
-        sizes = self._n_free_parameters()
-        wanted = sum(sizes[letter] for letter in self.params)
+        wanted = sum(self._n_free_parameters()[letter] for letter in self.params)
         if X.size < wanted:
             log.warning("%d numbers are to be found from %d: this will be a degenerate solution", wanted, X.size)
 
@@ -208,9 +178,6 @@ class BaseHMM(Estimator):
         if there and letter in self.init_params:
             log.warning("%s is set, and will be overwritten: init_params has %r", name, letter)
         return letter in self.init_params or not there
-
-    def _check_and_set_n_features(self, X: Array) -> None:
-        raise NotImplementedError
 
     def _check(self) -> None:
         """Check settings and parameters."""
@@ -223,21 +190,21 @@ class BaseHMM(Estimator):
 
     # -- inference -----------------------------------------------------------------------------------
 
-    def _seen(self, X: Any, lengths: Any) -> tuple[Array, HMMRows]:
+    def _seen(self, X: Any, lengths: Any) -> Any:
+        """Check the model and read rows as the kernels do."""
         self._check_is_fitted()
         self._check()
         rows = self._as_rows(X)
-        return rows, self._encode_rows(rows, sequence_starts(lengths, len(rows)))
+        return self._encode_rows(rows, sequence_starts(lengths, len(rows)))
 
     def score(self, X: Any, lengths: Any = None) -> float:
         """Return ln P(X)."""
-        _, seen = self._seen(X, lengths)
-        return float(kernels.filter_states(**self._kernel_arguments(seen), every=False)[0].sum())
+        seen = self._kernel_arguments(self._seen(X, lengths))
+        return float(kernels.filter_states(**seen, every=False)[0].sum())
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, Floats]:
         """Return ln P(X) and the posteriors, shape (n_rows, n_states)."""
-        _, seen = self._seen(X, lengths)
-        log_prob, _, posteriors = self._forward_backward(seen, by_row=True)
+        log_prob, _, posteriors = self._forward_backward(self._seen(X, lengths), by_row=True)
         return log_prob, posteriors
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Floats:
@@ -255,8 +222,8 @@ class BaseHMM(Estimator):
         if algorithm == "map":
             posteriors = self.predict_proba(X, lengths)
             return float(posteriors.max(axis=1).sum()), posteriors.argmax(axis=1)
-        _, seen = self._seen(X, lengths)
-        path, scores, _, _ = kernels.best_states(**self._kernel_arguments(seen), last=-1, keep=True)
+        seen = self._kernel_arguments(self._seen(X, lengths))
+        path, scores, _, _ = kernels.best_states(**seen, last=-1, keep=True)
         assert path is not None
         return float(scores.sum()), path.astype(np.int64)
 
@@ -384,9 +351,8 @@ class CategoricalHMM(BaseHMM):
     def _m_step(self, counts: Counts) -> None:
         """Run the M-step of P(symbol | state)."""
         if "e" in self.params:
-            self.emissionprob_: Floats = dirichlet_mode(
-                self.emissionprob_, self.emissionprob_prior, counts["symbols"], False
-            )
+            table, prior = self.emissionprob_, self.emissionprob_prior
+            self.emissionprob_: Floats = dirichlet_mode(table, prior, counts["symbols"], zeros_stay=False)
 
     def _n_free_parameters(self) -> dict[str, int]:
         """Return the number of free parameters by letter of ``params``."""
@@ -413,9 +379,8 @@ class CategoricalHMM(BaseHMM):
         if self.n_features is None:
             self.n_features = int(X.max()) + 1
         elif self.n_features <= X.max():
-            raise BayesError(
-                f"Largest symbol is {X.max()} but the model only emits symbols up to {self.n_features - 1}",
-            )
+            most = self.n_features - 1
+            raise BayesError(f"Largest symbol is {X.max()} but the model only emits symbols up to {most}")
 
     def _check(self) -> None:
         super()._check()
@@ -425,7 +390,6 @@ class CategoricalHMM(BaseHMM):
         check_table("emissionprob_", self.emissionprob_, (self.n_components, self.n_features))
 
 
-TYPES = ("spherical", "diag", "full", "tied")
 LOG_TWO_PI = float(logspace.log(2 * np.pi))
 
 
@@ -495,8 +459,7 @@ class GaussianHMM(BaseHMM):
         self._covars_ = given
 
     def _check_covariance_type(self) -> None:
-        if self.covariance_type not in TYPES:
-            raise BayesError(f"covariance_type must be one of {', '.join(TYPES)}")
+        one_of("covariance_type", self.covariance_type, ("spherical", "diag", "full", "tied"))
 
     def _variances(self, d: int) -> Floats:
         """Return variances, shape (n_states, n_columns), for diagonal and spherical covariances."""
@@ -556,13 +519,12 @@ class GaussianHMM(BaseHMM):
             across = counts["first"][:, :, None] * shift[:, None, :]
             spread = n[:, :, None] * shift[:, :, None] * shift[:, None, :] - across - np.swapaxes(across, 1, 2)
             spread += weight * from_prior[:, :, None] * from_prior[:, None, :]
-            held = max(self.covars_weight - self.n_features, 0)
+            weight = max(self.covars_weight - self.n_features, 0)
             if self.covariance_type == "tied":
-                self._covars_ = (self.covars_prior + counts["second"][0] + spread.sum(axis=0)) / (held + n.sum())
+                self._covars_ = (self.covars_prior + counts["second"][0] + spread.sum(axis=0)) / (weight + n.sum())
             else:
-                spread += counts["second"]
-                divisor = np.where(reached, held + n[:, 0], 1.0)[:, None, None]
-                own = (self.covars_prior + spread) / divisor
+                divisor = np.where(reached, weight + n[:, 0], 1.0)[:, None, None]
+                own = (self.covars_prior + (spread + counts["second"])) / divisor
                 self._covars_ = np.where(reached[:, None, None], own, self._covars_)
             return
         spread = counts["second"] - 2 * shift * counts["first"] + n * shift**2 + weight * from_prior**2
@@ -583,8 +545,7 @@ class GaussianHMM(BaseHMM):
 
     def _emit(self, state: int, random_state: Any) -> Floats:
         """Draw a row."""
-        drawn: Floats = random_state.multivariate_normal(self.means_[state], self.covars_[state])
-        return drawn
+        return np.asarray(random_state.multivariate_normal(self.means_[state], self.covars_[state]))
 
     # -- initialization ------------------------------------------------------------------------------
 
