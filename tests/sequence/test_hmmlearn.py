@@ -10,9 +10,8 @@ from bayeskit import HiddenMarkovModel
 from bayeskit.data.block import Block
 from bayeskit.estimate.emissions.emission import ColumnScale
 from bayeskit.estimate.state_transitions import TransitionRules, read_minimum_stays
-from bayeskit.sequence.baum_welch import BaumWelch
-from bayeskit.sequence.forward_backward import Observations
-from bayeskit.sequence.parameters import HMMStatistics, HMMStructure
+from bayeskit.sequence.baum_welch import BaumWelch, HMMStructure
+from bayeskit.sequence.forward_backward import HMMStatistics, Observations
 
 hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed: it comes with the group bench")
 

@@ -47,16 +47,20 @@ class _Posterior(naive_bayes._BaseNB):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return log P(c | x), shape (n_rows, n_classes)."""
-        scores = self.predict_joint_log_proba(X)
-        if not _is_float64(scores):
-            return super().predict_log_proba(X)
-        log_posterior, log_evidence = log_normalize(scores)
-        return log_posterior if np.all(log_evidence < np.inf) else super().predict_log_proba(X)
+        return self._posterior(X, log_normalize, super().predict_log_proba)
 
     def predict_proba(self, X: Any) -> Any:
         """Return P(c | x), shape (n_rows, n_classes)."""
-        posterior = _posterior(self.predict_joint_log_proba(X))
-        return super().predict_proba(X) if posterior is None else posterior[0]
+        return self._posterior(X, normalize, super().predict_proba)
+
+    def _posterior(self, X: Any, normalize: Any, otherwise: Any) -> Any:
+        """Normalize float64 scores; other types and infinite scores are left to scikit-learn."""
+        scores = self.predict_joint_log_proba(X)
+        if _is_float64(scores):
+            posterior, log_evidence = normalize(scores)
+            if np.all(log_evidence < np.inf):
+                return posterior
+        return otherwise(X)
 
 
 class GaussianNB(_Posterior, naive_bayes.GaussianNB):
@@ -279,9 +283,8 @@ class CategoricalNB(_Discrete, naive_bayes.CategoricalNB):
 def _code_columns(X: Array, sizes: Any) -> list[Array]:
     """Columns of categories as contiguous codes; a category outside 0..size-1 becomes size."""
     identity = [np.arange(size, dtype=np.uint32) for size in sizes]
-    return kernels.lookup_codes(
-        list(X.T), np.zeros(len(identity), np.int64), identity, np.array(sizes, np.uint32), ONE_THREAD
-    )
+    low, beyond = np.zeros(len(identity), np.int64), np.array(sizes, np.uint32)
+    return kernels.lookup_codes(list(X.T), low, identity, beyond, ONE_THREAD)
 
 
 def _dense_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Any:
@@ -297,14 +300,6 @@ def _sparse_sums(X: Any, codes: Array, n_classes: int, weights: Floats | None) -
         cells = cells * np.repeat(weights, lengths)
     columns, labels = [X.indices.astype(np.uint32)], np.repeat(codes, lengths)
     return kernels.count_codes(columns, [X.shape[1]], labels, n_classes, cells, ONE_THREAD)[0]
-
-
-def _posterior(scores: Any) -> tuple[Floats, Floats] | None:
-    """Probabilities (n_rows, n_classes) and log evidence (n_rows,); None for other types and infinite scores."""
-    if not _is_float64(scores):
-        return None
-    probabilities, log_evidence = normalize(scores)
-    return (probabilities, log_evidence) if np.all(log_evidence < np.inf) else None
 
 
 def _is_float64(a: Any) -> bool:

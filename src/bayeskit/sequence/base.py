@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from bayeskit.data.sequences import Sequences
 from bayeskit.errors import BayesError, with_article
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import Estimator, check_whole_number
-from bayeskit.tables import Grid, Sheet
+from bayeskit.tables import Grid, ProbabilityTable, Sheet, Table
+from bayeskit.typing import Floats
 
 LISTED = 8  # maximum number of values listed in a message
 UNSEEN = -2  # code of a symbol or label that is not known
@@ -19,10 +21,6 @@ class SequenceModel(Estimator):
 
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "sequences"
-    memory_limit: Any
-    merge: Any
-    _check_settings: Any
-    _read: Any
 
     def __add__(self, other: object) -> Self:
         merged: Self = self.merge(other) if isinstance(other, type(self)) else NotImplemented
@@ -69,6 +67,13 @@ class SequenceModel(Estimator):
         raise NotImplementedError
 
 
+def shares_table(key: str, contexts: list[str], variable: str, values: Sequence[Any], shares: Floats) -> Table:
+    """Return the table of P(variable | context), one row per context; ``key`` heads the contexts."""
+    columns = {key: contexts, **{str(value): shares[:, j].tolist() for j, value in enumerate(values)}}
+    given = {"after": "context"}.get(key, "state")
+    return ProbabilityTable(columns, variable=variable, values=values, given=given, contexts=contexts, shares=shares)
+
+
 def nothing_left_error() -> BayesError:
     """Build the error for forgetting all sequences."""
     return BayesError("forgetting these sequences would leave nothing to believe; start a new model instead")
@@ -80,11 +85,16 @@ def step_name(sequences: Sequences, at: int) -> str:
     return f"step {step} of {sequences.name(i - 1)}"
 
 
-def list_values(values: Any) -> str:
-    """List the first values for a message."""
-    return ", ".join(map(str, values[:LISTED])) + (", …" if len(values) > LISTED else "")
+def unknown_step(sequences: Sequences, column: Any, at: int, why: str, known: Sequence[Any]) -> str:
+    """Describe a cell that is none of the known values, for a message."""
+    cell = column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+    listed = ", ".join(map(str, known[:LISTED])) + (", …" if len(known) > LISTED else "")
+    return f"{step_name(sequences, at)} is {cell!r}, {why} ({listed})"
 
 
-def cell_at(column: Any, at: int) -> Any:
-    """Return a cell of an array or Arrow column as a Python value."""
-    return column[at].as_py() if hasattr(column[at], "as_py") else column[at]
+def impossible_error(name: str, step: int) -> BayesError:
+    """Build the error for a sequence that no path of states can produce."""
+    return BayesError(
+        f"{name} is impossible from step {step} on: no path of states has a probability above zero there. Smooth the "
+        "estimates, or allow more transitions"
+    )

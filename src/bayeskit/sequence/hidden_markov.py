@@ -23,11 +23,10 @@ from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
 from bayeskit.progress import Bar, check_progress
-from bayeskit.sequence.base import nothing_left_error
-from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, impossible_error
+from bayeskit.sequence.base import impossible_error, nothing_left_error
+from bayeskit.sequence.baum_welch import BaumWelch, EMHistory, HMMStructure, StateLabels
 from bayeskit.sequence.forward_backward import HMMStatistics, ImpossibleSequence, Observations, Trellis
 from bayeskit.sequence.inference import HMMInference
-from bayeskit.sequence.parameters import HMMStructure, StateLabels, check_structure_settings, counting_plan, state_names
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Space
@@ -185,7 +184,7 @@ class HiddenMarkovModel(HMMInference):
         if several is not None:
             best, self.selection_ = choose_n_states(self, sequences, several, self.choose_by)
             return self._become(best.tally_, best.expected_statistics_)
-        states = state_names(sequences, self.n_states, self.states)
+        states = StateLabels.state_names(sequences, self.n_states, self.states)
         labels = StateLabels.of(sequences, states)
         if labels.whole.all():
             self._become(self._count(labels.labeled, self._schema_for(labels.labeled)), None)
@@ -201,7 +200,7 @@ class HiddenMarkovModel(HMMInference):
         block = plain.block(encoder)
         schema = _with_domains(encoder, states)
         scales = column_scales(block, schema.measured)
-        tally = Tally.empty(schema, counting_plan(self, schema))
+        tally = Tally.empty(schema, HMMStructure.counting_plan(self, schema))
         self._structure(tally, scales).check_counts(block)
         if labels.whole.any() and labels.labeled.n_rows:
             tally = self._count(labels.labeled, schema)
@@ -245,7 +244,7 @@ class HiddenMarkovModel(HMMInference):
         self._check_settings()
         sequences = self._read(X, y, lengths)
         fixed = self.expected_statistics_ is not None or sequences.labels is None
-        states = self.tally_.classes if fixed else state_names(sequences, None, self.states)
+        states = self.tally_.classes if fixed else StateLabels.state_names(sequences, None, self.states)
         labels = StateLabels.of(sequences, states)
         tally, expected = self.tally_, self.expected_statistics_
         if labels.labeled.n_rows:
@@ -313,7 +312,7 @@ class HiddenMarkovModel(HMMInference):
 
     def _check_settings(self) -> None:
         """Check the settings."""
-        check_structure_settings(self)
+        HMMStructure.check_settings(self)
         one_of("undecidable", self.undecidable, ("error", "nan"))
         one_of("choose_by", self.choose_by, CRITERIA)
         check_progress(self.progress)
@@ -345,7 +344,9 @@ class HiddenMarkovModel(HMMInference):
         block = sequences.block(encoder)
         grown = {n: tuple(encoder.vocabularies[n].values) if n in encoder.vocabularies else () for n in schema.coded}
         space = Space(encoder.schema, tuple(encoder.classes.values), grown, block.weights is not None)
-        return Tally.of_block(block, space, counting_plan(self, schema), self._threads(), self.memory_limit).tidy()
+        return Tally.of_block(
+            block, space, HMMStructure.counting_plan(self, schema), self._threads(), self.memory_limit
+        ).tidy()
 
     def _encoder(self, tally: Tally) -> Encoder:
         known = {name: Vocabulary(tally.space.values.get(name, ())) for name in tally.schema.coded}
@@ -394,7 +395,7 @@ class HiddenMarkovModel(HMMInference):
         """
         schema, expected = read_probability_tables(start, transitions, emissions)
         model = cls(smoothing=0.0, transition_smoothing=0.0, start_smoothing=0.0, variance_weight=0.0)
-        return model._become(Tally.empty(schema, counting_plan(model, schema)), expected)
+        return model._become(Tally.empty(schema, HMMStructure.counting_plan(model, schema)), expected)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Fit from the tally of labeled sequences.

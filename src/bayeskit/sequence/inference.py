@@ -19,11 +19,10 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_whole_number, seed_of
 from bayeskit.nearest import did_you_mean
-from bayeskit.sequence.base import SequenceModel
-from bayeskit.sequence.baum_welch import impossible_error
+from bayeskit.sequence.base import SequenceModel, impossible_error, shares_table
+from bayeskit.sequence.baum_welch import HMMParameters, HMMStructure
 from bayeskit.sequence.explanation import StateExplanation, explain_state
 from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
-from bayeskit.sequence.parameters import HMMParameters, HMMStructure
 from bayeskit.tables import Grid, ProbabilityTable, Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
@@ -118,20 +117,12 @@ class HMMInference(SequenceModel):
             shares = self.start_[None]
             return ProbabilityTable(first, variable="first state", values=names, given="", contexts=[""], shares=shares)
         if what == "transitions":
-            moves = self.transitions_
-            table = {"from": names, **{name: moves[:, j].tolist() for j, name in enumerate(names)}}
-            return ProbabilityTable(
-                table, variable="next state", values=names, given="state", contexts=names, shares=moves
-            )
+            return shares_table("from", names, "next state", names, self.transitions_)
         for emission in self.parameters_.emissions:
             if what in emission.names:
-                table = {"state": names, **emission.table(what)}
-                if not isinstance(emission, CategoricalEmission):
-                    return Table(table)
-                values, shares = emission.values, emission.probabilities
-                return ProbabilityTable(
-                    table, variable=what, values=values, given="state", contexts=names, shares=shares
-                )
+                if isinstance(emission, CategoricalEmission):
+                    return shares_table("state", names, what, emission.values, emission.probabilities)
+                return Table({"state": names, **emission.table(what)})
         known = ["start", "transitions", *self.schema_.used]
         raise BayesError(f"there is no table {what!r} ({', '.join(known)}){did_you_mean(what, known)}")
 

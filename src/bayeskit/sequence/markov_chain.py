@@ -25,9 +25,9 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
 from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
-from bayeskit.sequence.base import UNSEEN, SequenceModel, cell_at, list_values, nothing_left_error, step_name
+from bayeskit.sequence.base import UNSEEN, SequenceModel, nothing_left_error, shares_table, unknown_step
 from bayeskit.storage.model_file import State
-from bayeskit.tables import Grid, ProbabilityTable, Table
+from bayeskit.tables import Grid, Table
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
@@ -276,10 +276,7 @@ class MarkovChain(SequenceModel):
         rows = [sorted({-1} & {*row}) + [code for code in row if code >= 0] for row in contexts.tolist()]
         names = [" ".join(symbols[code + 1] for code in row) for row in rows]
         p = self._transition_table.next_probabilities(contexts)
-        table = {"after": names, **{str(symbol): p[:, j].tolist() for j, symbol in enumerate(self.symbols_)}}
-        return ProbabilityTable(
-            table, variable="next symbol", values=self.symbols_, given="context", contexts=names, shares=p
-        )
+        return shares_table("after", names, "next symbol", self.symbols_, p)
 
     @property
     def start_(self) -> Floats:
@@ -358,10 +355,8 @@ class MarkovChain(SequenceModel):
         return path
 
     def _unknown(self, sequences: Sequences, path: Ints, why: str, known: Sequence[Value]) -> UnknownValue:
-        at = int(np.argmax(path == UNSEEN))
         (column,) = sequences.columns.values()
-        what = f"{step_name(sequences, at)} is {cell_at(column, at)!r}"
-        return UnknownValue(f"{what}, {why} ({list_values(known)})")
+        return UnknownValue(unknown_step(sequences, column, int(np.argmax(path == UNSEEN)), why, known))
 
     def _contexts(self, sequences: Sequences) -> Ints:
         """Return the last symbols of each sequence, shape (n_sequences, order), padded with −1 at the start."""
