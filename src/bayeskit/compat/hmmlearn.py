@@ -126,10 +126,8 @@ class BaseHMM(Estimator):
             with np.errstate(under="ignore"):  # shares of states that are as good as none
                 log_prob, counts = self._e_step(rows, self._encode_rows(rows, starts))
             if not np.isfinite(log_prob):
-                raise BayesError(
-                    "no path of states can have made these rows: ln P is not finite. Look at zeros in startprob_, "
-                    "transmat_ and the emissions."
-                )
+                where = "look at zeros in startprob_, transmat_ and the emissions"
+                raise BayesError(f"no path of states can have made these rows, ln P is not finite: {where}")
             if "s" in self.params:
                 self.startprob_ = dirichlet_mode(self.startprob_, self.startprob_prior, counts["start"])
             if "t" in self.params:

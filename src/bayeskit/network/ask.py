@@ -273,11 +273,9 @@ class _RowCounter:
             if self._zeros_and_ones:
                 return self._counts[1.0]
             if len(self._counts) > LISTED:
-                raise self.query.error(
-                    self.query.comparisons[0].at,
-                    f"{name!r} has more than {LISTED:,} different numbers to list: ask for its mean, E({name} | …), or "
-                    f"compare it with one, {name} > …",
-                )
+                what = f"{name!r} has more than {LISTED:,} different numbers to list"
+                way = f"ask for its mean, E({name} | …), or compare it with one, {name} > …"
+                raise self.query.error(self.query.comparisons[0].at, f"{what}: {way}")
             return {int(x) if x.is_integer() else x: count for x, count in sorted(self._counts.items())}
         domain = self._domain(name)
         counts = np.array([self._counts[code] for code in range(1, len(domain.values) + 1)])

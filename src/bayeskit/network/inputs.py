@@ -45,13 +45,12 @@ def read_parents(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
             raise BayesError(f"an edge is (parent, child), not {edge!r}")
+        name = f"the edge {edge[0]!r} → {edge[1]!r}"
         for node in edge:
             if node not in parents:
-                raise SchemaMismatch(
-                    f"the edge {edge[0]!r} → {edge[1]!r} names {node!r}, which has no table: {nearest(node, parents)}"
-                )
+                raise SchemaMismatch(f"{name} names {node!r}, which has no table: {nearest(node, parents)}")
         if edge[0] in parents[edge[1]]:
-            raise BayesError(f"the edge {edge[0]!r} → {edge[1]!r} is there twice")
+            raise BayesError(f"{name} is there twice")
         parents[edge[1]].append(edge[0])
     if not parents:
         raise BayesError("a network needs at least one node")
@@ -81,17 +80,17 @@ def check_table_size(
     states, or raise memory_limit= (in bytes).
     """
     n_cells = prod(cards[name] for name in (*parents, node))
-    if before + COPIES * CELL * n_cells <= memory_limit:
-        return before + COPIES * CELL * n_cells
+    need = before + COPIES * CELL * n_cells
+    if need <= memory_limit:
+        return need
     listed = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
     given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({listed})" if parents else ""
     numbers = f"{n_cells:,}" if n_cells < 10**15 else format_integer(n_cells)
-    raise TooLarge(
-        f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes "
-        f"{memory_size(before + COPIES * CELL * n_cells)}, more than memory_limit={memory_limit} "
-        f"({memory_size(memory_limit)}); nothing was started.",
-        hint="Give it fewer parents or states, or raise memory_limit= (in bytes).",
+    what = (
+        f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes {memory_size(need)}"
     )
+    limit = f"more than memory_limit={memory_limit} ({memory_size(memory_limit)}); nothing was started."
+    raise TooLarge(f"{what}, {limit}", hint="Give it fewer parents or states, or raise memory_limit= (in bytes).")
 
 
 def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
@@ -107,10 +106,8 @@ def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any
         states = [canonical(state) for row in rows for state in ((True, False) if is_number(row) else row)]
         states = list(dict.fromkeys(states))
     else:
-        raise BayesError(
-            f"the table of {node!r} names no states: write {{state: probability}}, or declare them as "
-            f"states={{{node!r}: [...]}} and give the numbers in that order"
-        )
+        way = f"write {{state: probability}}, or declare states={{{node!r}: [...]}}"
+        raise BayesError(f"the table of {node!r} names no states: {way}")
     if not states or None in states or len(set(states)) < len(states):
         raise BayesError(f"the states of {node!r} are {states}: at least one, each once, and missing is none")
     return tuple(value for value in states if value is not None)
@@ -128,25 +125,21 @@ def read_table(node: str, given: Any, parents: Sequence[str], states: Mapping[st
         unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
         if len(unsaid):
             missing = next(itertools.islice(itertools.product(*(states[p] for p in parents)), int(unsaid[0]), None))
-            raise BayesError(
-                f"the table of {node!r} says nothing for {_context_text(parents, missing)}; give a row for it"
-            )
+            raise BayesError(f"the table of {node!r} says nothing for {_context_text(parents, missing)}: give a row")
         return table
     if isinstance(given, Mapping) or is_number(given):
         if parents:
-            raise BayesError(
-                f"the table of {node!r} is one number, but it has parents ({', '.join(parents)}): "
-                "give a row for each of their states"
-            )
+            way = f"give a row for each state of {', '.join(parents)}"
+            raise BayesError(f"the table of {node!r} is one number, but it has parents: {way}")
         return _distribution(node, given, states[node], None)[None]
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise BayesError(f"the table of {node!r} is no table of numbers: {str(given)[:60]}") from None
     if array.shape not in ((*shape, n_states), (prod(shape), n_states)):
+        axes = ", ".join((*parents, node))
         raise BayesError(
-            f"the table of {node!r} has shape {array.shape}, not {(*shape, n_states)}: "
-            f"one axis for each of {', '.join((*parents, node))}, its own states last"
+            f"the table of {node!r} has shape {array.shape}, not {(*shape, n_states)}: its axes are {axes}"
         )
     return array.reshape(-1, n_states).copy()
 
@@ -155,7 +148,7 @@ def _context(node: str, context: Any, parents: Sequence[str], states: Mapping[st
     named = context if isinstance(context, tuple) else (context,)
     if len(named) != len(parents):
         raise BayesError(
-            f"the table of {node!r} has a row for {context!r}; a row is for one state of each of {', '.join(parents)}"
+            f"the table of {node!r} has a row for {context!r}; give one state of each of {', '.join(parents)}"
         )
     at = 0
     for parent, value in zip(parents, named, strict=True):
@@ -179,10 +172,7 @@ def _distribution(node: str, row: Any, states: Sequence[Value], context: Any) ->
     place = f"in the table of {node!r}" + ("" if context is None else f" for {context!r}")
     if is_number(row):
         if not set(states) <= {True, False}:
-            raise BayesError(
-                f"one number is a boolean's probability, but {node!r} has the states {list(states)}: "
-                f"write {{state: probability}} {place}"
-            )
+            raise BayesError(f"{place} is one number: give a probability for each of the states {list(states)}")
         return np.array([row if state else 1 - row for state in states], dtype=np.float64)
     p = np.zeros(len(states))
     if not isinstance(row, Mapping):
@@ -211,19 +201,15 @@ def normalize_tables(
 
         bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0)).all(axis=1))
         if len(bad):
-            raise BayesError(
-                f"the table of {where(int(bad[0]))} holds {table[bad[0]].tolist()}: "
-                "probabilities are finite and not negative"
-            )
+            what = f"the table of {where(int(bad[0]))} holds {table[bad[0]].tolist()}"
+            raise BayesError(f"{what}: probabilities are finite and not negative")
         sums = table.sum(axis=1)
         off = np.abs(sums - 1)
+        row = int(off.argmax())
         if off.max() > SLACK:
-            row = int(off.argmax())
-            raise BayesError(
-                f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({table[row].tolist()}); mend it"
-            )
+            listed = table[row].tolist()
+            raise BayesError(f"the table of {where(row)} sums to {sums[row]:.6g}, not to one ({listed}); mend it")
         if off.max() > OFF_ONE:
-            row = int(off.argmax())
             n_off += int((off > OFF_ONE).sum())
             worst = max(worst, (float(off[row]), f"{where(row)} sums to {sums[row]:.9g}"))
         scale = np.where(off > SUMS_TO_ONE, sums, 1.0)
@@ -305,10 +291,7 @@ class EvidenceReader:
             product = first * second
         lost = (product < UNDERFLOW) & (first > 0) & (second > 0)
         if lost.any() or np.isinf(product).any():
-            raise BayesError(
-                f"the likelihoods found for {node!r} multiply to numbers beyond a float; only their proportions "
-                "matter, so scale each to have a maximum of 1"
-            )
+            raise BayesError(f"the likelihoods of {node!r} multiply to numbers beyond a float: scale their maxima to 1")
         return product
 
     def rows(self, data: Any, *, ignore: Sequence[str] | None = None) -> Iterator[tuple[int, list[int], Floats]]:
@@ -332,10 +315,9 @@ class EvidenceReader:
             codes = [block.codes[name] for name in names]
             for name, column in zip(names, codes, strict=True):
                 for row in np.flatnonzero(column > len(self.states[name]))[:1].tolist():
-                    raise UnknownValue(
-                        f"column {name!r} has in row {block.start + row} a value that is no state of the node; "
-                        f"{nearest('', self.states[name])}. Mend the cell, or empty it: a missing cell says nothing."
-                    )
+                    what = f"column {name!r} has in row {block.start + row} a value that is no state of the node"
+                    known = nearest("", self.states[name])
+                    raise UnknownValue(f"{what}; {known}. Mend the cell, or empty it: a missing cell says nothing.")
             for at in range(0, block.n_rows, ROWS):
                 parts = [table[column[at : at + ROWS]] for table, column in zip(choices, codes, strict=True)]
                 yield block.start + at, observed, np.concatenate(parts, axis=1)

@@ -203,10 +203,8 @@ class JointDistribution(Readable, Drawable):
         names = list(source.kinds)
         number = probability or count or next((n for n in ("probability", "count") if n in names), None)
         if number not in names:
-            raise SchemaMismatch(
-                f"there is no column {number or 'probability'!r} ({nearest(number or 'probability', names)})",
-                hint="name the column that holds them, probability=… or count=…",
-            )
+            wanted, hint = number or "probability", "name the column that holds them, probability=… or count=…"
+            raise SchemaMismatch(f"there is no column {wanted!r} ({nearest(wanted, names)})", hint=hint)
         is_count = count is not None or (probability is None and number == "count")
         rest = [name for name in names if name != number]
         if not rest:
@@ -222,10 +220,8 @@ class JointDistribution(Readable, Drawable):
                 raise BayesError(f"row {int(np.argmin(cells.codes[name]))} has no value of {name!r}: fill it in")
         total = float(weights.sum())
         if not total > 0 or (not is_count and abs(total - 1) > SLACK):
-            raise BayesError(
-                f"the column {number!r} sums to {total:.9g}, not to one",
-                hint=f"correct the table, or pass {format_setting('count', number)} if these are counts",
-            )
+            hint = f"correct the table, or pass {format_setting('count', number)} if these are counts"
+            raise BayesError(f"the column {number!r} sums to {total:.9g}, not to one", hint=hint)
         if not is_count and abs(total - 1) > OFF_ONE:
             warnings.warn(f"the probabilities sum to {total:.9g}; they were normalized", BayesWarning, stacklevel=2)
         p = weights if abs(total - 1) <= SUMS_TO_ONE else weights / total

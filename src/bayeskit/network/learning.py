@@ -6,7 +6,7 @@ Formula: P(child ∣ parents) from counts
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network.inputs import read_parents
-from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.tally.contexts import ContextCounts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -35,11 +34,6 @@ class NetworkTally:
 
     tally: Tally
     parents: Mapping[str, tuple[str, ...]]
-
-    @property
-    def schema(self) -> Schema:
-        """Schema of the columns."""
-        return self.tally.schema
 
     @property
     def states(self) -> Mapping[str, tuple[Value, ...]]:
@@ -56,7 +50,7 @@ class NetworkTally:
     @property
     def cuts(self) -> dict[str, tuple[float, ...]]:
         """Cut points by column."""
-        roles = self.schema.columns.items()
+        roles = self.tally.schema.columns.items()
         return {name: role.cuts for name, role in roles if isinstance(role, Numeric) and role.cuts is not None}
 
     @property
@@ -83,16 +77,13 @@ class NetworkTally:
             tables[node] = table
         if unseen:
             listed = ", ".join(unseen[:5]) + (", …" if len(unseen) > 5 else "")
-            warnings.warn(
-                f"no row shows some contexts of {listed}: their rows are uniform. Any smoothing above 0 says the same.",
-                BayesWarning,
-                stacklevel=4,
-            )
+            what = f"no row shows some contexts of {listed}: their rows are uniform, as with any smoothing above 0"
+            warnings.warn(what, BayesWarning, stacklevel=4)
         return tables
 
-    def count_rows(self, data: Any, weights: Any = None, memory_limit: int = MEMORY_LIMIT) -> NetworkTally:
+    def count_rows(self, data: Any, weights: Any, memory_limit: int) -> NetworkTally:
         """Count other rows with the same roles and cut points."""
-        return _collect(open_source(data, weights=weights), self.schema, self.parents, memory_limit)
+        return _collect(open_source(data, weights=weights), self.tally.schema, self.parents, memory_limit)
 
     def __add__(self, other: NetworkTally) -> NetworkTally:
         """Add the rows of both, aligning states by name."""
@@ -111,9 +102,7 @@ class NetworkTally:
         """Return the counts; raise an error for a column without values."""
         for node, values in self.states.items():
             if not values:
-                raise BayesError(
-                    f"column {node!r} has no value in any row; ignore it, or declare its values in domains="
-                )
+                raise BayesError(f"column {node!r} has no value in any row: ignore it, or give its values in domains=")
         return self
 
     def _check_same_edges(self, other: NetworkTally) -> None:
@@ -131,29 +120,18 @@ class NetworkTally:
     __hash__ = None  # type: ignore[assignment]
 
 
-def count(
-    edges: Sequence[tuple[str, str]],
-    data: Any,
-    roles: Any = None,
-    domains: Mapping[str, Iterable[Any]] | None = None,
-    weights: Any = None,
-    memory_limit: int = MEMORY_LIMIT,
-) -> NetworkTally:
+def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory_limit: int) -> NetworkTally:
     """Count all columns of data, each with its parents."""
-    source = open_source(data, weights=weights)
     schema = infer(source.kinds, roles=roles, domains=domains, named=source.named)
     plain = schema.measured
     if plain:
-        raise SchemaMismatch(
-            f"column {plain[0]!r} holds numbers, and a table needs values: declare where to cut it, "
-            f'roles={{{plain[0]!r}: Numeric(cuts=(…))}}, or take each number as a value: "categorical" (or "ignore" it)'
-        )
+        way = f'cut it, roles={{{plain[0]!r}: Numeric(cuts=(…))}}, or take it as "categorical" or "ignore"'
+        raise SchemaMismatch(f"column {plain[0]!r} holds numbers, and a table needs values: {way}")
     for edge in edges:
         for node in edge:
             if node not in schema.used:
-                raise SchemaMismatch(
-                    f"the edge {edge} names {node!r}, which is no column: {nearest(node, schema.used)}"
-                )
+                known = nearest(node, schema.used)
+                raise SchemaMismatch(f"the edge {edge} names {node!r}, which is no column: {known}")
     parents = {node: tuple(above) for node, above in read_parents(edges, schema.used).items()}
     return _collect(source, replace(schema, target=NO_TARGET), parents, memory_limit)
 

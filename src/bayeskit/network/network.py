@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayeskit import logspace
+from bayeskit.data.frames import open_source
 from bayeskit.data.vocabulary import Value
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
@@ -108,21 +109,22 @@ class BayesianNetwork(Readable, Drawable):
         for node in tables:
             cost = inputs.check_table_size(node, parents[node], cards, cost, memory_limit)
         arrays = {node: inputs.read_table(node, table, parents[node], known) for node, table in tables.items()}
-        self._set(parents, known, inputs.normalize_tables(arrays, parents, known), {}, None, memory_limit)
+        tables = inputs.normalize_tables(arrays, parents, known)
+        self._set(parents, known, tables, memory_limit=memory_limit)
 
     def _set(
         self,
         parents: Mapping[str, Sequence[str]],
         states: Mapping[str, tuple[Value, ...]],
         tables: Mapping[str, Floats],
-        cuts: Mapping[str, tuple[float, ...]],
-        counts: learning.NetworkTally | None,
-        memory_limit: int,
+        cuts: Mapping[str, tuple[float, ...]] | None = None,
+        counts: learning.NetworkTally | None = None,
+        memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         self.nodes = tuple(tables)
         self.parents = {node: tuple(parents[node]) for node in self.nodes}
         self.states = {node: tuple(states[node]) for node in self.nodes}
-        self.cuts = dict(cuts)
+        self.cuts = dict(cuts or {})
         self.tally_ = counts
         self.memory_limit = memory_limit
         self._reader = EvidenceReader(self.nodes, self.states, self.cuts)
@@ -133,18 +135,10 @@ class BayesianNetwork(Readable, Drawable):
         self._factorization = Factorization(self._graph, self._cards, self._tables)
 
     @classmethod
-    def of_arrays(
-        cls,
-        parents: Mapping[str, Sequence[str]],
-        states: Mapping[str, tuple[Value, ...]],
-        tables: Mapping[str, Floats],
-        cuts: Mapping[str, tuple[float, ...]] | None = None,
-        counts: learning.NetworkTally | None = None,
-        memory_limit: int = MEMORY_LIMIT,
-    ) -> Self:
-        """Build a network from valid arrays of shape (n_contexts, n_states)."""
+    def of_arrays(cls, *arrays: Any, **settings: Any) -> Self:
+        """Build a network from parents, states and valid tables, shape (n_contexts, n_states), as ``_set`` does."""
         self = cls.__new__(cls)
-        self._set(parents, states, tables, cuts or {}, counts, memory_limit)
+        self._set(*arrays, **settings)
         return self
 
     # -- learning ------------------------------------------------------------------------------------
@@ -189,7 +183,8 @@ class BayesianNetwork(Readable, Drawable):
         >>> n.query("P(rain = y | wet = y)")
         0.6666666666666666
         """
-        counts = learning.count(list(edges), data, roles, domains, sample_weight, memory_limit)
+        source = open_source(data, weights=sample_weight)
+        counts = learning.count(list(edges), source, roles, domains, memory_limit)
         return cls._of_tally(counts, smoothing, memory_limit)
 
     @classmethod

@@ -218,9 +218,7 @@ class ProbabilityQuery:
                 raise self.error(comparison.at, what + _list_values(domain.values))
             return np.array([value in (True, "true", "yes") for value in domain.folded], dtype=bool)
         if comparison.op in IS_MISSING:
-            raise self.error(
-                comparison.at, f"{column!r} is missing nowhere, for here every value is known: ask the data itself"
-            )
+            raise self.error(comparison.at, f"{column!r} is missing nowhere here: ask the data itself")
         if comparison.op in ("=", "!=", "in", "not in"):
             mask = np.zeros(len(domain.values), dtype=bool)
             for token in comparison.values:

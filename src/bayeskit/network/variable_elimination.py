@@ -129,11 +129,9 @@ def perturbations(n: int, tries: int) -> Iterator[list[float]]:
 def check_cost(n_bytes: int, memory_limit: int, what: str) -> None:
     """Raise an error if the tables would exceed the memory limit."""
     if n_bytes > memory_limit:
-        raise TooLarge(
-            f"{what} would take {memory_size(n_bytes)}, more than the {memory_size(memory_limit)} allowed; "
-            "nothing was started.",
-            hint="Raise memory_limit= (in bytes), ask for fewer variables, or give more evidence.",
-        )
+        limit = f"more than the {memory_size(memory_limit)} allowed; nothing was started."
+        hint = "Raise memory_limit= (in bytes), ask for fewer variables, or give more evidence."
+        raise TooLarge(f"{what} would take {memory_size(n_bytes)}, {limit}", hint=hint)
 
 
 class Factorization(NamedTuple):

@@ -94,7 +94,5 @@ def unknown_step(sequences: Sequences, column: Any, at: int, why: str, known: Se
 
 def impossible_error(name: str, step: int) -> BayesError:
     """Build the error for a sequence that no path of states can produce."""
-    return BayesError(
-        f"{name} is impossible from step {step} on: no path of states has a probability above zero there. Smooth the "
-        "estimates, or allow more transitions"
-    )
+    way = "Smooth the estimates, or allow more transitions"
+    return BayesError(f"{name} is impossible from step {step} on: no path of states has a probability above 0. {way}")

@@ -233,16 +233,11 @@ class StateLabels:
             if not seen.values:
                 raise BayesError("no position has a state: leave out y, and give n_states")
             if given is not None and given != len(seen.values):
-                raise BayesError(
-                    f"n_states={given}, but the labels name {len(seen.values)} states: leave n_states out, or name all "
-                    "states in states="
-                )
+                what = f"n_states={given}, but the labels name {len(seen.values)} states"
+                raise BayesError(f"{what}: leave n_states out, or name all states in states=")
             return tuple(sort_values(seen.values))
         if given is None:
-            raise BayesError(
-                "how many states are there? Give n_states, a number or several to choose from, or the states of the "
-                "positions as y"
-            )
+            raise BayesError("how many states are there? Give n_states, a number or several to choose from, or y")
         return tuple(range(given))
 
     @property
@@ -361,11 +356,8 @@ class BaumWelch:
         except KeyboardInterrupt:
             if not history:
                 raise
-            warnings.warn(
-                f"the fit was interrupted after {len(history)} rounds; the model keeps the last parameters",
-                BayesWarning,
-                stacklevel=6,
-            )
+            what = f"the fit was interrupted after {len(history)} rounds; the model keeps the last parameters"
+            warnings.warn(what, BayesWarning, stacklevel=6)
             interrupted = True
         return sums, parameters, EMHistory(tuple(history), likelihood, converged, interrupted)
 

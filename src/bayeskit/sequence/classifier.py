@@ -106,11 +106,8 @@ def check_columns_vary(label: Value, of_class: Sequences, all_of_them: Sequences
         if _varies(of_class, where[name]) or not _varies(all_of_them, where[name]):
             continue
         ignore, symbols = (format_setting("roles", {name: role}) for role in ("ignore", "categorical"))
-        raise BayesError(
-            f"column {name!r} does not vary in the sequences of class {label!r}, so their likelihoods cannot be "
-            "compared with those of other classes",
-            hint=f"leave it out with {ignore} of the model, or take it as {symbols}",
-        )
+        what = f"column {name!r} does not vary in the sequences of class {label!r}, so its density is not known"
+        raise BayesError(what, hint=f"leave it out with {ignore} of the model, or take it as {symbols}")
 
 
 def _varies(sequences: Sequences, name: str) -> bool:

@@ -302,10 +302,7 @@ class HiddenMarkovModel(HMMInference):
         """
         self._check_mergeable(other)
         if self.expected_statistics_ is not None or other.expected_statistics_ is not None:
-            raise BayesError(
-                "states that were found by Baum–Welch are not those of another fit: only models of labeled sequences "
-                "are merged"
-            )
+            raise BayesError("only models of labeled sequences merge: other states are found anew in every fit")
         return clone(self)._restore(self.tally_ + other.tally_, None)
 
     # -- reading -------------------------------------------------------------------------------------

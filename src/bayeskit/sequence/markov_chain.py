@@ -311,10 +311,8 @@ class MarkovChain(SequenceModel):
         if sequences.named and learned in sequences.columns:
             return replace(sequences, columns={learned: sequences.columns[learned]})
         if len(sequences.columns) > 1:
-            raise BayesError(
-                f"a chain has one symbol a step, and here are the columns {', '.join(sequences.columns)}: give one of "
-                "them alone, or take a HiddenMarkovModel"
-            )
+            what = f"a chain takes one column, not the columns {', '.join(sequences.columns)}"
+            raise BayesError(f"{what}: give one of them alone, or take a HiddenMarkovModel")
         return sequences
 
     def _count_transitions(self, sequences: Sequences) -> Tally:
@@ -348,10 +346,8 @@ class MarkovChain(SequenceModel):
         path = sequences.coded(column, vocabulary, grow=grow, name=name)
         broken = [value for value in vocabulary.values if isinstance(value, float)]
         if broken:
-            raise BayesError(
-                f"a step is {broken[0]!r}: symbols are strings, whole numbers or booleans. Cut numbers into intervals "
-                "first, or take a HiddenMarkovModel, which takes them as they are.",
-            )
+            what = f"a step is {broken[0]!r}: symbols are strings, whole numbers or booleans"
+            raise BayesError(f"{what}. Cut numbers into intervals first, or take a HiddenMarkovModel.")
         return path
 
     def _unknown(self, sequences: Sequences, path: Ints, why: str, known: Sequence[Value]) -> UnknownValue:
@@ -456,10 +452,8 @@ class LeaveOneOutChains:
             n = n - units[of] * _count_repeats(of, run_keys(ends, k))
             total = total - units[of] * _count_repeats(of, run_keys(ends[:, :-1], k))
             if (n < -0.5).any():
-                raise NotLearned(
-                    f"{self.sequences.name(int(of_class[of[np.argmin(n)]]))} was not learned: leave-one-out scores the "
-                    "sequences that the model was fitted on, each once"
-                )
+                name = self.sequences.name(int(of_class[of[np.argmin(n)]]))
+                raise NotLearned(f"{name} was not learned: leave-one-out scores the training sequences, each once")
             counts.append((np.maximum(n, 0.0), np.maximum(total, 0.0)))
         terms = np.zeros(sequences.n_rows)
         terms[here] = logspace.log(chain._transition_table.estimate(counts, runs[:, -1]))
