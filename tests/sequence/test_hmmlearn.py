@@ -97,7 +97,7 @@ def test_rounds_of_baum_welch_are_hmmlearns(kind: str) -> None:
     scales = {
         name: ColumnScale(float(x.mean()), float(x.var())) for name, x in zip(["x0", "x1", "x2"], X.T, strict=False)
     }
-    structure = HMMStructure.of(settings, first.schema_, range(k), first.tally_.space.values, scales)
+    structure = HMMStructure.of(settings, first.tally_, scales)
     structure = HMMStructure(
         TransitionRules.of(None, None, range(k)), read_minimum_stays(1, range(k)), structure.emissions, 0.0, 0.0
     )

@@ -318,13 +318,8 @@ def explain_data(
         page.line()
         for sentence in state.sentences[1:]:
             page.line(sentence)
-        records.append(
-            {
-                "row": number, "predicted": state.predicted, "probability": state.probability, "against": state.against,
-                "past": state.past, "observation": dict(state.observation), "future": state.future,
-                "log_odds": state.log_odds,
-            }
-        )  # fmt: skip
+        names = ("predicted", "probability", "against", "past", "observation", "future", "log_odds")
+        records.append({"row": number, **{name: getattr(state, name) for name in names}})
     page.json({"model": path, "data": source.name, "rows": records})
 
 

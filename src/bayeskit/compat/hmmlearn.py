@@ -140,9 +140,8 @@ class BaseHMM(Estimator):
 
     def _forward_backward(self, seen: HMMRows, by_row: bool) -> tuple[float, Counts, Floats]:
         """Run forward–backward: return ln P, expected starts and transitions, and posteriors or emission sums."""
-        likelihoods, _, start, transitions, states, _ = kernels.count_states(
-            **self._kernel_arguments(seen), after=None, by_row=by_row
-        )
+        found = kernels.count_states(**self._kernel_arguments(seen), after=None, by_row=by_row)
+        likelihoods, _, start, transitions, states, _ = found
         return float(likelihoods.sum()), {"start": start, "transitions": transitions}, states
 
     def _kernel_arguments(self, seen: HMMRows) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -59,31 +58,23 @@ class Distribution(Drawable):
         return np.array(self.values, dtype=np.float64)
 
 
-def conditional_table(
-    variable: str,
-    values: Sequence[Value],
-    given: Mapping[str, Sequence[Value]],
-    shares: Floats,
-    counts: Sequence[float] | None = None,
-) -> ProbabilityTable:
+def conditional_table(variable: str, values: Any, given: Any, shares: Floats, counts: Any = None) -> ProbabilityTable:
     """Return the table of P(variable | given), one row per context, with the number of rows if they were counted."""
-    columns: dict[str, Any] = {
-        name: [str(v) if isinstance(v, bool) else v for v in listed] for name, listed in given.items()
-    }
+    columns = {name: [str(v) if isinstance(v, bool) else v for v in listed] for name, listed in given.items()}
     contexts = [" · ".join(map(str, context)) for context in zip(*columns.values(), strict=True)] or ["all"]
     if counts is not None:
         columns["count"] = list(counts)
     bar = f" | {', '.join(given)}" if given else ""
     columns |= {f"P({variable} = {value}{bar})": shares[:, i].tolist() for i, value in enumerate(values)}
-    return ProbabilityTable(
-        columns,
-        keys=max(len(given), 1),
-        variable=variable,
-        values=tuple(values),
-        given=" · ".join(given) or "nothing",
-        contexts=contexts,
-        shares=shares,
-    )
+    names, keys = " · ".join(given) or "nothing", max(len(given), 1)
+    parts: dict[str, Any] = {
+        "variable": variable,
+        "values": tuple(values),
+        "given": names,
+        "contexts": contexts,
+        "shares": shares,
+    }
+    return ProbabilityTable(columns, keys=keys, **parts)
 
 
 if TYPE_CHECKING:

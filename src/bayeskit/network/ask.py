@@ -240,9 +240,7 @@ class _RowCounter:
                 query.values_where(leaf, domain)
         left_out = self.n_rows - self.n_present
         if not n:
-            skipped = (
-                f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" if left_out else ""
-            )
+            skipped = f" ({left_out:,} of {self.n_rows:,} rows have a missing cell and were left out)" * bool(left_out)
             if query.condition is None:
                 raise QueryError(f"there is no row to count{skipped}")
             raise QueryError(f"{query.impossible_condition_error()}: no row matches it{skipped}")
@@ -347,9 +345,8 @@ def lines(record: Record) -> list[str]:
         sentences.append(f"rows: the {record['of']:,}{some or ' there are'}")
     if "interval" in record:
         interval = record["interval"]
-        sentences.append(
-            f"{100 * interval['level']:g} % credible interval: {interval['low']:.6g} to {interval['high']:.6g}"
-        )
+        bounds = f"{interval['low']:.6g} to {interval['high']:.6g}"
+        sentences.append(f"{100 * interval['level']:g} % credible interval: {bounds}")
     if record["left_out"]:
         sentences.append(f"left out: {record['left_out']:,} rows with a missing cell in a column that is asked for")
     return sentences

@@ -86,11 +86,10 @@ def check_table_size(
     listed = ", ".join(parents[:4]) + (", …" if len(parents) > 4 else "")
     given = f" given its {len(parents)} parent{'s' * (len(parents) > 1)} ({listed})" if parents else ""
     numbers = f"{n_cells:,}" if n_cells < 10**15 else format_integer(n_cells)
-    what = (
-        f"the table of {node!r}{given} has {numbers} numbers; with the tables before it that takes {memory_size(need)}"
-    )
+    table, size = f"the table of {node!r}{given} has {numbers} numbers", memory_size(need)
     limit = f"more than memory_limit={memory_limit} ({memory_size(memory_limit)}); nothing was started."
-    raise TooLarge(f"{what}, {limit}", hint="Give it fewer parents or states, or raise memory_limit= (in bytes).")
+    what = f"{table}; with the tables before it that takes {size}, {limit}"
+    raise TooLarge(what, hint="Give it fewer parents or states, or raise memory_limit= (in bytes).")
 
 
 def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any] | None) -> tuple[Value, ...]:
@@ -100,11 +99,9 @@ def read_states(node: str, table: Any, has_parents: bool, declared: Sequence[Any
     elif is_number(table):
         states = [True, False]
     elif isinstance(table, Mapping) and table:
-        rows = [
-            row for row in (table.values() if has_parents else [table]) if is_number(row) or isinstance(row, Mapping)
-        ]
-        states = [canonical(state) for row in rows for state in ((True, False) if is_number(row) else row)]
-        states = list(dict.fromkeys(states))
+        rows = [{True: 0, False: 0} if is_number(row) else row for row in (table.values() if has_parents else [table])]
+        named = (canonical(state) for row in rows if isinstance(row, Mapping) for state in row)
+        states = list(dict.fromkeys(named))
     else:
         way = f"write {{state: probability}}, or declare states={{{node!r}: [...]}}"
         raise BayesError(f"the table of {node!r} names no states: {way}")
@@ -137,19 +134,16 @@ def read_table(node: str, given: Any, parents: Sequence[str], states: Mapping[st
     except (TypeError, ValueError):
         raise BayesError(f"the table of {node!r} is no table of numbers: {str(given)[:60]}") from None
     if array.shape not in ((*shape, n_states), (prod(shape), n_states)):
-        axes = ", ".join((*parents, node))
-        raise BayesError(
-            f"the table of {node!r} has shape {array.shape}, not {(*shape, n_states)}: its axes are {axes}"
-        )
+        axes = f"{(*shape, n_states)} of {', '.join((*parents, node))}"
+        raise BayesError(f"the table of {node!r} has shape {array.shape}, not {axes}")
     return array.reshape(-1, n_states).copy()
 
 
 def _context(node: str, context: Any, parents: Sequence[str], states: Mapping[str, tuple[Value, ...]]) -> int:
     named = context if isinstance(context, tuple) else (context,)
     if len(named) != len(parents):
-        raise BayesError(
-            f"the table of {node!r} has a row for {context!r}; give one state of each of {', '.join(parents)}"
-        )
+        way = f"give one state of each of {', '.join(parents)}"
+        raise BayesError(f"the table of {node!r} has a row for {context!r}: {way}")
     at = 0
     for parent, value in zip(parents, named, strict=True):
         at = at * len(states[parent]) + position(parent, value, states[parent], f"in the table of {node!r}")

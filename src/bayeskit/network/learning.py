@@ -28,7 +28,7 @@ from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class NetworkTally:
     """Counts of a network: values of each column, and of each node given its parents."""
 
@@ -108,16 +108,6 @@ class NetworkTally:
     def _check_same_edges(self, other: NetworkTally) -> None:
         if dict(self.parents) != dict(other.parents) or self.cuts != other.cuts:
             raise SchemaMismatch("the two networks have different edges or cut points, so their counts do not add up")
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, NetworkTally)
-            and dict(self.parents) == dict(other.parents)
-            and dict(self.states) == dict(other.states)
-            and all(np.array_equal(table, other.counts[node]) for node, table in self.counts.items())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory_limit: int) -> NetworkTally:

@@ -32,6 +32,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -41,14 +42,7 @@ from bayeskit.errors import QueryError
 from bayeskit.nearest import nearest
 from bayeskit.typing import Array, Bools
 
-COMPARE = {
-    "=": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 COMPARISONS = {operator: operator for operator in COMPARE} | {"==": "=", "≠": "!=", "≤": "<=", "≥": ">="}
 BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
 TOKEN = re.compile(

@@ -67,15 +67,9 @@ class HMMStructure:
     start_smoothing: float
 
     @classmethod
-    def of(
-        cls,
-        settings: HiddenMarkovModel,
-        schema: Schema,
-        states: Sequence[Value],
-        values: Mapping[str, Sequence[Value]],
-        scales: Mapping[str, ColumnScale],
-    ) -> HMMStructure:
-        """Build the structure for columns with given roles, symbols and scales."""
+    def of(cls, settings: HiddenMarkovModel, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
+        """Build the structure for the states and columns of a tally."""
+        states = tally.classes
         stays = read_minimum_stays(settings.min_stay, states)
         # Rows of transitions, and left-to-right, follow the declared order of the states.
         listed = [] if settings.states is None else [state for state in settings.states if state in states]
@@ -83,7 +77,7 @@ class HMMStructure:
         rules = TransitionRules.of(settings.start, settings.transitions, order)
         at = [order.index(state) for state in states]
         rules = TransitionRules(rules.fixed_start[at], rules.fixed[np.ix_(at, at)], rules.ties[np.ix_(at, at)])
-        emissions = build_emissions(settings, schema, values, scales)
+        emissions = build_emissions(settings, tally.schema, tally.space.values, scales)
         return cls(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
 
     @staticmethod
@@ -102,16 +96,8 @@ class HMMStructure:
         one_of("unseen", settings.unseen, ("ignore", "smooth", "error"))
         for kind in settings.numeric.values() if isinstance(settings.numeric, Mapping) else [settings.numeric]:
             one_of("numeric", kind, NUMERIC)
-        names = (
-            "smoothing",
-            "transition_smoothing",
-            "start_smoothing",
-            "variance_floor",
-            "variance_weight",
-            "mean_weight",
-        )
-        for name in names:
-            given = getattr(settings, name)
+        amounts = {k: v for k, v in vars(settings).items() if k.endswith(("smoothing", "_floor", "_weight"))}
+        for name, given in amounts.items():
             for amount in given.values() if name == "smoothing" and isinstance(given, Mapping) else [given]:
                 if not is_number(amount) or not 0 <= amount < np.inf:
                     raise BayesError(f"{name}={amount!r}: give a number, 0 or more")
@@ -159,12 +145,7 @@ class HMMStructure:
         return self.rules.n_parameters() + sum(emission.n_parameters() for emission in parameters.emissions)
 
 
-def build_emissions(
-    settings: HiddenMarkovModel,
-    schema: Schema,
-    values: Mapping[str, Sequence[Value]],
-    scales: Mapping[str, ColumnScale],
-) -> tuple[Emission, ...]:
+def build_emissions(settings: Any, schema: Schema, values: Mapping[str, Any], scales: Any) -> tuple[Emission, ...]:
     """Build the emissions of all columns before they are estimated."""
     gaussian, poisson, multinomial = (
         tuple(n for n in schema.measured if _setting(settings.numeric, n, schema, "gaussian") == kind)
@@ -400,10 +381,8 @@ class BaumWelch:
             shares = assign(rows, rng)
         scale = 1.0 if has_labels else block.n_rows / max(len(rows), 1)
         part = block.take(rows)
-        emissions = tuple(
-            tuple(scale * array for array in emission.statistics_of_rows(part, shares, self.n_threads))
-            for emission in self.structure.emissions
-        )
+        counted = (e.statistics_of_rows(part, shares, self.n_threads) for e in self.structure.emissions)
+        emissions = tuple(tuple(scale * array for array in own) for own in counted)
         steady = 0.5 * np.eye(k) + 0.5 * rng.dirichlet(np.ones(k), k)
         sums = HMMStatistics(rng.dirichlet(np.ones(k)), steady * (k if has_labels else block.n_rows), emissions)
         if has_labels:
@@ -433,12 +412,8 @@ class BaumWelch:
         """Assign rows to the nearest of k centers for numbers, and at random for symbols."""
         k, block = self.structure.n_states, self.observed.block
         shares = np.ones((len(rows), k))
-        numbers = [
-            name
-            for emission in self.structure.emissions
-            if not isinstance(emission, CategoricalEmission)
-            for name in emission.names
-        ]
+        measured = [e for e in self.structure.emissions if not isinstance(e, CategoricalEmission)]
+        numbers = [name for emission in measured for name in emission.names]
         if numbers:
             x = np.column_stack([_standardize(block.floats[name][rows]) for name in numbers])
             nearest = _assign_to_centers(x, k, rng)

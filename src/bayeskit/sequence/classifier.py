@@ -63,9 +63,8 @@ class ClassTallies:
         for c, n in left.items():
             if n < -gone:
                 learned, times = format_times(self.counts.get(c, 0)), format_times(other.counts[c])
-                raise NotLearned(
-                    f"class {c!r} was learned {learned} and cannot be forgotten {times}; nothing was changed"
-                )
+                what = f"class {c!r} was learned {learned} and cannot be forgotten {times}"
+                raise NotLearned(f"{what}; nothing was changed")
         tallies = {c: held - other.tallies[c] if c in other.tallies else held for c, held in self.tallies.items()}
         remaining = [c for c in self.tallies if left[c] > gone]
         if not remaining:

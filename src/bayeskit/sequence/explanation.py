@@ -22,16 +22,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, canonical
 from bayeskit.drawable import Drawable
-from bayeskit.explain.evidence import (
-    Contribution,
-    Explanation,
-    Explanations,
-    State,
-    compare_classes,
-    format_cell,
-    format_factor,
-    format_probability,
-)
+from bayeskit.explain import evidence
 from bayeskit.sequence.forward_backward import Observations, Trellis
 from bayeskit.tables import Items, Readable, Sheet, Table
 from bayeskit.typing import Floats
@@ -62,7 +53,7 @@ class StateExplanation(Readable, Drawable):
     @property
     def sentences(self) -> list[str]:
         """Sentences that explain the decision."""
-        head = f"{self.predicted} with probability {format_probability(self.probability)}"
+        head = f"{self.predicted} with probability {evidence.format_probability(self.probability)}"
         past = "the start" if self.step == 0 else "what went before"
         parts = [(past, self.past), *((f"{name} now", odds) for name, odds in self.observation.items())]
         return [head, *(self._sentence(what, odds) for what, odds in [*parts, ("what comes after", self.future)])]
@@ -74,16 +65,15 @@ class StateExplanation(Readable, Drawable):
         if abs(odds) < 0.005:
             return f"{what} does not tell {self.predicted} from {self.against}"
         more, less = (self.predicted, self.against) if odds > 0 else (self.against, self.predicted)
-        return f"{what} makes {more} {format_factor(abs(odds))} times as likely as {less}"
+        return f"{what} makes {more} {evidence.format_factor(abs(odds))} times as likely as {less}"
 
     @property
     def table(self) -> Table:
         """Table of the parts and their running sum."""
         names = ["past", *self.observation, "future"]
         odds = [self.past, *self.observation.values(), self.future]
-        return Table(
-            {"evidence": names, f"log odds {self.predicted} : {self.against}": odds, "sum": np.cumsum(odds).tolist()}
-        )
+        head = f"log odds {self.predicted} : {self.against}"
+        return Table({"evidence": names, head: odds, "sum": np.cumsum(odds).tolist()})
 
     @property
     def sheet(self) -> Sheet:
@@ -97,15 +87,12 @@ def explain_state(
 ) -> StateExplanation:
     """Explain the state at one step of a single observed sequence."""
     stays = trellis.stays
-    for chunk, found in trellis.posteriors(observed):
-        if chunk.a <= step < chunk.b:
-            posterior = found[step - chunk.a]
+    posterior = next(found[step - c.a] for c, found in trellis.posteriors(observed) if c.a <= step < c.b)
     log_past = stays.log_start(trellis.start)
     for chunk, filtered, _, _ in trellis.forward(observed):
         if chunk.a <= step - 1 < chunk.b:
-            log_past = logspace.log_sum_exp(
-                filtered[step - 1 - chunk.a][:, None] + stays.log_moves(trellis.moves), axis=0
-            )
+            before = filtered[step - 1 - chunk.a][:, None]
+            log_past = logspace.log_sum_exp(before + stays.log_moves(trellis.moves), axis=0)
         if chunk.a <= step < chunk.b:
             log_now = np.ascontiguousarray(filtered[step - chunk.a])
     past = _of_states(trellis, log_past)
@@ -121,16 +108,9 @@ def explain_state(
     ahead = trellis.backward(observed, step, log_now)
     weights = np.where((past > -np.inf)[stays.owner], log_past, 0.0)  # weights of the copies of each possible state
     future = _of_states(trellis, weights + ahead) - _of_states(trellis, weights)
-    return StateExplanation(
-        step,
-        names[a],
-        names[b],
-        float(posterior[a]),
-        float(posterior[b]),
-        float(logspace.log_odds(past[a], past[b])),
-        observation,
-        float(logspace.log_odds(future[a], future[b])),
-    )
+    of_past, of_future = (float(logspace.log_odds(logs[a], logs[b])) for logs in (past, future))
+    p_a, p_b = float(posterior[a]), float(posterior[b])
+    return StateExplanation(step, names[a], names[b], p_a, p_b, of_past, observation, of_future)
 
 
 def _of_states(trellis: Trellis, log_copies: Floats) -> Floats:
@@ -139,7 +119,7 @@ def _of_states(trellis: Trellis, log_copies: Floats) -> Floats:
     return np.asarray(logspace.log_sum_exp(np.where(own, log_copies, -np.inf), axis=1))
 
 
-def explain_sequences(model: Any, sequences: Sequences, block: Block, against: int | None) -> Explanations:
+def explain_sequences(model: Any, sequences: Sequences, block: Block, against: int | None) -> evidence.Explanations:
     """Explain each sequence: the log odds that every step adds, given the steps before it.
 
     ln P(a | x) / P(b | x) = ln P(a) / P(b) + Σ_t ln P(x_t | x_1 … x_{t−1}, a) / P(x_t | x_1 … x_{t−1}, b)
@@ -147,7 +127,7 @@ def explain_sequences(model: Any, sequences: Sequences, block: Block, against: i
     classes, log_prior = tuple(model.models_), model.params_.log_prior
     terms = np.column_stack([one._log_terms(sequences) for one in model.models_.values()])  # (steps, classes)
     scores = np.column_stack([one.log_likelihood(sequences) for one in model.models_.values()]) + log_prior
-    comparison = compare_classes(model, scores, block, log_prior, against)
+    comparison = evidence.compare_classes(model, scores, block, log_prior, against)
     terms, prior = model._tempered(terms), model._tempered(log_prior)
     cells, states = _steps(sequences)
     records = []
@@ -156,40 +136,27 @@ def explain_sequences(model: Any, sequences: Sequences, block: Block, against: i
         first, last = int(sequences.starts[i]), int(sequences.starts[i + 1])
         odds = logspace.log_odds(terms[first:last, a], terms[first:last, b]).tolist()
         parts = tuple(
-            Contribution(f"step {t + 1}", cells[first + t], odds[t], states[first + t], classes[a], classes[b])
+            evidence.Contribution(f"step {t + 1}", cells[first + t], odds[t], states[first + t], classes[a], classes[b])
             for t in range(last - first)
         )
-        records.append(
-            Explanation(
-                i,
-                classes[a],
-                classes[b],
-                float(logspace.exp(comparison.log_posterior[i, a])),
-                float(logspace.exp(comparison.log_posterior[i, b])),
-                float(logspace.log_odds(*(log_prior if comparison.undecidable[i] else prior)[[a, b]])),
-                parts,
-                float(comparison.log_odds[i]),
-                bool(comparison.undecidable[i]),
-            )
-        )
-    return Explanations(records)
+        undecidable, total = bool(comparison.undecidable[i]), float(comparison.log_odds[i])
+        p_a, p_b = (float(logspace.exp(comparison.log_posterior[i, c])) for c in (a, b))
+        start = float(logspace.log_odds(*(log_prior if undecidable else prior)[[a, b]]))
+        names = (classes[a], classes[b])
+        records.append(evidence.Explanation(i, *names, p_a, p_b, start, parts, total, undecidable))
+    return evidence.Explanations(records)
 
 
-def _steps(sequences: Sequences) -> tuple[list[Value | None], list[State]]:
+def _steps(sequences: Sequences) -> tuple[list[Value | None], list[evidence.State]]:
     """Return the value and the state (known or missing) of each step."""
-    columns = {
-        name: [canonical(value) for value in (column.to_pylist() if is_arrow(column) else column.tolist())]
-        for name, column in sequences.columns.items()
-    }
+    cells = {name: x.to_pylist() if is_arrow(x) else x.tolist() for name, x in sequences.columns.items()}
+    columns = {name: [canonical(value) for value in listed] for name, listed in cells.items()}
     if len(columns) == 1:
         (values,) = columns.values()
     else:
-        rows = zip(*columns.values(), strict=True)
-        values = [
-            ", ".join(
-                f"{name} {format_cell(value)}" for name, value in zip(columns, row, strict=True) if value is not None
-            )
-            or None
-            for row in rows
-        ]
+        rows = (
+            [f"{n} {evidence.format_cell(v)}" for n, v in zip(columns, row, strict=True) if v is not None]
+            for row in zip(*columns.values(), strict=True)
+        )
+        values = [", ".join(row) or None for row in rows]
     return values, ["missing" if value is None else "known" for value in values]

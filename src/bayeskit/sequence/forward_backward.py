@@ -250,10 +250,8 @@ class Trellis:
         for run in self.runs(observed):
             begins, after = self._forward_boundaries(observed, run), None
             for chunk, before in zip(reversed(run), reversed(begins), strict=True):
-                by_row = not self._reads_columns_directly
-                found, impossible, first, moved, shares, after = self._forward_backward(
-                    observed, chunk, before, after, by_row
-                )
+                counted = self._forward_backward(observed, chunk, before, after, not self._reads_columns_directly)
+                found, impossible, first, moved, shares, after = counted
                 for i in np.flatnonzero(impossible >= 0)[:1].tolist():
                     raise ImpossibleSequence(chunk.first + i, chunk.a + int(impossible[i]))
                 likelihoods[chunk.first : chunk.first + len(found)] += found

@@ -201,23 +201,19 @@ class HiddenMarkovModel(HMMInference):
         schema = _with_domains(encoder, states)
         scales = column_scales(block, schema.measured)
         tally = Tally.empty(schema, HMMStructure.counting_plan(self, schema))
-        self._structure(tally, scales).check_counts(block)
+        structure = HMMStructure.of(self, tally, scales)
+        structure.check_counts(block)
         if labels.whole.any() and labels.labeled.n_rows:
             tally = self._count(labels.labeled, schema)
-        return self._become(tally, self._expect(tally, scales, labels))
+        nothing = ExpectedStatistics(structure.empty_statistics(), scales, EMHistory((), 0.0, False))
+        return self._become(tally, self._expect(tally, labels, nothing, resume=False))
 
     def _expect(
-        self,
-        tally: Tally,
-        scales: Mapping[str, ColumnScale],
-        labels: StateLabels,
-        before: ExpectedStatistics | None = None,
-        resume: bool = False,
+        self, tally: Tally, labels: StateLabels, before: ExpectedStatistics, resume: bool
     ) -> ExpectedStatistics:
         """Run Baum–Welch with the statistics of other sequences, from new starts or from their parameters."""
-        structure = self._structure(tally, scales)
-        base = structure.statistics_of_tally(tally)
-        base = base if before is None else base.plus(before.sums)
+        structure = HMMStructure.of(self, tally, before.scales)
+        base = structure.statistics_of_tally(tally).plus(before.sums)
         block = replace(labels.sequences, labels=None).block(self._encoder(tally))
         em = BaumWelch(structure, labels.observed(block), base, self.max_rounds, self.tol, self._threads())
         with Bar(self.progress) as tell:
@@ -231,7 +227,7 @@ class HiddenMarkovModel(HMMInference):
                 step = problem.row - int(em.observed.starts[problem.sequence]) + 1
                 name = labels.sequences.name(int(labels.hidden[problem.sequence]))
                 raise impossible_error(name, step) from None
-        return ExpectedStatistics(sums if before is None else before.sums.plus(sums), scales, training)
+        return ExpectedStatistics(before.sums.plus(sums), before.scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
         """Learn more sequences.
@@ -250,8 +246,11 @@ class HiddenMarkovModel(HMMInference):
         if labels.labeled.n_rows:
             tally = tally + self._count(labels.labeled, tally.schema)
         if not labels.whole.all():
-            scales, labels = _scales(tally, expected), StateLabels.of(sequences, tally.classes)
-            expected = self._expect(tally, scales, labels, expected, resume=True)
+            if expected is None:
+                scales = tally_column_scales(tally, tally.schema.measured)
+                nothing = HMMStructure.of(self, tally, scales).empty_statistics()
+                expected = ExpectedStatistics(nothing, scales, EMHistory((), 0.0, False))
+            expected = self._expect(tally, StateLabels.of(sequences, tally.classes), expected, resume=True)
         self._become(tally, expected)
         StateLabels.of(sequences, tally.classes).warn_forbidden_transitions(self.structure_.rules)
         return self
@@ -341,9 +340,8 @@ class HiddenMarkovModel(HMMInference):
         block = sequences.block(encoder)
         grown = {n: tuple(encoder.vocabularies[n].values) if n in encoder.vocabularies else () for n in schema.coded}
         space = Space(encoder.schema, tuple(encoder.classes.values), grown, block.weights is not None)
-        return Tally.of_block(
-            block, space, HMMStructure.counting_plan(self, schema), self._threads(), self.memory_limit
-        ).tidy()
+        plan = HMMStructure.counting_plan(self, schema)
+        return Tally.of_block(block, space, plan, self._threads(), self.memory_limit).tidy()
 
     def _encoder(self, tally: Tally) -> Encoder:
         known = {name: Vocabulary(tally.space.values.get(name, ())) for name in tally.schema.coded}
@@ -351,11 +349,9 @@ class HiddenMarkovModel(HMMInference):
 
     # -- estimation ----------------------------------------------------------------------------------
 
-    def _structure(self, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
-        return HMMStructure.of(self, tally.schema, tally.classes, tally.space.values, scales)
-
     def _become(self, tally: Tally, expected: ExpectedStatistics | None) -> Self:
-        structure = self._structure(tally, _scales(tally, expected))
+        scales = tally_column_scales(tally, tally.schema.measured) if expected is None else expected.scales
+        structure = HMMStructure.of(self, tally, scales)
         sums = structure.statistics_of_tally(tally)
         parameters = structure.estimate(sums if expected is None else sums.plus(expected.sums))
         self.tally_, self.expected_statistics_ = tally, expected
@@ -448,7 +444,7 @@ class HiddenMarkovModel(HMMInference):
         scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}
         if not all(np.isfinite(scale.mean) and 0 <= scale.variance < np.inf for scale in scales.values()):
             raise BadFile("the scale of a column is no number")
-        structure = self._structure(tally, scales)
+        structure = HMMStructure.of(self, tally, scales)
         shapes = [array.shape for array in structure.empty_statistics().arrays()]
         state.holds(len(shapes), "scales", "training")
         sums = structure.statistics_from_arrays([state.numbers(i, *shape) for i, shape in enumerate(shapes)])
@@ -458,11 +454,6 @@ class HiddenMarkovModel(HMMInference):
         rounds, ends = tuple(map(float, rounds)), tuple(map(float, ends))
         training = EMHistory(rounds, float(likelihood), bool(converged), bool(interrupted), ends)
         return self._become(tally, ExpectedStatistics(sums, scales, training))
-
-
-def _scales(tally: Tally, expected: ExpectedStatistics | None) -> Mapping[str, ColumnScale]:
-    """Return the scales of the numeric columns, which Baum–Welch keeps fixed."""
-    return tally_column_scales(tally, tally.schema.measured) if expected is None else expected.scales
 
 
 def _with_domains(encoder: Encoder, states: tuple[Value, ...]) -> Schema:

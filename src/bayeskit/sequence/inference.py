@@ -268,14 +268,8 @@ class HMMInference(SequenceModel):
         paths, scores = self.trellis_.k_best_viterbi(observed, int(k))
         evidence = self.trellis_.log_likelihoods(observed)
         named = [self._named(sequences, path, np.isneginf(scores[:, 0])) for path in paths]
-        return [
-            [
-                _path(named[rank][i], scores[i, rank], evidence[i])
-                for rank in range(k)
-                if scores[i, rank] > -np.inf or not rank
-            ]
-            for i in range(len(sequences))
-        ]
+        possible = [[rank for rank in range(k) if score[rank] > -np.inf or not rank] for score in scores]
+        return [[_path(named[r][i], scores[i, r], evidence[i]) for r in ranks] for i, ranks in enumerate(possible)]
 
     def predict_codes(self, X: Any, lengths: Any = None) -> list[Array]:
         """Return the Viterbi path as positions in ``states_``, one byte per step, for very long sequences.
@@ -530,11 +524,8 @@ class HMMInference(SequenceModel):
         for emission in self.parameters_.emissions:
             cells |= {name: column.to_pylist() for name, column in emission.sample(codes, rng).items()}
         used = [name for name in self.schema_.used if name in cells]
-        rows = (
-            cells[used[0]]
-            if len(used) == 1
-            else [dict(zip(used, row, strict=True)) for row in zip(*(cells[u] for u in used), strict=True)]
-        )
+        listed = zip(*(cells[name] for name in used), strict=True)
+        rows = cells[used[0]] if len(used) == 1 else [dict(zip(used, row, strict=True)) for row in listed]
         drawn = [rows[a:b] for a, b in pairwise(starts.tolist())]
         names = self.states_[codes].tolist()
         return (drawn, [names[a:b] for a, b in pairwise(starts.tolist())]) if states else drawn
@@ -597,9 +588,8 @@ class HMMInference(SequenceModel):
             i = int(np.argmax(impossible))
             self._refuse(sequences, i, True, self._observe(sequences))
         named = sequences.listed(self.states_[np.asarray(path, dtype=np.int64)])
-        return [
-            [None] * len(states) if gone else states for states, gone in zip(named, impossible.tolist(), strict=True)
-        ]
+        pairs = zip(named, impossible.tolist(), strict=True)
+        return [[None] * len(states) if gone else states for states, gone in pairs]
 
     def _cut(self, sequences: Sequences, rows: Floats) -> list[Floats]:
         return [rows[a:b] for a, b in pairwise(sequences.starts.tolist())]
