@@ -66,15 +66,10 @@ def conditional_table(variable: str, values: Any, given: Any, shares: Floats, co
         columns["count"] = list(counts)
     bar = f" | {', '.join(given)}" if given else ""
     columns |= {f"P({variable} = {value}{bar})": shares[:, i].tolist() for i, value in enumerate(values)}
-    names, keys = " · ".join(given) or "nothing", max(len(given), 1)
-    parts: dict[str, Any] = {
-        "variable": variable,
-        "values": tuple(values),
-        "given": names,
-        "contexts": contexts,
-        "shares": shares,
-    }
-    return ProbabilityTable(columns, keys=keys, **parts)
+    names, keys, states = " · ".join(given) or "nothing", max(len(given), 1), tuple(values)
+    return ProbabilityTable(
+        columns, keys=keys, variable=variable, values=states, given=names, contexts=contexts, shares=shares
+    )
 
 
 if TYPE_CHECKING:
