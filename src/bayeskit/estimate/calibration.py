@@ -6,7 +6,6 @@ Formula: isotonic, sigmoid and beta maps of log odds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -17,14 +16,6 @@ from bayeskit.typing import Bools, Floats
 
 CERTAIN = 1e6  # log odds that stand for certainty
 ROUNDS = 50  # of Newton's method, which usually takes about eight
-
-
-class ScoreMap(Protocol):
-    """Map from log odds, shape (n_rows,), to probabilities, shape (n_rows,); a file stores its numbers."""
-
-    @property
-    def numbers(self) -> Floats: ...
-    def __call__(self, odds: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +66,9 @@ class Logistic:
         if len(numbers) != 3 or not np.isfinite(numbers).all():
             raise BadFile("a calibration curve has other than three numbers")
         return cls(*numbers.tolist())
+
+
+ScoreMap = Isotonic | Logistic  # from log odds, shape (n_rows,), to probabilities; a file stores its numbers
 
 
 def fit_isotonic(odds: Floats, is_class: Bools, weights: Floats | None) -> Isotonic:

@@ -19,7 +19,6 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source
 from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError
-from bayeskit.estimate import cuts as cut_points
 from bayeskit.nearest import did_you_mean
 from bayeskit.tally.distinct import MOST
 from bayeskit.tally.plan import Plan, Request
@@ -34,8 +33,6 @@ def equal_width(low: float, high: float, n_bins: int) -> tuple[float, ...]:
     >>> equal_width(0, 10, 4)
     (2.5, 5.0, 7.5)
     """
-    if n_bins < 1:
-        raise BayesError(f"a histogram needs at least one interval, not {n_bins}")
     cuts = [float(low + (high - low) * i / n_bins) for i in range(1, n_bins)] if high > low else []
     return tuple(cut for cut, before in zip(cuts, [low, *cuts], strict=False) if before < cut < high)
 
@@ -46,8 +43,6 @@ def equal_frequency(x: Floats, n_bins: int, weights: Floats | None = None) -> tu
     >>> equal_frequency(np.array([1.0, 2.0, 3.0, 10.0, 20.0, 30.0]), 3)
     (2.5, 15.0)
     """
-    if n_bins < 1:
-        raise BayesError(f"cutting needs at least one interval, not {n_bins}")
     if weights is None:
         return tuple(kernels.frequency_cuts([x], [n_bins], RANK, 1)[0].tolist())
     x, shares = _sorted(x, weights)
@@ -61,8 +56,6 @@ def random(x: Floats, n_bins: int, rng: np.random.Generator, weights: Floats | N
     >>> len(random(np.arange(100.0), 5, np.random.default_rng(0)))
     4
     """
-    if n_bins < 1:
-        raise BayesError(f"cutting needs at least one interval, not {n_bins}")
     x, shares = _sorted(x, weights)
     if len(x) < 2:
         return ()
@@ -84,15 +77,17 @@ def random_of_distinct(x: Floats, counts: Ints, n_bins: int, rng: np.random.Gene
     return at_ranks(x, np.sort(ranks), np.cumsum(counts).astype(np.float64))
 
 
-def mdl(x: Floats, labels: Array, n_classes: int, weights: Floats | None = None) -> tuple[float, ...]:
+def mdl(
+    x: Floats, labels: Array, n_classes: int, weights: Floats | None = None, n_threads: int = 1
+) -> tuple[float, ...]:
     """Return the cuts chosen by the minimum description length criterion (Fayyad and Irani, 1993).
 
     >>> ages, buys = np.array([20.0, 21, 22, 23, 24, 30, 31, 32, 33, 34]), np.repeat([0, 1], 5)
     >>> mdl(ages, buys, 2)
     (27.0,)
     """
-    points = kernels.mdl_cuts([x], np.ascontiguousarray(labels, dtype=np.uint32), n_classes, weights, 1)[0]
-    return tuple(points.tolist())
+    codes = np.ascontiguousarray(labels, dtype=np.uint32)
+    return tuple(kernels.mdl_cuts([x], codes, n_classes, weights, n_threads)[0].tolist())
 
 
 def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[float, ...]:
@@ -103,19 +98,13 @@ def at_ranks(x: Floats, ranks: Floats, shares: Floats | None = None) -> tuple[fl
     """
     if len(x) < 2 or not len(ranks):
         return ()
-    places = _places(ranks, len(x)) if shares is None else np.searchsorted(shares, ranks - RANK * shares[-1])
+    if shares is None:  # tolerates rounding at the borders
+        places = np.maximum(np.ceil(ranks - RANK * len(x)), 1).astype(np.int64) - 1
+    else:
+        places = np.searchsorted(shares, ranks - RANK * shares[-1])
     left = np.unique(x[np.minimum(places, len(x) - 1)])
     left = left[left < x[-1]]
-    return _between(left, x[np.searchsorted(x, left, side="right")])
-
-
-def _places(ranks: Floats, n: int) -> Ints:
-    """Return the positions where n sorted numbers reach these ranks; tolerates rounding at the borders."""
-    return np.maximum(np.ceil(ranks - RANK * n), 1).astype(np.int64) - 1
-
-
-def _between(left: Floats, right: Floats) -> tuple[float, ...]:
-    """Return the midpoints between numbers and their successors."""
+    right = x[np.searchsorted(x, left, side="right")]
     middle = left + (right - left) / 2
     return tuple(np.where(middle < right, middle, left).tolist())
 
@@ -170,19 +159,16 @@ def check_cuts(spec: object) -> None:
     """
     if isinstance(spec, str) or (isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)):
         way, number = (spec, INTERVALS) if isinstance(spec, str) else spec
-        if way not in WAYS or not isinstance(number, (int, np.integer)) or number < 1:
-            raise _no_way(spec)
-    elif isinstance(spec, (bool, float)) or (isinstance(spec, (int, np.integer)) and spec < 1):
-        raise _no_way(spec)
-
-
-def _no_way(spec: Any) -> BayesError:
-    return BayesError(
-        f"cuts={spec!r}",
-        hint='it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
-        'cuts=("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
-        f"{did_you_mean(spec, WAYS)}",
-    )
+        known = way in WAYS and isinstance(number, (int, np.integer)) and number >= 1
+    else:
+        known = not isinstance(spec, (bool, float)) and not (isinstance(spec, (int, np.integer)) and spec < 1)
+    if not known:
+        raise BayesError(
+            f"cuts={spec!r}",
+            hint='it is "mdl", "frequency", "width" or "random", one of these with a number of intervals such as '
+            'cuts=("frequency", 5), a number of intervals of equal width, or a list of rising numbers'
+            f"{did_you_mean(spec, WAYS)}",
+        )
 
 
 def learn_cuts(
@@ -203,7 +189,7 @@ def learn_cuts(
         check_cuts(spec)
     ways = {name: _way(spec) for name, spec in wanted.items()}
     learned = {name: way for name, way in ways.items() if way}
-    cuts = {n: cut_points.as_cuts(spec, n) for n, spec in wanted.items() if n not in learned}
+    cuts = {n: as_cuts(spec, n) for n, spec in wanted.items() if n not in learned}
     if count is not None:
         cuts |= _from_distinct(schema, learned, n_threads, seed, count) if learned else {}
         return schema.replace({name: Numeric(cuts[name]) for name in wanted})
@@ -231,14 +217,16 @@ def learn_cuts(
         x = columns[name]
         if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
             raise_unusable({name: x}, 0)
-        if way == "frequency":
-            cuts[name] = cut_points.equal_frequency(x, number, weights)
-        elif way == "random":
-            cuts[name] = cut_points.random(x, number, rng, weights)
-        elif way == "width":
-            x = x[~np.isnan(x) & (True if weights is None else weights > 0)]
-            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+        cuts[name] = random(x, number, rng, weights) if way == "random" else _by_range(way, x, number, weights)
     return schema.replace({name: Numeric(cuts[name]) for name in wanted})
+
+
+def _by_range(way: str, x: Floats, number: int, weights: Floats | None) -> tuple[float, ...]:
+    """Return cuts of equal frequency or equal width."""
+    if way == "frequency":
+        return equal_frequency(x, number, weights)
+    x = x[~np.isnan(x) & (True if weights is None else weights > 0)]
+    return equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
 
 
 def _from_distinct(
@@ -255,19 +243,16 @@ def _from_distinct(
         if way == "mdl":
             c, i = np.nonzero(values.counts)
             labels, weights = c.astype(np.uint32), values.counts[c, i].astype(np.float64)
-            points = kernels.mdl_cuts([x[i]], labels, len(tally.classes), weights, n_threads)[0]
-            cuts[name] = tuple(points.tolist())
-        elif way == "frequency":
-            cuts[name] = cut_points.equal_frequency(x, number, counts)
+            cuts[name] = mdl(x[i], labels, len(tally.classes), weights, n_threads)
         elif way == "random":
             if tally.weighted:
                 raise BayesError(
                     f'cuts="random" of column {name!r} draws rows, and of weighted ones only sums were counted',
                     hint='pass cuts="frequency", or the points',
                 )
-            cuts[name] = cut_points.random_of_distinct(x, values.counts.sum(axis=0), number, rng)
+            cuts[name] = random_of_distinct(x, values.counts.sum(axis=0), number, rng)
         else:
-            cuts[name] = cut_points.equal_width(x.min(initial=np.inf), x.max(initial=-np.inf), number)
+            cuts[name] = _by_range(way, x, number, counts)
     return cuts
 
 

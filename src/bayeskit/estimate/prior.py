@@ -5,6 +5,7 @@ Formula: P(class), and without one row
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from bayeskit import logspace
 from bayeskit.data.vocabulary import Value, canonical
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.smoothing import MLE, Smoothing, probabilities, smoothed
 from bayeskit.nearest import did_you_mean
@@ -33,11 +34,10 @@ def class_prior(prior: Any, classes: Sequence[Value], class_counts: Array) -> Fl
     >>> class_prior({"yes": 0.5, "no": 0.5}, ["no", "yes"], np.array([5, 9]))
     array([0.5, 0.5])
     """
-    if isinstance(prior, str):
-        if prior == "empirical":
-            return probabilities(class_counts, 0.0)
-        if prior == "uniform":
-            return np.full(len(classes), 1 / len(classes))
+    if isinstance(prior, str) and prior == "empirical":
+        return probabilities(class_counts, 0.0)
+    if isinstance(prior, str) and prior == "uniform":
+        return np.full(len(classes), 1 / len(classes))
     if isinstance(prior, Smoothing):
         return np.asarray(probabilities(class_counts[None], prior.pseudo_counts(classes, class_counts[None]))[0])
     if isinstance(prior, Mapping):
@@ -132,9 +132,5 @@ def normalized(shares: Any, what: str = "prior probabilities") -> Floats:
     if abs(p.sum() - 1) > SLACK:
         raise BayesError(f"{what} sum to {p.sum():.6g}, not to one: {p.tolist()}")
     if abs(p.sum() - 1) > OFF_ONE:
-        import warnings
-
-        from bayeskit.errors import BayesWarning
-
         warnings.warn(f"{what} sum to {p.sum():.9g}; they were normalized", BayesWarning, stacklevel=6)
     return p / p.sum()

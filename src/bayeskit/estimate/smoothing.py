@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from numbers import Real
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, cast, runtime_checkable
 from warnings import warn
 
 import numpy as np
@@ -32,8 +32,8 @@ class _Unseen(Enum):
 
 
 UNSEEN = _Unseen.UNSEEN
-MOST = 1e100  # largest pseudo-count; larger sums overflow
 """Placeholder for values never seen; its count is 0 in every class."""
+MOST = 1e100  # largest pseudo-count; larger sums overflow
 
 
 @runtime_checkable
@@ -72,8 +72,22 @@ def probabilities(counts: ArrayLike, pseudo: ArrayLike) -> Floats:
     return cast(Floats, smoothed(n, n.sum(axis=-1, keepdims=True), a, a.sum()))
 
 
+class _Additive:
+    """Rule that adds the same pseudo-count α to every value."""
+
+    alpha: float
+
+    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
+        """Return α for each value, shape (n_values,)."""
+        return np.full(len(values), float(self.alpha))
+
+    def probability(self, *, count: float, total: float, n_values: int) -> float:
+        """Return (count + α) / (total + α · n_values)."""
+        return float(smoothed(count, total, self.alpha, self.alpha * n_values))
+
+
 @dataclass(frozen=True)
-class Lidstone:
+class Lidstone(_Additive):
     """Add the same pseudo-count α to every value: the posterior mean under a symmetric Dirichlet(α).
 
     Parameters
@@ -95,17 +109,9 @@ class Lidstone:
         if not is_number(self.alpha) or not 0 <= self.alpha <= MOST:
             raise BayesError(f"smoothing={self.alpha!r}: it is a finite number from 0 to {MOST:g}.")
 
-    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return α for each value, shape (n_values,)."""
-        return np.full(len(values), float(self.alpha))
-
-    def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return (count + α) / (total + α · n_values)."""
-        return float(smoothed(count, total, self.alpha, self.alpha * n_values))
-
 
 @dataclass(frozen=True)
-class MLE:
+class MLE(_Additive):
     """Add nothing: relative frequencies, which may be zero.
 
     Examples
@@ -114,17 +120,11 @@ class MLE:
     1.0
     """
 
-    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return 0 for each value, shape (n_values,)."""
-        return Lidstone(0).pseudo_counts(values, counts)
-
-    def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return count / total."""
-        return Lidstone(0).probability(count=count, total=total, n_values=n_values)
+    alpha: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_Additive):
     """Add one to the count of every value: the rule of succession.
 
     Examples
@@ -133,13 +133,7 @@ class Laplace:
     1.0
     """
 
-    def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
-        """Return 1 for each value, shape (n_values,)."""
-        return Lidstone(1).pseudo_counts(values, counts)
-
-    def probability(self, *, count: float, total: float, n_values: int) -> float:
-        """Return (count + 1) / (total + n_values)."""
-        return Lidstone(1).probability(count=count, total=total, n_values=n_values)
+    alpha: ClassVar[float] = 1.0
 
 
 @dataclass(frozen=True)
@@ -227,7 +221,7 @@ class Dirichlet:
     def __post_init__(self) -> None:
         if isinstance(self.beta, Mapping):
             object.__setattr__(self, "beta", dict(self.beta))
-        for value, beta in _items(self.beta):
+        for value, beta in self.beta.items() if isinstance(self.beta, Mapping) else [(None, self.beta)]:
             of_value = "" if value is None else f" for value {value!r}"
             if not is_number(beta) or not 0 < beta <= MOST:
                 raise BayesError(f"Dirichlet: β{of_value} is {beta!r}; it is a finite number from 1 to {MOST:g}.")
@@ -294,12 +288,8 @@ def as_smoothing(spec: object) -> Smoothing:
     """
     if is_number(spec):
         return Lidstone(cast(float, spec))
-    if isinstance(spec, str) and spec == "auto":
-        return Automatic()
-    if isinstance(spec, str) and spec == "back-off":
-        from bayeskit.estimate.smoothing import BackOff
-
-        return BackOff()
+    if isinstance(spec, str) and spec in ("auto", "back-off"):
+        return Automatic() if spec == "auto" else BackOff()
     if isinstance(spec, Smoothing) and not isinstance(spec, type):
         return spec
     raise BayesError(
@@ -329,14 +319,14 @@ def _leave_one_out_alpha(counts: Floats) -> float:
         a = alpha[:, None]
         of_cells = logspace.log(n - 1 + a) * n_weight
         of_classes = logspace.log(total - 1 + a * n_values) * c_weight
-        return cast(Floats, of_cells.sum(axis=1) - of_classes.sum(axis=1))
+        return np.asarray(of_cells.sum(axis=1) - of_classes.sum(axis=1))
 
     def slope(alpha: Floats) -> Floats:
         """Return the derivative with respect to ln α, without the terms that cancel (Σ n − Σ n)."""
         a = alpha[:, None]
         of_cells = (n - 1) / (n - 1 + a) * n_weight
         of_classes = (total - 1) / (total - 1 + a * n_values) * c_weight
-        return cast(Floats, of_classes.sum(axis=1) - of_cells.sum(axis=1))
+        return np.asarray(of_classes.sum(axis=1) - of_cells.sum(axis=1))
 
     grid = np.exp(_LOG_ALPHA)
     # limits memory: a vocabulary has many distinct counts
@@ -363,10 +353,6 @@ def is_number(x: object) -> bool:
     except OverflowError:
         return False
     return True
-
-
-def _items(beta: float | Mapping[Any, float]) -> Sequence[tuple[object, float]]:
-    return list(beta.items()) if isinstance(beta, Mapping) else [(None, beta)]
 
 
 def _hashable(setting: object) -> object:
