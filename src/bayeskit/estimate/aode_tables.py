@@ -5,9 +5,8 @@ Formula: the mean over all parents: AODE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -90,17 +89,20 @@ class OneDependence:
 
     def left_out(self, unit: float) -> OneDependence:
         """Return the tables with one row of this weight removed from each cell's own class."""
-        alone = _alone(self.tally, self.values, self.pseudo_alone, unit)
+        alone = _alone(self.tally, self.pseudo_alone, unit)
         given = tuple(
-            _conditional_table(*_counts(self.tally, self.values, p), pseudo, alone, self.backs_off, unit)
+            _conditional_table(_counts(self.tally, p), self._starts, pseudo, alone, self.backs_off, unit)
             for p, pseudo in zip(self.values, self.pseudo_given, strict=True)
         )
-        same = (self.tally, self.values, self.used, self.pseudo_alone, self.pseudo_given, self.backs_off)
-        return OneDependence(*same, alone, given)
+        return replace(self, alone=alone, given=given)
+
+    @property
+    def _starts(self) -> Ints:
+        return _column_starts(self.tally)
 
     def _where(self, column: str) -> slice:
-        ends = dict(zip(self.values, np.cumsum([len(v) for v in self.values.values()]).tolist(), strict=True))
-        return slice(ends[column] - len(self.values[column]), ends[column])
+        first = int(self._starts[list(self.values).index(column)])
+        return slice(first, first + len(self.values[column]))
 
     def shares(self, column: str) -> Floats:
         """Return P(x | c) of one column, shape (n_classes, n_values); NaN if it is left out."""
@@ -123,91 +125,77 @@ def one_dependence(tally: Tally, smoothing: Smoothing, memory_limit: float | Non
         "NaiveBayes; or raise memory_limit=."
     )
     check_memory(Need(what, 32.0 * n_slots * n_slots * n_classes, hint), memory_limit)
-    alone_counts = [family.present for family in tally.families.values()]
-    pseudo = np.concatenate(
-        [np.zeros(0), *(smoothing.pseudo_counts(v, n) for v, n in zip(values.values(), alone_counts, strict=True))]
-    )
-    lengths = [len(v) for v in values.values()]
-    starts = np.cumsum([0, *lengths])
-    added = np.array([pseudo[a:b].sum() for a, b in pairwise(starts)])
-    silent = np.array([n.sum(axis=1) + a <= 0 for n, a in zip(alone_counts, added, strict=True)])
+    families, backs_off = tally.families.values(), isinstance(smoothing, BackOff)
+    parts = [smoothing.pseudo_counts(family.values, family.present) for family in families]
     used = tuple(
-        bool(length) and not (s & (tally.class_counts > 0)).any()
-        for length, s in zip(lengths, silent.reshape(len(lengths), -1), strict=True)
+        bool(len(added)) and not ((n.sum(axis=1) + added.sum() <= 0) & (tally.class_counts > 0)).any()
+        for n, added in zip((family.present for family in families), parts, strict=True)
     )
-    alone = _alone(tally, values, pseudo, 0.0)
-    short = _alone(tally, values, pseudo, 1.0) if isinstance(smoothing, BackOff) else alone
+    pseudo, starts = np.concatenate([np.zeros(0), *parts]), _column_starts(tally)
+    alone = _alone(tally, pseudo, 0.0)
+    short = _alone(tally, pseudo, 1.0) if backs_off else alone
     given, chosen = [], []
     for parent in values:
-        n, groups = _counts(tally, values, parent)
-        chosen.append(_conditional_pseudo_counts(smoothing, values, n, groups, short))
-        given.append(_conditional_table(n, groups, chosen[-1], alone, isinstance(smoothing, BackOff), 0.0))
-    return OneDependence(
-        tally, values, used, pseudo, tuple(chosen), isinstance(smoothing, BackOff), alone, tuple(given)
-    )
+        n = _counts(tally, parent)
+        chosen.append(_conditional_pseudo_counts(smoothing, values, n, starts, short))
+        given.append(_conditional_table(n, starts, chosen[-1], alone, backs_off, 0.0))
+    return OneDependence(tally, values, used, pseudo, tuple(chosen), backs_off, alone, tuple(given))
 
 
-def _counts(tally: Tally, values: dict[str, tuple[Value, ...]], parent: str) -> tuple[Floats, Ints]:
-    """Return counts, shape (n_classes, n_values of the parent, n_all_values), and the column of each value."""
-    lengths = [len(v) for v in values.values()]
-    shape = (len(tally.classes), len(values[parent]))
+def _column_starts(tally: Tally) -> Ints:
+    """Return the first value of each column among the values of all columns, and the number of all values."""
+    return np.cumsum([0, *(len(family.values) for family in tally.families.values())])
+
+
+def _counts(tally: Tally, parent: str) -> Floats:
+    """Return counts, shape (n_classes, n_values of the parent, n_all_values)."""
+    shape = (len(tally.classes), len(tally.families[parent].values))
     parts = [
-        np.zeros((*shape, len(v))) if name == parent else tally.pairs.table(parent, name)[:, 1:, 1:]
-        for name, v in values.items()
+        np.zeros((*shape, len(family.values))) if name == parent else tally.pairs.table(parent, name)[:, 1:, 1:]
+        for name, family in tally.families.items()
     ]
-    return np.concatenate(parts, axis=2).astype(np.float64), np.repeat(np.arange(len(lengths)), lengths)
+    return np.concatenate(parts, axis=2).astype(np.float64)
 
 
-def _totals(n: Floats, groups: Ints) -> Floats:
+def _totals(n: Floats, starts: Ints) -> Floats:
     """Return the sums over the values of each column, repeated for each value."""
-    if not n.shape[-1]:
-        return n
-    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-    lengths = np.diff(np.append(starts, len(groups)))
-    return np.repeat(np.add.reduceat(n, starts, axis=-1), lengths, axis=-1)
+    lengths = np.diff(starts)
+    sums = np.add.reduceat(n, starts[:-1][lengths > 0], axis=-1) if n.shape[-1] else n
+    return np.repeat(sums, lengths[lengths > 0], axis=-1)
 
 
-def _alone(tally: Tally, values: dict[str, tuple[Value, ...]], pseudo: Floats, unit: float) -> Floats:
+def _alone(tally: Tally, pseudo: Floats, unit: float) -> Floats:
     """Return P(x | c), shape (n_classes, n_all_values); uniform for a class without counts."""
-    groups = np.repeat(np.arange(len(values)), [len(v) for v in values.values()])
+    starts = _column_starts(tally)
     parts = [np.zeros((len(tally.classes), 0)), *(family.present for family in tally.families.values())]
     n = np.concatenate(parts, axis=1).astype(np.float64)
-    less, added = _less(_totals(n, groups), unit), _totals(pseudo, groups)
+    less, added = _less(_totals(n, starts), unit), _totals(pseudo, starts)
     shares = smoothed(np.maximum(n - unit, 0.0), less, pseudo, added)
-    nowhere = 1 / np.maximum(_totals(np.ones(len(groups)), groups), 1) if not unit else np.nan
+    nowhere = 1 / np.maximum(_totals(np.ones(starts[-1]), starts), 1) if not unit else np.nan
     return np.where(less + added > 0, shares, nowhere)
 
 
 def _conditional_pseudo_counts(
-    smoothing: Smoothing,
-    values: dict[str, tuple[Value, ...]],
-    n: Floats,
-    groups: Ints,
-    short: Floats,
+    smoothing: Smoothing, values: dict[str, tuple[Value, ...]], n: Floats, starts: Ints, short: Floats
 ) -> Floats:
     """Return the pseudo-counts of each value given this parent, or the m of its column."""
-    if not len(groups):
-        return np.zeros(0)
-    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-    lengths = np.diff(np.append(starts, len(groups)))
+    columns = [(v, int(first)) for v, first in zip(values.values(), starts, strict=False) if v]
     if isinstance(smoothing, BackOff):
-        m = smoothing.weights(n, _totals(n, groups), np.broadcast_to(short[:, None], n.shape), starts.tolist())
-        return np.repeat(m, lengths)
-    names = [v for v in values.values() if v]
+        firsts = [first for _, first in columns]
+        m = smoothing.weights(n, _totals(n, starts), np.broadcast_to(short[:, None], n.shape), firsts)
+        return np.repeat(m, [len(v) for v, _ in columns])
     flat = n.reshape(n.shape[0] * n.shape[1], n.shape[2])
-    pseudo = [
-        smoothing.pseudo_counts(v, flat[:, start : start + len(v)]) for v, start in zip(names, starts, strict=True)
-    ]
-    return np.concatenate(pseudo)
+    parts = (smoothing.pseudo_counts(v, flat[:, first : first + len(v)]) for v, first in columns)
+    return np.concatenate([np.zeros(0), *parts])
 
 
-def _conditional_table(n: Floats, groups: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
+def _conditional_table(n: Floats, starts: Ints, pseudo: Floats, alone: Floats, backs_off: bool, unit: float) -> Floats:
     """Return P(x | c, x_p), shape (n_classes, n_values of the parent, n_all_values), with ``unit`` removed from each
     cell."""
-    less, counts, lower = _less(_totals(n, groups), unit), np.maximum(n - unit, 0.0), alone[:, None]
+    less, counts, lower = _less(_totals(n, starts), unit), np.maximum(n - unit, 0.0), alone[:, None]
     if backs_off:
         return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
-    return np.where(less > 0, smoothed(counts, less, pseudo, _totals(pseudo, groups)), lower)
+    return np.where(less > 0, smoothed(counts, less, pseudo, _totals(pseudo, starts)), lower)
 
 
 def _less(total: Floats, unit: float) -> Floats:

@@ -167,11 +167,7 @@ class ConditionalTable:
 
 
 def conditional_table(
-    parents: tuple[str, ...],
-    values: tuple[Value, ...],
-    contexts: Contexts,
-    smoothing: Smoothing,
-    class_counts: Array,
+    parents: tuple[str, ...], values: tuple[Value, ...], contexts: Contexts, smoothing: Smoothing, class_counts: Array
 ) -> ConditionalTable:
     """Estimate the table of a column: pseudo-counts in every context, or back-off to the shorter one."""
     backs_off = isinstance(smoothing, BackOff)
@@ -185,9 +181,8 @@ def conditional_table(
             pseudo.append(smoothing.weight(*by_value) if n.size else 1.0)
             left = _estimate(n, pseudo[-1], lower, d, True, 1.0)
         else:
-            pseudo.append(
-                smoothing.pseudo_counts(values, n.transpose(0, 2, 1).reshape(n.shape[0] * n.shape[2], n.shape[1]))
-            )
+            by_context = n.transpose(0, 2, 1).reshape(n.shape[0] * n.shape[2], n.shape[1])
+            pseudo.append(smoothing.pseudo_counts(values, by_context))
     totals = contexts.counts[0].sum(axis=(0, 1))
     added = pseudo[0] if backs_off else np.sum(pseudo[0])
     used = bool(len(values)) and not ((totals + added <= 0) & (class_counts > 0)).any()

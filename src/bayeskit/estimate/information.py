@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -136,11 +137,9 @@ def dependence(pairs: Pairs) -> Floats:
     """
     gains = np.zeros((len(pairs.columns), len(pairs.columns)))
     alike: dict[tuple[int, ...], list[tuple[int, int, Array]]] = {}
-    for i, a in enumerate(pairs.columns):
-        for j in range(i + 1, len(pairs.columns)):
-            b = pairs.columns[j]
-            table = present(pairs.table(min(a, b), max(a, b)))
-            alike.setdefault(table.shape, []).append((i, j, table))
+    for (i, a), (j, b) in combinations(enumerate(pairs.columns), 2):
+        table = present(pairs.table(min(a, b), max(a, b)))
+        alike.setdefault(table.shape, []).append((i, j, table))
     for shape, tables in alike.items():  # process tables of equal shape together
         step = max(STACKED // max(int(np.prod(shape)), 1), 1)
         for start in range(0, len(tables), step):
@@ -169,16 +168,13 @@ def pair_information(
     n_columns = len(columns)
     total = float(len(labels) if weights is None else weights.sum())
     gains = np.zeros((n_columns, n_columns))
-    pairs = np.arange(n_columns)
     for i in range(n_columns):
-        others = [j for j in pairs[:i] if sizes[i] * sizes[j] * n_classes <= WIDEST]
-        if not others:
-            continue  # a pair with too many values for a table counts as independent
+        # A pair with too many values for a table counts as independent.
+        others = [j for j in range(i) if sizes[i] * sizes[j] * n_classes <= WIDEST]
         first = columns[i].astype(np.uint32)
         cells = [first * np.uint32(sizes[j]) + columns[j].astype(np.uint32) for j in others]
-        tables = kernels.count_codes(
-            cells, [sizes[i] * sizes[j] for j in others], labels, n_classes, weights, n_threads
-        )
+        widths = [sizes[i] * sizes[j] for j in others]
+        tables = kernels.count_codes(cells, widths, labels, n_classes, weights, n_threads) if others else []
         for size in sorted({sizes[j] for j in others}):  # process tables of equal shape together
             alike = [at for at, j in enumerate(others) if sizes[j] == size]
             counts = np.stack([tables[at] for at in alike]).reshape(len(alike), n_classes, sizes[i], size)
@@ -229,12 +225,7 @@ def is_well_filled(counts: Array) -> bool:
 
 
 def by_shuffling(
-    first: Array,
-    second: Array,
-    sizes: tuple[int, int],
-    labels: Array,
-    n_classes: int,
-    rng: np.random.Generator,
+    first: Array, second: Array, sizes: tuple[int, int], labels: Array, n_classes: int, rng: np.random.Generator
 ) -> Surprise:
     """Test the codes of two columns, shape (n_rows,), 0 for missing, by permutation within the classes.
 
@@ -264,9 +255,6 @@ def by_shuffling(
     seen = information(b)
     shuffled = np.array([information(b[np.lexsort((rng.random(len(c)), c))]) for _ in range(SHUFFLES)])
     mean, variance = float(shuffled.mean()), float(shuffled.var(ddof=1))
-    if not variance > 0:
-        p_value = 1.0 if seen <= mean else 0.0
-    else:
-        p_value = float(gammaincc(mean**2 / variance, seen * mean / variance))
+    p_value = float(gammaincc(mean**2 / variance, seen * mean / variance)) if variance > 0 else float(seen <= mean)
     chance = mean / n / NATS_IN_A_BIT
     return Surprise(max(seen / n / NATS_IN_A_BIT - chance, 0.0), chance, p_value)

@@ -61,11 +61,8 @@ class ValueTable:
         slot = code if not np.isnan(self.pseudo[code]) else len(self.pseudo) - 1
         takes_part = ~np.isnan(self.pseudo)
         counts = np.concatenate([family.counts, np.zeros((len(family.counts), 1))], axis=1)
-        totals, added, whole = (
-            counts[:, takes_part].sum(axis=1),
-            float(self.pseudo[slot]),
-            float(np.nansum(self.pseudo)),
-        )
+        totals = counts[:, takes_part].sum(axis=1)
+        added, whole = float(self.pseudo[slot]), float(np.nansum(self.pseudo))
         shares: list[Written] = []
         for count, total, p in zip(counts[:, slot].tolist(), totals.tolist(), self.probabilities[:, slot], strict=True):
             nowhere = total + whole <= 0  # a declared class without rows
@@ -122,11 +119,8 @@ class CodedCell:
         self.vocabulary = vocabulary
         self.log_table = log_table if used else np.zeros((len(log_table), 0))
         self.row_of_cell: dict[Any, Row] = {}
-        self.missing = self._row(MISSING)
+        self.missing: Row = tuple(self.log_table[MISSING].tolist())
         self.words = {isinstance(value, str) for value in vocabulary.values} == {True} and not refuse_unseen
-
-    def _row(self, code: int) -> Row:
-        return tuple(self.log_table[code].tolist())
 
     def __call__(self, cell: Any) -> Row:
         known = self.row_of_cell.get(cell)
@@ -137,7 +131,7 @@ class CodedCell:
         code = self.vocabulary.codes((cell,))[0]
         if code == self.vocabulary.unseen and not (self.words and type(cell) is str and cell.isascii()):
             raise NotFastPath
-        row = self._row(code)
+        row = tuple(self.log_table[code].tolist())
         if len(self.row_of_cell) < KEPT:
             self.row_of_cell[cell] = row
         return row
