@@ -72,11 +72,9 @@ class LeftOutGaussians:
         """Return the columns with a closed form and those without one."""
         if self.closed.all() or not self.closed.any():
             return [self]
-        parts = np.flatnonzero(self.closed), np.flatnonzero(~self.closed)
-        return [
-            replace(self, names=tuple(self.names[i] for i in index), moments=self.moments.columns(index))
-            for index in parts
-        ]
+        names = np.array(self.names, dtype=object)
+        parts = ((tuple(names[part]), np.flatnonzero(part)) for part in (self.closed, ~self.closed))
+        return [replace(self, names=some, moments=self.moments.columns(index)) for some, index in parts]
 
     @cached_property
     def mean(self) -> Floats:
@@ -124,14 +122,8 @@ class LeftOutGaussians:
         variance = squares / (n - self.ddof)
         n = np.where(n < 4, np.nan, n)
         own_variance = variance * (n - self.ddof) / (n - 1 - self.ddof)
-        return ClosedGaussian(
-            mean,
-            1 / variance,
-            log_peak(variance),
-            n / ((n - 1) * squares),
-            (n / (n - 1)) ** 2 / own_variance,
-            log_peak(own_variance),
-        )
+        own = n / ((n - 1) * squares), (n / (n - 1)) ** 2 / own_variance, log_peak(own_variance)
+        return ClosedGaussian(mean, 1 / variance, log_peak(variance), *own)
 
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Return ln p'(x | class) of each column without the row itself, (n_rows, n_classes, n_columns); 0 for missing

@@ -83,14 +83,13 @@ class Cells:
     def of(cls, settings: Settings, rule: VarianceRule, block: Block, tally: Tally, gaps: Mapping[str, float]) -> Cells:
         """Build from the rows of a counted block; ``rule`` is the variance rule of all columns."""
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
-        pseudo, column_of = [], []
-        for j, (name, family) in enumerate(tally.families.items()):
+        pseudo = []
+        for name, family in tally.families.items():
             smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
             first = 0 if settings.missing == "value" and bool(family.missing.any()) else 1
             values = (None, *family.values)[first:]
             added = smoothing.pseudo_counts(values, family.counts[:, first:]) if values else np.zeros(0)
             pseudo.append(np.concatenate([np.full(first, np.nan), added]))
-            column_of.append(np.full(len(pseudo[-1]), j))
         floats = list(block.floats.values())
         x = np.column_stack(floats) if floats else np.zeros((block.n_rows, 0))
         present = ~np.isnan(x)
@@ -100,17 +99,14 @@ class Cells:
             spread = np.sqrt(weights @ (x / np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)) ** 2 / n)
             spread *= np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)
         scale = np.where(spread > 0, spread, 1.0)
-        return cls(
-            settings,
-            rule,
-            _indicators([block.codes[name] for name in tally.families], [len(part) for part in pseudo], block.n_rows),
-            np.concatenate([np.zeros(0, dtype=np.int64), *column_of]).astype(np.int64),
-            np.concatenate([np.zeros(0), *pseudo]),
+        codes, sizes = [block.codes[name] for name in tally.families], [len(part) for part in pseudo]
+        slots = _indicators(codes, sizes, block.n_rows), np.repeat(np.arange(len(sizes)), sizes)
+        numbers = (
             x / scale,
             present.astype(np.float64),
             np.array([gaps.get(name, 0.0) for name in block.floats]) / scale,
-            weights,
         )
+        return cls(settings, rule, *slots, np.concatenate([np.zeros(0), *pseudo]), *numbers, weights)
 
     @property
     def n_rows(self) -> int:
@@ -119,13 +115,8 @@ class Cells:
 
     def take(self, rows: Array) -> Cells:
         """Return these rows only."""
-        return replace(
-            self,
-            slots=self.slots[rows],
-            numbers=self.numbers[rows],
-            present=self.present[rows],
-            weights=self.weights[rows],
-        )
+        of_rows = ("slots", "numbers", "present", "weights")
+        return replace(self, **{name: getattr(self, name)[rows] for name in of_rows})
 
     def mixture(self, k: int, rng: np.random.Generator, restarts: int, rounds: int) -> Mixture:
         """Fit ``k`` subclasses from several starts and return the most likely mixture."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, cast, runtime_checkable
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 from warnings import warn
 
 import numpy as np
@@ -120,7 +120,7 @@ class MLE(_Additive):
     1.0
     """
 
-    alpha: ClassVar[float] = 0.0
+    alpha = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Laplace(_Additive):
     1.0
     """
 
-    alpha: ClassVar[float] = 1.0
+    alpha = 1.0
 
 
 @dataclass(frozen=True)
@@ -278,6 +278,9 @@ class Automatic:
     def pseudo_counts(self, values: Sequence[object], counts: Array) -> Floats:
         """Return the best α for each value, shape (n_values,)."""
         return Lidstone(self.alpha(counts)).pseudo_counts(values, counts)
+
+
+COUNT_RULES = (MLE, Laplace, Lidstone, MEstimate, Dirichlet, Automatic)  # without a shorter context
 
 
 def as_smoothing(spec: object) -> Smoothing:

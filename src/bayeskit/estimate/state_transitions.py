@@ -63,10 +63,8 @@ class TransitionRules:
                 if isinstance(cell, str):
                     ties[i, j] = names.setdefault(cell, len(names))
                 elif cell is not None and not (isinstance(cell, float) and np.isnan(cell)):
-                    fixed[i, j], ties[i, j] = (
-                        _probability(cell, f"transitions from {states[i]!r} to {states[j]!r}"),
-                        FIXED,
-                    )
+                    fixed[i, j] = _probability(cell, f"transitions from {states[i]!r} to {states[j]!r}")
+                    ties[i, j] = FIXED
         rules = cls(_fixed_start(start, states), fixed, ties)
         rules._check(states)
         full = (ties == FIXED).all(axis=1)

@@ -234,10 +234,8 @@ class Lexicon:
         alone = np.flatnonzero((lower >= 0) | (node < 0))  # those whose belief is not that of a node
         chain, there = self.tree.chains(node[alone])
         leaf = np.append(self.word_nodes, -1)[lower[alone]]
-        nodes, depth = (
-            np.column_stack([chain, leaf]),
-            np.broadcast_to(np.arange(chain.shape[1] + 1), (len(alone), chain.shape[1] + 1)).copy(),
-        )
+        nodes = np.column_stack([chain, leaf])
+        depth = np.tile(np.arange(nodes.shape[1]), (len(alone), 1))
         depth[:, -1] = there.sum(axis=1)
         on_path = np.column_stack([there, np.ones(len(alone), dtype=bool)])
         at, weight = nodes[on_path], np.where(nodes >= 0, self.tree.weight[nodes], 0.0)

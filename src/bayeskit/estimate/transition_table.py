@@ -50,10 +50,8 @@ class RunCounts:
     def counts(self, runs: Ints) -> Pair:
         """Return the counts of runs and of their contexts, looked up by their last symbols."""
         ends, n = self.ends(runs), self.counted.n_classes
-        return (
-            _look_up(self.keys, self.counted.counts, run_keys(ends, n)),
-            _look_up(self.context_keys, self.totals, run_keys(ends[:, :-1], n)),
-        )
+        contexts = _look_up(self.context_keys, self.totals, run_keys(ends[:, :-1], n))
+        return _look_up(self.keys, self.counted.counts, run_keys(ends, n)), contexts
 
 
 @dataclass(frozen=True)

@@ -28,18 +28,7 @@ from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.moments import log_poisson
 from bayeskit.estimate.formulas import Given, Share, WrittenFactor
-from bayeskit.estimate.smoothing import (
-    MLE,
-    MOST,
-    Automatic,
-    Dirichlet,
-    Laplace,
-    Lidstone,
-    MEstimate,
-    as_smoothing,
-    is_number,
-    smoothed,
-)
+from bayeskit.estimate.smoothing import COUNT_RULES, MOST, Dirichlet, MEstimate, as_smoothing, is_number, smoothed
 from bayeskit.tally.words import WordCounts
 from bayeskit.tolerance import GONE, POSITIVE
 from bayeskit.typing import Array, Bools, Floats
@@ -168,7 +157,7 @@ def pseudo_counts(smoothing: Any, words: Words, counts: Array) -> Floats:
     rule = as_smoothing(smoothing)
     # A marginal prior would change with every document that is left out.
     by_counts = isinstance(rule, MEstimate) and rule.prior == "marginal"
-    if not isinstance(rule, (MLE, Laplace, Lidstone, Dirichlet, MEstimate, Automatic)) or by_counts:
+    if not isinstance(rule, COUNT_RULES) or by_counts:
         raise BayesError(
             f"smoothing={smoothing!r} is no rule for words: give a number, a mapping from word to number, "
             "MLE(), Laplace(), Lidstone(a), MEstimate(m), Dirichlet(beta) or 'auto'"

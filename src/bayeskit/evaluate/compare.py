@@ -17,16 +17,8 @@ from bayeskit import logspace
 from bayeskit.data.vocabulary import positions
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError
-from bayeskit.evaluate.cross_validation import (
-    Index,
-    LabeledTable,
-    check_folds,
-    check_repeats,
-    fit_on,
-    labeled_table,
-    posterior_over,
-    stratified_folds,
-)
+from bayeskit.evaluate import cross_validation as cv
+from bayeskit.evaluate.cross_validation import Index, LabeledTable
 from bayeskit.evaluate.metrics import Scoreboard, brier
 from bayeskit.nearest import did_you_mean
 from bayeskit.tables import Figure, Grid, Items, Readable, Sheet, Table
@@ -87,11 +79,11 @@ def compare(
     """
     chosen = _models(models)
     tables = _tables(datasets, y)
-    check_repeats(repeats)
+    cv.check_repeats(repeats)
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
-        given = labeled_table(X, labels, drop=any(getattr(m, "_drops_unlabeled", False) for m in chosen.values()))
+        given = cv.labeled_table(X, labels, drop=any(getattr(m, "_drops_unlabeled", False) for m in chosen.values()))
         n_rows.append(given.n_rows)
         scores: dict[str, list[Floats]] = {name: [] for name in chosen}  # of each fold
         for fold in _folds(given, folds, int(repeats), random_state):
@@ -167,9 +159,9 @@ def _folds(given: LabeledTable, folds: int | str, repeats: int, random_state: in
         return
     if isinstance(folds, str):
         raise BayesError(f'folds={folds!r}: give a whole number, or "leave-one-out"')
-    folds = check_folds(folds, given.n_rows)
+    folds = cv.check_folds(folds, given.n_rows)
     for repeat in range(repeats):
-        for i, (train, test) in enumerate(stratified_folds(given.codes, folds, random_state + repeat), 1):
+        for i, (train, test) in enumerate(cv.stratified_folds(given.codes, folds, random_state + repeat), 1):
             yield _Fold(given, train, test, f"without fold {i} of {folds}")
 
 
@@ -195,7 +187,7 @@ class _Fold:
         start = time.process_time()
         fitted = self._fit(model)
         if hasattr(fitted, "predict_proba"):
-            log_posterior = posterior_over(fitted, self.test_rows, self.given.classes)[0]
+            log_posterior = cv.posterior_over(fitted, self.test_rows, self.given.classes)[0]
             chosen = (log_posterior >= log_posterior.max(axis=1, keepdims=True) - logspace.TIE).argmax(axis=1)
         else:
             chosen = positions(np.asarray(fitted.predict(self.test_rows)).tolist(), self.given.classes)
@@ -206,7 +198,7 @@ class _Fold:
     def _fit(self, model: Any) -> Any:
         from sklearn.base import clone
 
-        return fit_on(clone(model), self.given, self.train, self.place, self.train_rows)
+        return cv.fit_on(clone(model), self.given, self.train, self.place, self.train_rows)
 
     def _leave_one_out(self, model: Any) -> Floats:
         """Score each row by the model fitted without it: in closed form if it is exact, else by refitting."""

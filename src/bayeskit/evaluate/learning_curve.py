@@ -14,17 +14,8 @@ from bayeskit.data.reader import read_table
 from bayeskit.drawable import Drawable, draw
 from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate.information import information_gain
-from bayeskit.evaluate.cross_validation import (
-    Index,
-    LabeledTable,
-    check_probabilities,
-    check_repeats,
-    fit_on,
-    labeled_table,
-    log_probabilities,
-    posterior_over,
-    stratified_folds,
-)
+from bayeskit.evaluate import cross_validation as cv
+from bayeskit.evaluate.cross_validation import Index, LabeledTable
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tables import Readable, Sheet, Table
 from bayeskit.typing import Array, Bools, Floats, Ints
@@ -172,20 +163,20 @@ def learning_curve(
     """
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
     drop = any(getattr(one, "_drops_unlabeled", False) for one in models.values())
-    learning, test = labeled_table(X, y, drop=drop), None
+    learning, test = cv.labeled_table(X, y, drop=drop), None
     if not models:
         raise BayesError("there is no model to learn")
     for one in models.values():
-        check_probabilities(one)
+        cv.check_probabilities(one)
     if X_test is None:
         if learning.n_rows < 2:
             raise BayesError("one row cannot be learned and tested: give more rows, or X_test and y_test")
-        train, held = stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
+        train, held = cv.stratified_folds(learning.codes, min(3, learning.n_rows), random_state)[0]
         test, learning = learning.part(held), learning.part(train)
     else:
-        test = labeled_table(X_test, y_test, drop=drop)
+        test = cv.labeled_table(X_test, y_test, drop=drop)
     sizes = _sizes(sizes, learning.n_rows)
-    check_repeats(repeats)
+    cv.check_repeats(repeats)
     scores = np.zeros((2, len(models), len(sizes), repeats))
     rng = np.random.default_rng(random_state)
     added: dict[str, bool] = {}
@@ -212,11 +203,11 @@ def _learn(
             more = order[start:size]
             fitted.partial_fit(learning.table.take(more), learning.labels(more))
         else:
-            fitted = fit_on(clone(model), learning, order[:size], f"among the first {size}")
+            fitted = cv.fit_on(clone(model), learning, order[:size], f"among the first {size}")
             adds = hasattr(fitted, "_is_its_counts") and fitted._is_its_counts()
         start = size
         classes = test.classes + tuple(label for label in fitted.classes_.tolist() if label not in test.classes)
-        log_posterior, _ = posterior_over(fitted, test.table.data, classes)
+        log_posterior, _ = cv.posterior_over(fitted, test.table.data, classes)
         log_true = log_posterior[np.arange(test.n_rows), test.codes]
         truth = np.array(test.table.listed_labels().tolist(), dtype=object)
         scores[0, i] = np.mean(np.asarray(fitted.predict(test.table.data), dtype=object) == truth)
@@ -314,7 +305,7 @@ def generative_vs_discriminative(
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 
-    given = labeled_table(X, y)
+    given = cv.labeled_table(X, y)
     table, labels = given.table, np.array(given.table.listed_labels().tolist())
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < 4:
@@ -333,7 +324,7 @@ def generative_vs_discriminative(
             rows = learn[order[:n]]
             part, rest = table.take(rows), table.take(test)
             for name, model in models.items():
-                fitted = fit_on(clone(model), given, rows, f"among the first {n}", part)
+                fitted = cv.fit_on(clone(model), given, rows, f"among the first {n}", part)
                 losses.setdefault((name, n), []).append(_evaluate(fitted, rest, labels[test]))
     return [_record(name, n, pairs) for (name, n), pairs in sorted(losses.items(), key=lambda item: item[0][1])]
 
@@ -350,7 +341,7 @@ def _interleave(labels: Array, rng: np.random.Generator) -> Ints:
 def _evaluate(model: Any, X: Any, labels: Array) -> tuple[float, float]:
     """Return (error, log loss); classes that were not in training have probability 1e-15."""
     is_true = labels[:, None] == np.asarray(model.classes_)
-    log_true = np.where(is_true, log_probabilities(model, X), 0.0).sum(axis=1)
+    log_true = np.where(is_true, cv.log_probabilities(model, X), 0.0).sum(axis=1)
     log_true[~is_true.any(axis=1)] = -np.inf
     return float((model.predict(X) != labels).mean()), log_loss(log_true)
 
@@ -358,11 +349,5 @@ def _evaluate(model: Any, X: Any, labels: Array) -> tuple[float, float]:
 def _record(name: str, n: int, pairs: list[tuple[float, float]]) -> dict[str, Any]:
     errors, losses = np.array(pairs).T
     spread = float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("nan")
-    return {
-        "model": name,
-        "rows": n,
-        "error": float(errors.mean()),
-        "error_se": spread,
-        "log_loss": float(losses.mean()),
-        "repeats": len(pairs),
-    }
+    measures = {"error": float(errors.mean()), "error_se": spread, "log_loss": float(losses.mean())}
+    return {"model": name, "rows": n, **measures, "repeats": len(pairs)}

@@ -298,18 +298,11 @@ def _explain(model: Any, columns: Mapping[str, Column], block: Block, against: i
             Contribution(name, cells[name][i], log_odds[name][i], states[name][i], classes[a], classes[b])
             for name in terms
         )
-        yield Explanation(
-            block.start + i,
-            classes[a],
-            classes[b],
-            float(logspace.exp(comparison.log_posterior[i, a])),
-            float(logspace.exp(comparison.log_posterior[i, b])),
-            float(logspace.log_odds(*(params.log_prior if comparison.undecidable[i] else prior)[[a, b]])),
-            parts,
-            float(comparison.log_odds[i]),
-            bool(comparison.undecidable[i]),
-            n_orders,
-        )
+        p, q = logspace.exp(comparison.log_posterior[i, [a, b]]).tolist()
+        is_undecidable = bool(comparison.undecidable[i])
+        before = float(logspace.log_odds(*(params.log_prior if is_undecidable else prior)[[a, b]]))
+        odds = float(comparison.log_odds[i])
+        yield Explanation(block.start + i, classes[a], classes[b], p, q, before, parts, odds, is_undecidable, n_orders)
 
 
 @dataclass(frozen=True)

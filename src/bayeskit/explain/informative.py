@@ -86,11 +86,9 @@ class ColumnImportance(Readable, Drawable):
     def sheet(self) -> Sheet:
         """Return the printable form."""
         sentence = f"{self.target} has an entropy of {self.class_bits:.3g} bits; mutual information of each column:"
-        columns: dict[str, list[str]] = {
-            "column": [c.column for c in self.columns[:ROWS]],
-            "bits": [Figure(f"{c.bits:.3f}") for c in self.columns[:ROWS]],
-            "share": [Figure(f"{c.share:.0%}") for c in self.columns[:ROWS]],
-        }
+        first = self.columns[:ROWS]
+        bits, shares = [Figure(f"{c.bits:.3f}") for c in first], [Figure(f"{c.share:.0%}") for c in first]
+        columns: dict[str, Any] = {"column": [c.column for c in first], "bits": bits, "share": shares}
         grid = Grid(columns, more=max(len(self.columns) - ROWS, 0))
         values = ("", "most informative values", Items([v.sentence for v in self.values[:8]])) if self.values else ()
         return Sheet(sentence, (grid, *values))
@@ -162,13 +160,10 @@ def _values(model: Any, name: str, prior: Floats) -> tuple[float, list[ValueInfo
         ratio = logspace.log_odds(logspace.log(p), logspace.log(elsewhere))
     ratio = np.where(np.isnan(ratio), -np.inf, ratio)
     best = ratio.argmax(axis=1)
-    values = [
-        ValueInformation(
-            name, value, tally.classes[c], float(ratio[i, c]), float(of_value[i]), max(float(parts[i]), 0.0)
-        )
-        for i, (value, c) in enumerate(zip(names, best.tolist(), strict=True))
-        if of_value[i] > 0
-    ]
+    values = []
+    for i in np.flatnonzero(of_value > 0).tolist():
+        c, bits = int(best[i]), max(float(parts[i]), 0.0)
+        values.append(ValueInformation(name, names[i], tally.classes[c], float(ratio[i, c]), float(of_value[i]), bits))
     return max(float(parts.sum()), 0.0), values
 
 

@@ -124,10 +124,11 @@ class DependenceGraph(Readable, Drawable):
         if not pairs:
             return Sheet(f"no two columns depend on each other, given {self.given}")
         first = pairs[:ROWS]
+        names, others, bits = zip(*first, strict=True)
         columns: dict[str, list[str]] = {
-            "column": [a for a, _, _ in first],
-            "and": [b for _, b, _ in first],
-            "bits": [Figure(f"{bits:.4f}") for _, _, bits in first],
+            "column": [*names],
+            "and": [*others],
+            "bits": [Figure(f"{b:.4f}") for b in bits],
         }
         head = f"{len(pairs):,} pairs of columns depend on each other, given {self.given}"
         return Sheet(head, (Grid(columns, more=len(pairs) - len(first)),))

@@ -145,17 +145,9 @@ def build_work(
     posterior, evidence = logspace.normalize(model._tempered(scores))
     Impossible(model.undecidable).settle(posterior, evidence, block.start, logspace.exp(model.params_.log_prior))
     tally = model.tally_
-    return Work(
-        tally.schema.target.name,
-        tuple(tally.classes),
-        tuple(prior),
-        tuple(factors),
-        tuple(left_out),
-        tuple(scores[0].tolist()),
-        tuple(posterior[0].tolist()),
-        float(model.temperature),
-        bool(np.isneginf(evidence[0])),
-    )
+    written = tuple(prior), tuple(factors), tuple(left_out)
+    found = tuple(scores[0].tolist()), tuple(posterior[0].tolist()), float(model.temperature)
+    return Work(tally.schema.target.name, tuple(tally.classes), *written, *found, bool(np.isneginf(evidence[0])))
 
 
 def _symbol(factor: WrittenFactor, label: Value) -> str:

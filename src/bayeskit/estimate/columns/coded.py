@@ -15,15 +15,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical, Numeric
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate import cuts as cut_points
-from bayeskit.estimate.columns.column import (
-    Columns,
-    Leaving,
-    LeftOutColumns,
-    Row,
-    Settings,
-    number,
-    probability_table,
-)
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, number, probability_table
 from bayeskit.estimate.formulas import WrittenFactor
 from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.sampling import cells_of

@@ -11,15 +11,7 @@ import numpy as np
 
 from bayeskit import kernels
 from bayeskit.data.block import Block
-from bayeskit.estimate.columns.column import (
-    Columns,
-    Leaving,
-    LeftOutColumns,
-    Row,
-    Settings,
-    by_class,
-    number,
-)
+from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, by_class, number
 from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
 from bayeskit.estimate.leave_one_out import LeftOutGaussians, numbers_in_steps
 from bayeskit.estimate.sampling import nulls_for_nan

@@ -13,16 +13,9 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.text.word_list import Words
 from bayeskit.errors import BayesError
+from bayeskit.estimate import word_weights
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Settings, probability_table
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.word_weights import (
-    LeftOutDocuments,
-    LeftOutWords,
-    bag_factors,
-    multinomial_of,
-    pseudo_counts,
-    sample_bags,
-)
 from bayeskit.tables import ProbabilityTable
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
@@ -49,10 +42,12 @@ class TextColumns(Columns):
         """P(word | class) under the smoothing of each column."""
         counted = {name: tally.words[name] for name in names}
         pseudo = {
-            name: pseudo_counts(settings._setting_for("smoothing", name, tally.schema), words.words, words.table())
+            name: word_weights.pseudo_counts(
+                settings._setting_for("smoothing", name, tally.schema), words.words, words.table()
+            )
             for name, words in counted.items()
         }
-        tables = {name: multinomial_of(words, pseudo[name]).table for name, words in counted.items()}
+        tables = {name: word_weights.multinomial_of(words, pseudo[name]).table for name, words in counted.items()}
         return cls(tuple(names), counted, tables, pseudo)
 
     @property
@@ -87,7 +82,7 @@ class TextColumns(Columns):
 
     def write_factors(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
         """Return a factor for each word of the document."""
-        return bag_factors(block.tokens[name], tally.words[name], self.pseudo[name], name)
+        return word_weights.bag_factors(block.tokens[name], tally.words[name], self.pseudo[name], name)
 
     def table(self, name: str, tally: Tally) -> ProbabilityTable:
         """Return counts and probabilities of the words by class."""
@@ -96,7 +91,7 @@ class TextColumns(Columns):
 
     def sample(self, name: str, labels: Array, rng: np.random.Generator) -> Any:
         """Draw documents of words in random order."""
-        return sample_bags(self.words[name], self.log_tables[name], self.counted[name], labels, rng)
+        return word_weights.sample_bags(self.words[name], self.log_tables[name], self.counted[name], labels, rng)
 
     def n_parameters(self) -> int:
         """Return the number of words less one, for each class."""
@@ -120,6 +115,6 @@ class LeftOutTexts(LeftOutColumns):
             rows = leaving.block.tokens[name].take(leaving.rows)
             values = rows.counts.astype(np.float64)
             taken = values * np.repeat(unit, np.diff(rows.indptr))
-            documents = LeftOutDocuments(rows.indptr, rows.ids, taken, values, labels, unit)
-            left = LeftOutWords(counted.table().astype(np.float64), self.columns.pseudo[name], documents)
+            documents = word_weights.LeftOutDocuments(rows.indptr, rows.ids, taken, values, labels, unit)
+            left = word_weights.LeftOutWords(counted.table().astype(np.float64), self.columns.pseudo[name], documents)
             yield name, left.multinomial()

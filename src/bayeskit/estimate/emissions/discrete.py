@@ -27,14 +27,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError, UnknownValue, format_setting
-from bayeskit.estimate.emissions.emission import (
-    ColumnScale,
-    Emission,
-    MatrixEmission,
-    Statistics,
-    mixture_moments,
-    numeric_matrix,
-)
+from bayeskit.estimate.emissions.emission import ColumnScale, Emission, MatrixEmission, Statistics, mixture_moments
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.tally.moments import are_counts
@@ -179,7 +172,7 @@ class PoissonEmission(MatrixEmission):
         return n, np.where(n > 0, n * np.nan_to_num(moments.mean()), 0.0)
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
-        x = numeric_matrix(block, self.names)
+        x = self.matrix(block)
         there = ~np.isnan(x)
         return shares.T @ there.astype(np.float64), shares.T @ np.where(there, x, 0.0)
 
@@ -241,7 +234,7 @@ class MultinomialEmission(MatrixEmission):
         return (np.where(moments.n > 0, rows * np.nan_to_num(moments.mean()), 0.0),)
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
-        x = numeric_matrix(block, self.names)
+        x = self.matrix(block)
         there = ~np.isnan(x)
         counts = np.where(there, x, 0.0)
         sums = shares.T @ counts

@@ -110,8 +110,12 @@ class MatrixEmission(NumericColumns):
     def add_matrix_scores(self, x: Floats, scores: Floats) -> None:
         """Add ln P(row | state) of rows x, (n_rows, n_columns), to scores of shape (n_rows, n_states)."""
 
+    def matrix(self, block: Block) -> Floats:
+        """Return the columns as a matrix, shape (n_rows, n_columns)."""
+        return np.column_stack([block.floats[name] for name in self.names])
+
     def add_scores(self, block: Block, scores: Floats, n_threads: int) -> None:
-        self.add_matrix_scores(numeric_matrix(block, self.names), scores)
+        self.add_matrix_scores(self.matrix(block), scores)
 
     def score_record(self, record: Mapping[str, Any]) -> Floats:
         scores = np.zeros((1, self.n_states))
@@ -122,11 +126,6 @@ class MatrixEmission(NumericColumns):
 def add_statistics(a: Statistics, b: Statistics) -> Statistics:
     """Return the sum of both sides."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
-def numeric_matrix(block: Block, names: Sequence[str]) -> Floats:
-    """Return numeric columns as a matrix, shape (n_rows, n_columns)."""
-    return np.column_stack([block.floats[name] for name in names])
 
 
 def record_number(record: Mapping[str, Any], name: str) -> float:

@@ -30,14 +30,7 @@ import numpy as np
 from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.estimate.covariance import missing_patterns
-from bayeskit.estimate.emissions.emission import (
-    ColumnScale,
-    MatrixEmission,
-    NumericColumns,
-    Statistics,
-    numeric_matrix,
-    record_number,
-)
+from bayeskit.estimate.emissions.emission import ColumnScale, MatrixEmission, NumericColumns, Statistics, record_number
 from bayeskit.estimate.variance import log_peak
 from bayeskit.tally.plan import Request
 from bayeskit.tally.products import pairs
@@ -216,7 +209,7 @@ class MultivariateGaussianEmission(MatrixEmission, NumericEmission):
         return rows, rows * away, rows[:, :, None] * (covariance + away[:, :, None] * away[:, None, :])
 
     def statistics_of_rows(self, block: Block, shares: Floats, n_threads: int) -> Statistics:
-        x = numeric_matrix(block, self.names) - self.center
+        x = self.matrix(block) - self.center
         n_states = shares.shape[1]
         rows, first, second = (np.zeros(shape) for shape in self.shapes(n_states))
         for there, at in missing_patterns(~np.isnan(x)):
