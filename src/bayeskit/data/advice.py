@@ -66,7 +66,7 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
             noticed = advice(batch, schema.restrict(undeclared), texts)
         else:
             noticed = numbers_as_text(batch, schema, undeclared)
-        sentences += [one if isinstance(source, Narrowing) else of_memory(one) for one in noticed]
+        sentences += [one if isinstance(source, Narrowing) else one.in_memory or one for one in noticed]
     for sentence in together(sentences):
         if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=6)
@@ -228,11 +228,6 @@ def together(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
         AdviceWarning(f"{reasons};", hint=f"to follow this, pass {format_setting('roles', roles)}"),
         *(AdviceWarning(f"{one.reason};", hint=one.hint) for one in suggestions if one.role is None),
     ]
-
-
-def of_memory(suggestion: Advice) -> Advice:
-    """Return the suggestion for a table in memory, whose cells are changed there and not by reading a file."""
-    return suggestion.in_memory or suggestion
 
 
 def by_role(name: str | int, reason: str, purpose: str, role: str) -> Advice:

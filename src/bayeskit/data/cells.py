@@ -79,11 +79,9 @@ def factor_values(column: Column, name: str, start: int) -> Factor:
 
 
 def _canonical_all(values: pa.Array, name: str) -> list[Value | None]:
-    import pyarrow.types as types
-
     try:
         listed: list[Any] = values.to_pylist()
-        is_text = types.is_string(values.type) or types.is_large_string(values.type)
+        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
         return listed if is_text else [canonical(value) for value in listed]
     except UnicodeDecodeError as problem:
         raise BayesError(
@@ -187,6 +185,12 @@ def is_missing(cell: Any) -> bool:
     return isinstance(cell, (float, np.floating, Decimal)) and bool(cell != cell)
 
 
+def plain_array(column: Column) -> pa.Array:
+    """Return a column as one Arrow array, with a dictionary decoded."""
+    array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
 def as_floats(column: Column, name: str, start: int) -> Floats:
     """Convert a column to float64 with NaN for missing cells; a view if possible."""
     if isinstance(column, np.ndarray):
@@ -198,18 +202,14 @@ def as_floats(column: Column, name: str, start: int) -> Floats:
             numbers = column.astype(f"{column.dtype.kind}8[us]").view(np.int64) / 1e6
             numbers[np.isnat(column)] = np.nan
             return numbers
-    import pyarrow.types as types
-
     try:
-        array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
-        if types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
-        if types.is_temporal(array.type):
-            moment = pa.duration("us") if types.is_duration(array.type) else pa.timestamp("us")
-            moment = pa.time64("us") if types.is_time(array.type) else moment
+        array = plain_array(column)
+        if pa.types.is_temporal(array.type):
+            moment = pa.duration("us") if pa.types.is_duration(array.type) else pa.timestamp("us")
+            moment = pa.time64("us") if pa.types.is_time(array.type) else moment
             numbers = array.cast(moment, safe=False).cast(pa.int64()).cast(pa.float64(), safe=False)
             return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64) / 1e6
-        if types.is_boolean(array.type):
+        if pa.types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         numbers = as_doubles(array)
         return view(filled(numbers, np.full(1, np.nan)) if numbers.null_count else numbers)
@@ -274,14 +274,14 @@ def date_part(column: Column, part: str, name: str, start: int = 0) -> pa.Array:
 
 def _moments(column: Column, name: str, start: int) -> pa.Array:
     """Convert dates of any form to Arrow timestamps without a zone."""
-    import pyarrow.types as types
-
     try:
-        array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
-        if types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
-        texts = types.is_string(array.type) or types.is_large_string(array.type) or types.is_string_view(array.type)
-        if texts or types.is_date(array.type) or types.is_timestamp(array.type) or types.is_null(array.type):
+        array = plain_array(column)
+        texts = (
+            pa.types.is_string(array.type)
+            or pa.types.is_large_string(array.type)
+            or pa.types.is_string_view(array.type)
+        )
+        if texts or pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type):
             return array.cast(pa.timestamp("us"), safe=False)
     except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
         pass

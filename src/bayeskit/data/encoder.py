@@ -22,9 +22,10 @@ from bayeskit.data.cells import (
     raise_unusable,
 )
 from bayeskit.data.missing_labels import refusal
-from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Kind, Numeric, Schema, Text
+from bayeskit.data.schema import NO_TARGET, Categorical, DatePart, Numeric, Schema, Text
 from bayeskit.data.source import (
     Batch,
+    ReadThrough,
     Responsibilities,
     Source,
     close_rows,
@@ -41,30 +42,10 @@ from bayeskit.typing import Array, Codes, Floats
 
 
 @dataclass(frozen=True)
-class EncodedRows:
+class EncodedRows(ReadThrough):
     """Rows together with their encoded block, so that several predictions share one encoding."""
 
-    rows: Source
     block: Block
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return the kinds of the rows."""
-        return self.rows.kinds
-
-    @property
-    def named(self) -> bool:
-        """Return True if the columns have names of their own."""
-        return self.rows.named
-
-    @property
-    def target(self) -> str | None:
-        """Return the name of the target column."""
-        return self.rows.target
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield the original rows."""
-        yield from self.rows.batches()
 
 
 @dataclass
@@ -113,8 +94,9 @@ class Encoder:
                 numbers = as_floats(column, name, batch.start)
                 if role.cuts is None:
                     floats[name] = numbers
-                else:
-                    codes[name] = self._binned(numbers, role.cuts, name, batch.start)
+                    continue
+                raise_unusable({name: numbers}, batch.start)
+                codes[name] = kernels.bin_codes([numbers], [np.array(role.cuts, dtype=np.float64)], self.n_threads)[0]
         labels, responsibilities = self._labels(batch)
         texts = {n: Documents.of(columns[n], n, batch.start) for n in self.schema.texts}
         counters = {n: partial(self._tokens, n, texts[n]) for n in texts if n in self.words}
@@ -138,10 +120,6 @@ class Encoder:
         tokenizer = role.tokenizer if isinstance(role, Text) else Tokenizer()
         return count_documents(documents, tokenizer, self.words[name], self.n_threads, in_order=False)
 
-    def _binned(self, numbers: Floats, cuts: tuple[float, ...], name: str, start: int) -> Codes:
-        raise_unusable({name: numbers}, start)
-        return kernels.bin_codes([numbers], [np.array(cuts, dtype=np.float64)], self.n_threads)[0]
-
     def _labels(self, batch: Batch) -> tuple[Codes | None, Floats | None]:
         if batch.labels is None:
             return np.zeros(batch.n_rows, dtype=np.uint8) if self.schema.target == NO_TARGET else None, None
@@ -155,29 +133,26 @@ class Encoder:
     def _categorical(self, columns: Mapping[str, Column], start: int) -> dict[str, Codes]:
         names = [name for name in columns if isinstance(self.schema.columns[name], Categorical)]
         factors = {name: self._factor(columns[name], name, start) for name in names}
-        self._narrow_integers(factors)
-        indices, lows, tables, unseen = [], [], [], []
-        for name in names:
-            vocabulary, factor = self._vocabulary(name), factors[name]
+        open_ = [name for name, factor in factors.items() if factor.values is None]
+        factors |= zip(open_, factor_integers([factors[n].indices for n in open_], open_, self.n_threads), strict=True)
+        for name, factor in factors.items():
+            vocabulary = self._vocabulary(name)
             grows = self.grow and self._domain(name) is None
             if factor.table is None:
                 if not grows and vocabulary.is_foreign([v for v in factor.values if v is not None]):
                     raise self._foreign(name, factor, start)
                 value_codes = vocabulary.grow(factor.values) if grows else vocabulary.codes(factor.values)
                 factor.table = np.array(value_codes, dtype=np.uint32)
-            indices.append(factor.indices)
-            lows.append(factor.low)
-            tables.append(factor.table)
-            unseen.append(vocabulary.unseen)
         if not names:
             return {}
-        coded = kernels.lookup_codes(
-            indices, np.array(lows, dtype=np.int64), tables, np.array(unseen, dtype=np.uint32), self.n_threads
-        )
-        for name, codes in zip(names, coded, strict=True):
+        lows = np.array([factor.low for factor in factors.values()], dtype=np.int64)
+        unseen = np.array([self._vocabulary(name).unseen for name in names], dtype=np.uint32)
+        indices, tables = ([getattr(factor, part) for factor in factors.values()] for part in ("indices", "table"))
+        coded = dict(zip(names, kernels.lookup_codes(indices, lows, tables, unseen, self.n_threads), strict=True))
+        for name, codes in coded.items():
             if self.refuse_unseen or (self.grow and self._domain(name) is not None):
                 self._refuse_unseen(name, codes, columns[name], start)
-        return dict(zip(names, coded, strict=True))
+        return coded
 
     def _factor(self, column: Column, name: str, start: int) -> Factor:
         """Encode a column as indices, with a lookup table for integers if there is one."""
@@ -192,11 +167,6 @@ class Encoder:
         if table is None or vocabulary.is_foreign([0]):
             return factor_values(column, name, start)
         return Factor(column, table[0], [], table[1])
-
-    def _narrow_integers(self, factors: dict[str, Factor]) -> None:
-        open_ = [name for name, factor in factors.items() if factor.values is None]
-        narrowed = factor_integers([factors[name].indices for name in open_], open_, self.n_threads)
-        factors.update(zip(open_, narrowed, strict=True))
 
     def _vocabulary(self, name: str) -> Vocabulary:
         if name not in self.vocabularies:

@@ -31,6 +31,12 @@ from bayeskit.typing import Array, Floats
 BLOCK = 1 << 18  # rows: enough for two threads to share, few enough for the codes to stay in the cache
 FEW = 256  # values of a list
 
+NUMPY_KINDS: dict[str, Kind] = {
+    **dict.fromkeys("iu", "integer"),
+    **dict.fromkeys("mM", "date"),
+    "b": "boolean",
+    "f": "float",
+}
 CLUSTER_FRAMES = {"pyspark": "frame.toArrow()", "dask": "frame.compute()"}
 """Packages whose frames lie on other machines, and what brings one of them here."""
 
@@ -352,7 +358,10 @@ def _column(value: Any, name: str) -> Column:
     if isinstance(value, (list, tuple)):
         return from_list(value)
     if getattr(value, "ndim", 1) != 1:
-        raise _not_scalar(name, f"an array of shape {value.shape}")
+        raise NotScalar(
+            f"column {name!r} holds cells that are no single value (an array of shape {value.shape}): "
+            "each cell's argument must be a string or a number. Split it into columns of its own."
+        )
     return _typed(label_column(value)[0])
 
 
@@ -497,38 +506,21 @@ def kind_of(column: Column) -> Kind:
 
 
 def _numpy_kind(dtype: np.dtype[Any]) -> Kind:
-    kinds: dict[str, Kind] = {
-        "b": "boolean",
-        "i": "integer",
-        "u": "integer",
-        "f": "float",
-        "M": "date",
-        "m": "date",
-    }
-    return kinds.get(dtype.kind, "object")
+    return NUMPY_KINDS.get(dtype.kind, "object")
 
 
 def arrow_kind(type_: Any) -> Kind:
     """Return the kind of a column of this Arrow type."""
-    import pyarrow.types as types
-
-    if types.is_dictionary(type_):
+    if pa.types.is_dictionary(type_):
         return "string"  # pandas' and polars' categories, whatever they hold
-    if types.is_boolean(type_):
+    if pa.types.is_boolean(type_):
         return "boolean"
-    if types.is_integer(type_):
+    if pa.types.is_integer(type_):
         return "integer"
-    if types.is_floating(type_) or types.is_decimal(type_):
+    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
         return "float"
-    if types.is_temporal(type_):
+    if pa.types.is_temporal(type_):
         return "date"
-    if types.is_null(type_):
+    if pa.types.is_null(type_):
         return "null"
-    return "object" if types.is_nested(type_) else "string"  # nested cells may stand in columns that are ignored
-
-
-def _not_scalar(name: str, value: object) -> NotScalar:
-    return NotScalar(
-        f"column {name!r} holds cells that are no single value ({str(value)[:40]}): "
-        "each cell's argument must be a string or a number. Split it into columns of its own."
-    )
+    return "object" if pa.types.is_nested(type_) else "string"  # nested cells may stand in columns that are ignored

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.arrow_arrays import Column, is_arrow, taken
+from bayeskit.arrow_arrays import Column, is_arrow
 from bayeskit.data.cells import factor_values
 from bayeskit.data.source import Batch, Narrowing, ReadThrough, Responsibilities, engine_of, first_rows
 from bayeskit.errors import BayesWarning, Unlabeled
-from bayeskit.typing import Array, Bools
+from bayeskit.typing import Bools
 
 PLACES = 5  # places that a message names
 HINT = 'label or drop such rows, or pass unlabeled="drop" to leave them out'
@@ -140,9 +140,7 @@ class LabeledRows(ReadThrough):
             gaps.add(batch.n_rows, missing, batch.start, getattr(self.source, "here", None))
             self.gaps.n_missing = max(self.gaps.n_missing, gaps.n_missing)
             start = start if batch.start else 0  # files number their rows from 0 on
-            labeled = (
-                replace(batch, start=start) if missing is None else _rows_of(batch, np.flatnonzero(~missing), start)
-            )
+            labeled = replace(batch if missing is None else batch.take(np.flatnonzero(~missing)), start=start)
             start += labeled.n_rows
             n_kept += labeled.n_rows
             if labeled.n_rows:
@@ -167,9 +165,3 @@ def tell_dropped(missing: Bools) -> None:
     gaps = Gaps()
     gaps.add(len(missing), missing, 0)
     warnings.warn(BayesWarning(f"{gaps.sentence()}: left out"), stacklevel=4)
-
-
-def _rows_of(batch: Batch, rows: Array, start: int) -> Batch:
-    columns = {name: taken(column, rows) for name, column in batch.columns.items()}
-    weights = None if batch.weights is None else batch.weights[rows]
-    return Batch(columns, len(rows), start, taken(batch.labels, rows), weights)

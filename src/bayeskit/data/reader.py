@@ -97,15 +97,10 @@ def read_table(X: Any, y: Any, labeled: bool = True) -> WholeTable:
     if y is None and labeled:
         raise BayesError("the classes of the rows are needed: y is None")
     X = collected(X)
-    if isinstance(X, Taken):
-        labels = None if y is None else plain_strings(label_column(y)[0])
-        if labels is not None and len(labels) != len(X):
-            raise BayesError(f"there are {len(X):,} sequences and {len(labels):,} labels: give one for each")
-        return WholeTable(X, len(X), labels)
-    if isinstance(X, (str, Path)) or is_source(X):
+    if not isinstance(X, Taken) and (isinstance(X, (str, Path)) or is_source(X)):
         return _of_source(open_source(X, y), labeled)
-    if is_sparse(X) or _is_list_of_texts(X):
-        cells = X.tocsr() if is_sparse(X) else label_column(X)[0]
+    if isinstance(X, Taken) or is_sparse(X) or _is_list_of_texts(X):
+        cells: Any = X if isinstance(X, Taken) else X.tocsr() if is_sparse(X) else label_column(X)[0]
         n_rows = cells.shape[0] if is_sparse(X) else len(cells)
         labels = None if y is None else plain_strings(label_column(y)[0])
         if labels is not None and len(labels) != n_rows:
@@ -193,24 +188,15 @@ def read_sample(source: Source, names: Iterable[str], most: int, seed: int) -> B
     for batch in source.batches():
         draws = rng.random(batch.n_rows)
         rows = np.flatnonzero((draws < border) & (True if batch.weights is None else batch.weights > 0))
-        parts.append((draws[rows], _taken(batch, names, rows)))
+        parts.append((draws[rows], batch.take(rows, names)))
         all_draws = np.concatenate([drawn for drawn, _ in parts])
         if len(all_draws) > most:
             border = np.partition(all_draws, most)[most]
-    batches = [_taken(batch, names, np.flatnonzero(draws < border)) for draws, batch in parts]
+    batches = [batch.take(np.flatnonzero(draws < border)) for draws, batch in parts]
     batches = [batch for batch in batches if batch.n_rows]
     if not batches:
         raise BayesError(NO_ROWS)
     return _one(batches)
-
-
-def _taken(batch: Batch, names: Sequence[str], rows: Array) -> Batch:
-    """Return some rows and columns of a batch."""
-    columns = {name: taken(batch.columns[name], rows) for name in names}
-    weights = None if batch.weights is None else batch.weights[rows]
-    if batch.labels is None or isinstance(batch.labels, Responsibilities):
-        return replace(batch, columns=columns, n_rows=len(rows), weights=weights)
-    return replace(batch, columns=columns, n_rows=len(rows), weights=weights, labels=taken(batch.labels, rows))
 
 
 def read_block(encoder: Encoder, source: Source) -> Block:

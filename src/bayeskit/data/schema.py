@@ -8,7 +8,7 @@ by looking at the values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -275,8 +275,8 @@ class Schema:
             missing = [name for name in self.needed if name not in there]
             if missing:
                 raise SchemaMismatch(
-                    f"{_plural('column', missing)} {_list(missing)} missing from the data (it has: {_list(names)}). "
-                    "Columns are matched by name; pass an empty column (all missing) to do without one.",
+                    f"column{'s' * (len(missing) > 1)} {_list(missing)} missing from the data (it has: {_list(names)})."
+                    " Columns are matched by name; pass an empty column (all missing) to do without one.",
                 )
             return {name: self.input_of(name) for name in self.used}
         inputs = self.inputs
@@ -293,16 +293,11 @@ class Schema:
         columns = []
         for name, role in self.columns.items():
             entry: dict[str, Any] = {"name": name, "role": role.name}
-            if isinstance(role, Categorical) and role.domain is not None:
-                entry["domain"] = list(role.domain)
-            if isinstance(role, Numeric) and role.cuts is not None:
-                entry["cuts"] = list(role.cuts)
-            if isinstance(role, Numeric) and role.kind is not None:
-                entry["kind"] = role.kind
-            if isinstance(role, DatePart):
-                entry |= {"of": role.of, "part": role.part}
-            if isinstance(role, Text):
-                entry["tokenizer"] = role.tokenizer.to_json()
+            for each in fields(role):
+                value = getattr(role, each.name)
+                if value is not None:
+                    plain = value.to_json() if isinstance(value, Tokenizer) else value
+                    entry[each.name] = list(plain) if isinstance(plain, tuple) else plain
             columns.append(entry)
         target = {"name": self.target.name, "domain": self.target.domain and list(self.target.domain)}
         return {"columns": columns, "target": None if self.target == NO_TARGET else target, "named": self.named}
@@ -312,17 +307,15 @@ class Schema:
         """Restore a schema from :meth:`to_json`; raise an error for anything else."""
         try:
             columns = {str(entry["name"]): _role_from_json(entry) for entry in data["columns"]}
-            target = NO_TARGET if data["target"] is None else _target_from_json(data["target"])
             if len(columns) != len(data["columns"]):
                 raise BadFile("a schema names a column twice")
+            target = NO_TARGET
+            if (entry := data["target"]) is not None:
+                domain = entry["domain"]
+                target = Target(str(entry["name"]), None if domain is None else as_classes(domain, "class"))
             return cls(columns, target, bool(data["named"]))
         except (KeyError, TypeError, AttributeError, OverflowError) as problem:
             raise BadFile(f"this is no schema: {problem!r}") from None
-
-
-def _target_from_json(entry: Any) -> Target:
-    domain = entry["domain"]
-    return Target(str(entry["name"]), None if domain is None else as_classes(domain, "class"))
 
 
 def _role_from_json(entry: Any) -> Role:
@@ -414,16 +407,12 @@ def declared_roles(roles: Any, kinds: Mapping[str, Kind], schema: Schema) -> dic
     """
     if not isinstance(roles, Mapping):
         return {}
-    by_kind = {_kind_of_type(key): as_role(role) for key, role in roles.items() if isinstance(key, type)}
+    if unknown := [key for key in roles if isinstance(key, type) and key not in TYPES]:
+        names = ", ".join(known.__name__ for known in TYPES)
+        raise BayesError(f"roles= names the type {unknown[0].__name__}: by type, it gives a role to {names}")
+    by_kind = {TYPES[key]: as_role(role) for key, role in roles.items() if isinstance(key, type)}
     by_name = {_column(key, role, schema): as_role(role) for key, role in roles.items() if not isinstance(key, type)}
     return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind and name not in by_name} | by_name
-
-
-def _kind_of_type(type_: type) -> Kind:
-    if type_ not in TYPES:
-        names = ", ".join(known.__name__ for known in TYPES)
-        raise BayesError(f"roles= names the type {type_.__name__}: by type, it gives a role to {names}")
-    return TYPES[type_]
 
 
 def _column(key: Any, role: Any, schema: Schema) -> str:
@@ -476,7 +465,3 @@ def _default(name: str, kind: Kind, every: str | Role | Date | None) -> Role | D
 def _list(names: Iterable[object]) -> str:
     listed = [str(name) for name in names]
     return ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
-
-
-def _plural(word: str, items: Sequence[object]) -> str:
-    return word if len(items) == 1 else word + "s"

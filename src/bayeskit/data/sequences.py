@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, taken
 from bayeskit.data import frames
 from bayeskit.data.block import Block
-from bayeskit.data.cells import LARGEST, as_floats, factor_values
+from bayeskit.data.cells import LARGEST, as_floats, factor_values, plain_array
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
 from bayeskit.data.reader import Taken, read_batch, read_block, together
@@ -406,11 +406,11 @@ def _ranks(column: Column, name: str) -> Ints:
 
 def _without_gaps(column: Column, needed: str) -> Any:
     """Return a column as an Arrow array of plain values; raise an error for the first missing cell."""
-    array = as_one_array(column) if is_arrow(column) else pa.array(column, from_pandas=True)
+    array = plain_array(column)
     if array.null_count:
         row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise BayesError(f"row {row} has no {needed}")
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    return array
 
 
 def _no_column_error(name: str, what: str, names: list[str]) -> SchemaMismatch:
@@ -460,9 +460,7 @@ def _is_arrow_list(data: Any) -> bool:
     """Return True for a column of lists in Arrow or polars."""
     kind = getattr(data, "type", None)
     if kind is not None and _is_arrow(data):
-        import pyarrow.types as types
-
-        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+        return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
     return type(data).__module__.partition(".")[0] == "polars" and str(getattr(data, "dtype", "")).startswith("List")
 
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 
-from bayeskit.arrow_arrays import Column
+from bayeskit.arrow_arrays import Column, taken
 from bayeskit.data.cells import as_floats
 from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, SchemaMismatch, Unlabeled
 from bayeskit.nearest import did_you_mean
-from bayeskit.typing import Floats, Ints
+from bayeskit.typing import Array, Floats, Ints
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # of weights over zero
 
@@ -57,6 +57,14 @@ class Batch:
     weights: Floats | None = None
     sequence_starts: Ints | None = None  # where rows make up sequences: begin of each, and the end
     kept: Mapping[str, Column] = field(default_factory=dict)  # columns to copy, as they are in the file
+
+    def take(self, rows: Array, names: Iterable[str] | None = None) -> Batch:
+        """Return some rows, of some columns or of all; soft labels stay."""
+        columns = {name: taken(self.columns[name], rows) for name in (self.columns if names is None else names)}
+        weights = None if self.weights is None else self.weights[rows]
+        as_they_are = self.labels is None or isinstance(self.labels, Responsibilities)
+        labels = self.labels if as_they_are else taken(self.labels, rows)
+        return Batch(columns, len(rows), self.start, labels, weights)
 
     def cells_of(self, name: str) -> Column:
         """Return a column as it is in the file, where it was kept, else as it was read."""
@@ -320,7 +328,7 @@ def as_weights(weights: Any, n_rows: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class ReadThrough:
-    """A wrapper that forwards everything to an underlying source; subclasses define ``batches``."""
+    """A wrapper that forwards everything to an underlying source."""
 
     source: Any
 
@@ -366,3 +374,7 @@ class ReadThrough:
     def reading(self, asked: Mapping[str, Kind | None]) -> Self:
         """Return a source restricted to these columns."""
         return replace(self, source=self.source.reading(asked)) if isinstance(self.source, Narrowing) else self
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows of the source."""
+        yield from self.source.batches()

@@ -20,7 +20,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.engines import local
 from bayeskit.errors import LostParts, TooLarge
 from bayeskit.lazy import pa, pc
-from bayeskit.tally.pairs import Pairs
+from bayeskit.tally.joints import Pairs
 from bayeskit.tally.plan import Plan, Request, Space, cast_counts
 from bayeskit.tally.statistic import Statistic, statistic_of
 from bayeskit.tally.tally import Tally
@@ -104,12 +104,10 @@ class GroupedCounts:
 
     def number(self, name: str) -> Node:
         """Return a number, NULL if missing; for a date, the seconds since 1970."""
-        import pyarrow.types as types
-
         cell, kind = syntax.column("r", self.where[name]), self.source.fields[self.where[name]].type
-        if types.is_boolean(kind):
+        if pa.types.is_boolean(kind):
             cell = syntax.cast(cell, "int")
-        if types.is_date(kind) or types.is_timestamp(kind):
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
             micros = syntax.cast(self.source.database.dialect.microseconds(cell), "double")
             return syntax.over(micros, syntax.number(1e6))
         return syntax.called("NULLIF", syntax.cast(cell, "double"), self.source.database.dialect.nan())

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bayeskit import kernels, logspace
 from bayeskit.tally.families import Family
-from bayeskit.tally.pairs import Pairs
+from bayeskit.tally.joints import Pairs
 from bayeskit.tolerance import CHANCE, NO_INFORMATION, POSITIVE
 from bayeskit.typing import Array, Floats, Ints
 

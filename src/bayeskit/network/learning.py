@@ -22,7 +22,7 @@ from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.nearest import nearest
 from bayeskit.network.inputs import read_parents
-from bayeskit.tally.contexts import ContextCounts
+from bayeskit.tally.joints import ContextCounts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats

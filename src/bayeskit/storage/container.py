@@ -25,6 +25,7 @@ import numpy as np
 from bayeskit import __version__
 from bayeskit.arrow_arrays import aligned
 from bayeskit.errors import BadFile, TooLarge
+from bayeskit.lazy import pa, pc
 from bayeskit.storage.files import MAGIC as MAGIC
 from bayeskit.typing import Array
 
@@ -239,8 +240,6 @@ class ValueLists:
     @cached_property
     def strings(self) -> Any:
         """Return all strings as one Arrow array over the same bytes."""
-        import pyarrow as pa
-
         ends, text = self.arrays[2:]
         return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
@@ -272,9 +271,6 @@ class ValueLists:
             _check_rising(rising, self.starts[:-1, 0], start)
 
     def _check_strings(self) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         strings = self.strings
         try:
             strings.validate(full=True)
@@ -340,8 +336,6 @@ def _text_arrays(texts: list[str]) -> tuple[Array, Array]:
     """Return the offsets of strings, and their bytes."""
     if not texts:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
-    import pyarrow as pa
-
     _, ends, text = pa.array(texts, pa.large_string()).buffers()
     ends = np.frombuffer(ends, dtype=np.int64)[: len(texts) + 1]
     return ends, np.frombuffer(text or b"", dtype=np.uint8)[: ends[-1]]

@@ -18,10 +18,9 @@ from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
 from bayeskit.tally.distinct import DistinctValues, Values
 from bayeskit.tally.families import Families, Family
-from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.joints import Joint, Joints, Pairs
 from bayeskit.tally.matching import check_forgettable, check_one_kind, check_same, check_same_kind, joint_target
 from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
-from bayeskit.tally.pairs import Pairs
 from bayeskit.tally.plan import (
     Plan,
     Recoding,
