@@ -17,7 +17,7 @@ from bayeskit.data.schema import Categorical, Numeric, Schema
 from bayeskit.data.source import first_rows
 from bayeskit.engines import Processes, local
 from bayeskit.engines.engine import RemoteSource
-from bayeskit.engines.records import Counted, Ledger, Task, groups, merged
+from bayeskit.engines.records import Counted, Ledger, Task, groups
 from bayeskit.errors import BadFile, LostParts, TooLarge
 from bayeskit.tally.plan import Plan, Request
 from tests.tallies import agree
@@ -230,8 +230,8 @@ def test_merging_many_is_adding_one_by_one():
     one_by_one = tallies[0]
     for tally in tallies[1:]:
         one_by_one = one_by_one + tally
-    assert agree(merged(tallies), one_by_one)
-    assert merged(tallies).classes == one_by_one.classes
+    assert agree(bk.Tally.total(tallies), one_by_one)
+    assert bk.Tally.total(tallies).classes == one_by_one.classes
 
 
 def test_strings_in_one_part_and_numbers_in_another_are_refused():
@@ -240,7 +240,7 @@ def test_strings_in_one_part_and_numbers_in_another_are_refused():
         for cells in (["1"], ["2"], [1])
     ]
     with pytest.raises(bk.BayesError, match="give it the same type"):
-        merged(tallies)
+        bk.Tally.total(tallies)
 
 
 def test_a_tree_has_nodes_of_bounded_size():

@@ -7,7 +7,7 @@ copy into Arrow would cost more than the counting). A source never holds more th
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, cast, runtime_checkable
@@ -106,27 +106,14 @@ class Narrowing(Source, Protocol):
     def reading(self, asked: Mapping[str, Kind | None]) -> Source: ...
 
 
-@runtime_checkable
-class Divisible(Source, Protocol):
-    """A source that can be split into parts, each a picklable source that may be empty.
+def first_rows(source: Any) -> Batch | None:
+    """Return some of the first rows for advice, reading at most one batch; None if there are no rows.
 
-    There are at most ``n`` parts; concatenated, they have the rows of the whole in its order.
+    A source whose rows are read by other machines has a method ``look`` for it.
     """
-
-    def parts(self, n: int) -> Sequence[Source]: ...
-
-
-@runtime_checkable
-class Looking(Source, Protocol):
-    """A source that can return a few rows cheaply while all rows are read by other machines."""
-
-    def look(self) -> Batch | None: ...
-
-
-def first_rows(source: Source) -> Batch | None:
-    """Return some of the first rows for advice, reading at most one batch; None if there are no rows."""
-    if isinstance(source, Looking):
-        return source.look()
+    if hasattr(source, "look"):
+        looked: Batch | None = source.look()
+        return looked
     rows = iter(source.batches())
     first = next(rows, None)
     close_rows(rows)

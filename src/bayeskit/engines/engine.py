@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Schema
-from bayeskit.data.source import Batch, Divisible, ReadThrough, Source, first_rows, for_schema
+from bayeskit.data.source import Batch, ReadThrough, Source, first_rows, for_schema
 from bayeskit.errors import BayesError, with_article
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -106,8 +106,7 @@ class RemoteSource(ReadThrough):
 
     def parts(self, n: int, schema: Schema) -> Sequence[Source]:
         """Split the columns of a schema into parts for the workers, with absolute file paths."""
-        source = for_schema(self.source, schema, {}, ())
-        assert isinstance(source, Divisible)
+        source: Any = for_schema(self.source, schema, {}, ())
         return [part.absolute() if hasattr(part, "absolute") else part for part in source.parts(n)]
 
 
@@ -122,4 +121,4 @@ def as_remote_source(data: Any, engine: Any) -> RemoteSource | None:
         return replace(data, engine=engine)
     source = open_source(data)
     in_pipes = any(place.size is None for place in places(source))
-    return RemoteSource(source, engine) if isinstance(source, Divisible) and not in_pipes else None
+    return RemoteSource(source, engine) if hasattr(source, "parts") and not in_pipes else None

@@ -8,9 +8,8 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -18,49 +17,13 @@ from bayeskit.data.frames import is_cluster_frame
 from bayeskit.data.missing_labels import LabeledRows
 from bayeskit.data.schema import Schema
 from bayeskit.data.source import Batch, Source, for_schema, naming_the_file
-from bayeskit.data.vocabulary import Value, declared_first, union
 from bayeskit.engines import local
 from bayeskit.engines.engine import as_remote_source
 from bayeskit.errors import BayesWarning, LostParts
-from bayeskit.tally.matching import check_one_kind, check_same_kind
-from bayeskit.tally.plan import Plan, declared_values
+from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 
 FAN_IN = 256  # tallies that a node of the tree adds
-
-
-def merged(tallies: Sequence[Tally]) -> Tally:
-    """Sum tallies of one schema and plan, in order; values are aligned once, not at each addition.
-
-    >>> days = [Tally.from_counts({"sky": {"yes": {sky: 1}}}) for sky in ("sun", "rain", "sun")]
-    >>> merged(days) == days[0] + days[1] + days[2]
-    True
-    """
-    first, *others = tallies
-    if len(others) < 2 or any(tally.schema != first.schema or tally.plan != first.plan for tally in others):
-        return reduce(lambda a, b: a + b, others, first)  # which refuses sides that do not fit
-    classes = _all(tally.classes for tally in tallies)
-    check_one_kind(classes)
-    values = {}
-    for name in first.space.values:
-        lists = {id(v): v for tally in tallies if (v := tally.space.values[name])}
-        known = next(iter(lists.values()), ())
-        for listed in lists.values():
-            check_same_kind(name, known, listed)
-        values[name] = declared_first(declared_values(first.schema, name), _all(lists.values()))
-    total = first.recode(first.schema, classes, values)
-    for tally in others:
-        total = total.plus(tally.recode(first.schema, classes, values))
-    return total.tidy()
-
-
-def _all(lists: Iterable[Sequence[Value]]) -> tuple[Value, ...]:
-    """Return the distinct values of the lists, sorted."""
-    values: tuple[Value, ...] = ()
-    for listed in dict.fromkeys(map(tuple, lists)):
-        if listed != values:
-            values = union(values, listed)
-    return values
 
 
 def groups(n: int, fan_in: int = FAN_IN) -> list[range]:
@@ -91,7 +54,7 @@ class Counted:
         if len(records) == 1:
             return records[0]
         ordered = sorted(records, key=lambda record: record.parts)
-        tally = merged([Tally.from_bytes(record.tally) for record in ordered])
+        tally = Tally.total([Tally.from_bytes(record.tally) for record in ordered])
         return cls(
             tuple(part for record in ordered for part in record.parts),
             tally.to_bytes(),

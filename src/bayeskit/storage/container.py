@@ -14,7 +14,7 @@ import json
 import math
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import lt
@@ -294,27 +294,26 @@ class ValueList(Sequence[Any]):
 
     lists: ValueLists
     which: int
-    _made: list[Any] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return sum(self.lists.sizes[self.which])
 
+    @cached_property
     def _values(self) -> list[Any]:
-        if self._made is None:
-            (low, first), (high, last) = self.lists.starts[self.which : self.which + 2].tolist()
-            kinds, bits = (array[low:high] for array in self.lists.arrays[:2])
-            whole, floats = bits.tolist(), bits.view(np.float64).tolist() if (kinds == 1).any() else []
-            numbers = whole if not kinds.any() else [
-                floats[i] if k == 1 else bool(whole[i]) if k == 2 else whole[i] for i, k in enumerate(kinds.tolist())
-            ]  # fmt: skip
-            self._made = numbers + (self.lists.strings.slice(first, last - first).to_pylist() if last > first else [])
-        return self._made
+        (low, first), (high, last) = self.lists.starts[self.which : self.which + 2].tolist()
+        kinds, bits = (array[low:high] for array in self.lists.arrays[:2])
+        numbers = bits.tolist()
+        if kinds.any():
+            floats = bits.view(np.float64).tolist()
+            decoded = zip(kinds.tolist(), numbers, floats, strict=True)
+            numbers = [x if kind == 1 else bool(n) if kind == 2 else n for kind, n, x in decoded]
+        return numbers + (self.lists.strings.slice(first, last - first).to_pylist() if last > first else [])
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._values())
+        return iter(self._values)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._values()[index]
+        return self._values[index]
 
 
 def is_packable(values: Sequence[Any]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from operator import lt
 from typing import Any, Self, TypeVar
 
@@ -26,6 +26,7 @@ from bayeskit.tally.plan import (
     Recoding,
     Request,
     Space,
+    are_equal,
     check_file,
     declared_values,
     subtract_counts,
@@ -165,22 +166,26 @@ class Tally:
         return f"<Tally of {self.n_rows:,} rows, {len(self.classes)} classes, {len(self.plan.names)} columns>"
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Tally)
-            and self.schema == other.schema
-            and self.classes == other.classes
-            and dict(self.space.values) == dict(other.space.values)
-            and self.class_counts.dtype == other.class_counts.dtype
-            and np.array_equal(self.class_counts, other.class_counts)
-            and dict(self.statistics) == dict(other.statistics)
-        )
+        if not isinstance(other, Tally):
+            return False
+        sides = ((t.schema, t.classes, t.space.values, t.class_counts, t.statistics) for t in (self, other))
+        return are_equal(*sides)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Tally) -> Tally:
         """Add the counts of both sides."""
-        a, b = self._align(other)
-        return a.plus(b).tidy()
+        return Tally.total([self, other])
+
+    @staticmethod
+    def total(tallies: Sequence[Tally]) -> Tally:
+        """Sum tallies in order; values are aligned once, not at each addition.
+
+        >>> days = [Tally.from_counts({"sky": {"yes": {sky: 1}}}) for sky in ("sun", "rain", "sun")]
+        >>> Tally.total(days) == days[0] + days[1] + days[2]
+        True
+        """
+        return reduce(Tally.plus, _align(tallies)).tidy()
 
     def plus(self, other: Tally) -> Tally:
         """Add the rows of a tally with the same codes, without sorting."""
@@ -193,7 +198,7 @@ class Tally:
 
         Counts do not identify rows: that no count becomes negative is necessary, not sufficient.
         """
-        a, b = self._align(other)
+        a, b = _align([self, other])
         if a.weighted != b.weighted:
             a, b = a.as_float(), b.as_float()
         tolerance = GONE * float(a.class_counts.sum()) if a.weighted else 0
@@ -201,26 +206,6 @@ class Tally:
         check_forgettable(a.space, a.class_counts, b.class_counts, counts)
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}
         return Tally(a.space, counts, left).tidy()
-
-    def _align(self, other: Tally) -> tuple[Tally, Tally]:
-        """Return both sides over the same classes and values."""
-        check_same(self.schema, other.schema)
-        asked = {request.kind: request for request in other.plan}
-        ours = self.plan
-        if len(ours) != len(asked) or not all(r.kind in asked and r.is_for(asked[r.kind]) for r in ours):
-            raise SchemaMismatch(
-                "the two sides counted different things: learn both with the same model and settings "
-                "(a structure that was learned must be given to the other side too)"
-            )
-        classes = union(self.classes, other.classes)
-        check_one_kind(classes)
-        values = {}
-        for name, mine in self.space.values.items():
-            check_same_kind(name, mine, other.space.values[name])
-            declared = declared_values(self.schema, name)
-            values[name] = declared_first(declared, union(mine, other.space.values[name]))
-        schema = replace(self.schema, target=joint_target(self.schema.target, other.schema.target))
-        return self.recode(schema, classes, values), other.recode(schema, classes, values)
 
     def tidy(self) -> Self:
         """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
@@ -454,6 +439,35 @@ class Tally:
         """Drop rare words without reading any text again; forgetting ignores dropped words."""
         words = self.get(ColumnWords)
         return self.with_statistic(words.prune(min_count, min_documents)) if words else self
+
+
+def _align(tallies: Sequence[Tally]) -> Iterator[Tally]:
+    """Return all sides over the same classes and values, one after another."""
+    first, schema = tallies[0], tallies[0].schema
+    asked = {request.kind: request for request in first.plan}
+    for other in tallies[1:]:
+        check_same(schema, other.schema)
+        if len(other.plan) != len(asked) or not all(r.kind in asked and r.is_for(asked[r.kind]) for r in other.plan):
+            raise SchemaMismatch(
+                "the two sides counted different things: learn both with the same model and settings "
+                "(a structure that was learned must be given to the other side too)"
+            )
+        schema = replace(schema, target=joint_target(schema.target, other.schema.target))
+    classes = reduce(union, _distinct(tally.classes for tally in tallies))
+    check_one_kind(classes)
+    values = {}
+    for name in first.space.values:
+        lists = _distinct(tuple(tally.space.values[name]) for tally in tallies)
+        shown = [listed for listed in lists if listed]
+        for listed in shown[1:]:
+            check_same_kind(name, shown[0], listed)
+        values[name] = declared_first(declared_values(schema, name), reduce(union, lists))
+    return (tally.recode(schema, classes, values) for tally in tallies)
+
+
+def _distinct(lists: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+    """Return the distinct lists of values; True and 1 are equal, but not the same."""
+    return list({(values, tuple(map(type, values))): values for values in lists}.values())
 
 
 def _family_of(
