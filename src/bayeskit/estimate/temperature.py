@@ -35,7 +35,8 @@ def fit_exponents(
         return value + float(penalty * away @ away), gradient + 2 * penalty * away
 
     bounds = [(0, None)] * len(center)
-    minimum = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
+    with one_blas_thread():
+        minimum = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
     return np.maximum(np.asarray(minimum.x, dtype=np.float64), 0.0)
 
 

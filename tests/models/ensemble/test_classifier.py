@@ -397,3 +397,48 @@ def test_a_file_without_its_rows_or_with_those_of_another_model_is_refused(saved
         from_bytes(pack(header, [*arrays[:first], labels, *arrays[first + 1 :]]))
     with pytest.raises(bk.BayesError, match="holds nothing beside its counts"):
         from_bytes(pack({**header, "model": "NaiveBayes", "settings": {}}, arrays))
+
+
+def many_values(n, seed=0):
+    """Rows with a column of nearly as many values as rows, which tells nothing, and a code that tells the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 8, n)
+    X = pd.DataFrame({"size": y + rng.normal(size=n), "id": [f"i{k}" for k in rng.integers(0, 2 * n, n)]})
+    return X.assign(code=[f"{c}-{rng.integers(0, 12)}" for c in y]), y
+
+
+def test_a_column_of_many_values_that_tells_nothing_is_left_out():
+    X, y = many_values(600)
+    model = bk.BayesClassifier(**SMALL).fit(X, y)
+    assert model.structure_.silent == ("id",)
+    assert model.importance_.by_column["id"] == 0
+    assert {part.column: part.state for part in model.explain(X[:1])[0].contributions}["id"] == "unused"
+    plain = bk.BayesClassifier(**SMALL).fit(X.drop(columns="id"), y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X.drop(columns="id")))
+    assert "id" in str(model.report())
+    assert model.structure_ != plain.structure_
+
+
+def test_a_model_with_a_column_left_out_is_saved_updated_and_merged():
+    X, y = many_values(600)
+    model = bk.BayesClassifier(**SMALL).fit(X, y)
+    again = from_bytes(to_bytes(model))
+    assert again.structure_ == model.structure_
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    more, labels = many_values(100, 1)
+    other = bk.BayesClassifier(**SMALL, structure=model.structure_).fit(more, labels)
+    merged = model.merge(other).predict_proba(X)
+    np.testing.assert_allclose(again.partial_fit(more, labels).predict_proba(X), merged, atol=1e-9)
+    light = bk.BayesClassifier(keep_rows=False, n_trees=4).fit(X, y)
+    np.testing.assert_array_equal(from_bytes(to_bytes(light)).predict_proba(X), light.predict_proba(X))
+
+
+def test_the_linear_part_has_a_bounded_number_of_coefficients(monkeypatch):
+    X, y = many_values(600)
+    monkeypatch.setattr("bayeskit.models.ensemble.linear.MOST_CELLS", 200)
+    model = bk.BayesClassifier(**SMALL).fit(X, y)
+    line = model.structure_.line
+    assert len(line.hot) == 0
+    assert line.coefficients.size <= 200
+    again = from_bytes(to_bytes(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

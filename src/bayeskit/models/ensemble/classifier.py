@@ -245,6 +245,8 @@ class BayesClassifier(Classifier):
                 hint="pass keep_rows=True, or the structure of a fit with fast=True",
             )
         rows = training_rows(tally)
+        if self.structure is None:
+            rows = rows.without_silent()
         extent = self._extent(TableSize.of_rows(rows), self.structure)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
@@ -271,7 +273,8 @@ class BayesClassifier(Classifier):
 
         def column_importance() -> LossImportance:
             rows = rows_of_fit()
-            return LossImportance.of(dict(zip(rows.codes, importance.of_columns(rows), strict=True)))
+            rises = dict(zip(rows.codes, importance.of_columns(rows), strict=True))
+            return LossImportance.of(rises | dict.fromkeys(structure.silent, 0.0))
 
         self._figures = FitTables(left_out, column_importance)
         if not self.keep_rows:
@@ -337,17 +340,16 @@ class BayesClassifier(Classifier):
     @staticmethod
     def _in_order(rows: TrainingRows, structure: Structure) -> TrainingRows:
         """Put the columns of rows in the order of the structure."""
-        if set(rows.codes) != set(structure.columns):
+        known = (*structure.columns, *structure.silent)
+        if set(rows.codes) != set(known):
             raise SchemaMismatch(
-                f"the structure is one of the columns {', '.join(structure.columns)}, and there are "
-                f"{', '.join(rows.codes)}"
+                f"the structure is one of the columns {', '.join(known)}, and there are {', '.join(rows.codes)}"
             )
+        rows = rows.select(structure.columns)
         for name, how in rows.codes.items():
             if (how.values is None) != (structure.codes[name].values is None):
                 raise SchemaMismatch(f"column {name!r} is numeric on one side only: pass schema= as well")
-        by_name = dict(zip(rows.codes, rows.columns, strict=True))
-        codes = {name: rows.codes[name] for name in structure.columns}
-        return replace(rows, codes=codes, columns=[by_name[name] for name in codes])
+        return rows
 
     def _recount(self, tally: Tally, structure: Structure, forget_names: bool = False) -> Self:
         """Count the rows of a tally in the contexts of a given structure; blank the names that no row has if asked."""
@@ -489,7 +491,9 @@ class BayesClassifier(Classifier):
         if held.boosting is not None:
             parts.append(f"{len(held.boosting)} small trees that boost what these leave")
         light = "" if held.cuts else " (without members and chains)"
-        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
+        unread = f"; columns of many values that tell nothing are left out: {', '.join(held.silent)}"
+        words = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) + light
+        return words + (unread if held.silent else "")
 
     def _column_table(self, column: str) -> Table:
         """Tabulate the exponent of a column."""

@@ -135,8 +135,9 @@ class EnsembleFit:
         put_means(terms, at.of_forests, forest_means, temperatures[2:])
         exponents = self._fit_exponents(terms, at)
         structure = self.held or Structure(
-            rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line
-        )
+            rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line,
+            silent=rows.silent,
+        )  # fmt: skip
         scores = terms.astype(np.float64) @ exponents
         if extent.light is None and (lighter := self._fit_light_exponents(terms, at, scores)) is not None:
             terms, exponents = terms[:, :, at.light], lighter

@@ -21,6 +21,7 @@ from bayeskit.data.cells import LARGEST
 from bayeskit.data.vocabulary import Value, positions
 from bayeskit.models.ensemble.training_rows import TrainingRows
 from bayeskit.tally.coded_trees import CodedTrees
+from bayeskit.threads import one_blas_thread
 from bayeskit.typing import Array, Bytes, Floats, Ints
 
 CODES = 256
@@ -34,6 +35,8 @@ MOST_FITTED = 10_000
 MOST_READ = 20_000
 # The linear part and boosting are left out for more classes.
 MOST_CLASSES = 100
+# Most coefficients: one-hot columns of many values are left out of the linear part beyond it.
+MOST_CELLS = 10_000
 # Most iterations of the fit, and the relative gain below which it stops; no comparison was made.
 ROUNDS, ENOUGH = 60, 1e-4
 
@@ -42,8 +45,8 @@ ROUNDS, ENOUGH = 60, 1e-4
 class LinearPart:
     """Coefficients (n_features, n_classes) of the intercept, standardized numbers, tables of codes, and one-hot values.
 
-    ``numbers`` are the columns that are standardized. Table i of ``tables`` (n_tables, n_codes), normal scores or the
-    indicator of a missing value, reads column ``read[i]`` of the trees.
+    ``numbers`` are the columns that are standardized, ``hot`` the one-hot columns of the trees. Table i of ``tables``
+    (n_tables, n_codes), normal scores or the indicator of a missing value, reads column ``read[i]`` of the trees.
     """
 
     classes: tuple[Value | None, ...]
@@ -53,10 +56,10 @@ class LinearPart:
     read: Ints
     tables: Floats
     coefficients: Floats
+    hot: tuple[int, ...]
 
     def features(self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees) -> tuple[Bytes, Ints, Floats]:
         """Return (one-hot codes, positions of their coefficients, numbers) of rows."""
-        hot = trees.hot_columns
         n_numbers = 1 + len(self.numbers) + len(self.tables)
         numbers = np.empty((len(codes), n_numbers))
         numbers[:, 0] = 1
@@ -66,8 +69,8 @@ class LinearPart:
             numbers[:, 1 + j] = np.clip(deviations, -FARTHEST, FARTHEST)
         for j, (column, table) in enumerate(zip(self.read, self.tables, strict=True)):
             numbers[:, 1 + len(self.numbers) + j] = table[codes[:, column]]
-        place = np.cumsum([n_numbers, *(trees.columns[j].size for j in hot)]).astype(np.int64)
-        return np.ascontiguousarray(codes[:, hot]), place, numbers
+        place = np.cumsum([n_numbers, *(trees.columns[j].size for j in self.hot)]).astype(np.int64)
+        return np.ascontiguousarray(codes[:, list(self.hot)]), place, numbers
 
     def log_shares(
         self, cells: Mapping[str, Any], codes: Bytes, trees: CodedTrees, classes: Any, log_prior: Floats, n_threads: int
@@ -165,7 +168,15 @@ def _features_of(rows: TrainingRows, trees: CodedTrees, codes: Bytes) -> LinearP
         np.array(read, dtype=np.int64),
         np.array(tables).reshape(len(tables), CODES),
         np.zeros((0, len(rows.classes))),
+        _one_hot(trees, 1 + len(names) + len(tables), len(rows.classes)),
     )
+
+
+def _one_hot(trees: CodedTrees, n_numbers: int, n_classes: int) -> tuple[int, ...]:
+    """Choose the one-hot columns, those of few values first, while there are at most `MOST_CELLS` coefficients."""
+    by_size = sorted(trees.hot_columns, key=lambda j: trees.columns[j].size)
+    n_features = n_numbers + np.cumsum([trees.columns[j].size for j in by_size])
+    return tuple(sorted(by_size[: int((n_features * n_classes <= MOST_CELLS).sum())]))
 
 
 def _normal_scores(counts: Floats) -> Floats:
@@ -199,5 +210,7 @@ def _fit_coefficients(
         return value + 0.5 * float((pulled * coefficients).sum()), (slope + pulled).ravel()
 
     start, options = np.zeros(shape[0] * shape[1]), {"maxiter": ROUNDS, "ftol": ENOUGH}
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
+    # Threads of BLAS cost far more than they save in vectors of this length.
+    with one_blas_thread():
+        best = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
     return np.asarray(best.x, dtype=np.float64).reshape(shape)

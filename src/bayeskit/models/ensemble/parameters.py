@@ -56,6 +56,11 @@ class EnsembleParameters:
     learned_columns: Columns
     leaves: Singles | None
 
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The columns that the model does not read."""
+        return self.structure.silent
+
     @cached_property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
         """The vocabularies of the coded columns."""

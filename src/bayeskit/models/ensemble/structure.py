@@ -311,6 +311,8 @@ class Structure:
     boosting : BoostedTrees or None
     weight : float
         Mean weight of the rows, by which counted leaves are divided where the model keeps no rows.
+    silent : tuple of str
+        Columns of many values that tell nothing of the class, which no part of the model reads.
     """
 
     codes: Codes
@@ -324,6 +326,7 @@ class Structure:
     line: LinearPart | None = None
     boosting: BoostedTrees | None = None
     weight: float = 1.0
+    silent: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -428,6 +431,7 @@ class Structure:
             "missing": [how.missing for how in self.codes.values()],
             "temperatures": list(self.temperatures),
             "weight": self.weight,
+            "silent": list(self.silent),
         }
         arrays: list[Array] = [
             np.cumsum([0, *map(len, cuts)]).astype(np.int64),
@@ -444,7 +448,11 @@ class Structure:
             header["trees"], more = self.trees.to_parts()
             arrays += more
         if self.line is not None:
-            header["line"] = {"classes": list(self.line.classes), "numbers": list(self.line.numbers)}
+            header["line"] = {
+                "classes": list(self.line.classes),
+                "numbers": list(self.line.numbers),
+                "hot": list(self.line.hot),
+            }
             arrays += self.line.arrays()
         if self.boosting is not None:
             header["boosting"] = {"classes": list(self.boosting.classes)}
@@ -465,7 +473,9 @@ MOST = 1e9
 def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, LossImportance]:
     """Restore (structure, scores of rows left out, importance) from a file; check everything."""
     names = [str(name) for name in header["columns"]]
-    _need(set(names) == set(tally.schema.used) and len(names) == len(set(names)), "its columns")
+    # Files that were written before have no silent columns.
+    silent = tuple(str(name) for name in header.get("silent", ()))
+    _need(sorted([*names, *silent]) == sorted(tally.schema.used), "its columns")
     n_trees, n_line = (coded_trees.N_ARRAYS if "trees" in header else 0), (OF_LINE if "line" in header else 0)
     n_boosting = OF_BOOSTING if "boosting" in header else 0
     _need(len(arrays) == FIXED + n_trees + n_line + n_boosting, "the number of its arrays")
@@ -488,7 +498,7 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     weight = _numbers([header["weight"]], 1)[0]
     _need(_between(np.array(weight), LIGHTEST, HEAVIEST), "its weight")
     structure = _structure(codes, header["temperatures"], arrays[:FIXED], trees, line)
-    structure = replace(structure, boosting=boosting, weight=weight)
+    structure = replace(structure, boosting=boosting, weight=weight, silent=silent)
     # No losses if every row is the only one of its class.
     losses = header["log loss"]
     no_losses = isinstance(losses, list) and losses == [None] * len(MODELS)
@@ -497,6 +507,7 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
         "log loss": losses if no_losses else _numbers(losses, len(MODELS)),
     }
     importance = dict(zip(names, _numbers(header["importance"], len(names)), strict=True))
+    importance |= dict.fromkeys(silent, 0.0)
     return structure, Table({"model": MODELS, **scores}), LossImportance.of(importance)
 
 
@@ -519,11 +530,13 @@ def _line(header: Any, arrays: list[Array], trees: CodedTrees) -> LinearPart:
     _need(are_numeric and len({*numbers}) == len(numbers), "its line")
     _need(center.shape == spread.shape == (len(numbers),) and tables.shape == (len(read), CODES), "its line")
     _need(read.ndim == 1 and _between(read, 0, len(trees.columns) - 1), "its line")
-    hot = sum(trees.columns[j].size for j in trees.hot_columns)
-    _need(coefficients.shape == (1 + len(numbers) + len(tables) + hot, len(classes)), "its line")
+    hot = tuple(header.get("hot", trees.hot_columns))
+    _need(set(hot) <= set(trees.hot_columns) and list(hot) == sorted(set(hot)), "its line")
+    n_features = 1 + len(numbers) + len(tables) + sum(trees.columns[j].size for j in hot)
+    _need(coefficients.shape == (n_features, len(classes)), "its line")
     _need(all(_between(array, -LARGEST, LARGEST) for array in (center, tables, coefficients)), "its line")
     _need(_between(spread, 1 / LARGEST, LARGEST) and _between(np.abs(coefficients), 0, MOST), "its line")
-    return LinearPart(classes, numbers, center, spread, read, tables, coefficients)
+    return LinearPart(classes, numbers, center, spread, read, tables, coefficients, hot)
 
 
 def _boosting(header: Any, arrays: list[Array], trees: CodedTrees) -> BoostedTrees:

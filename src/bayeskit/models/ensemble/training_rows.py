@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import Schema
@@ -23,6 +24,8 @@ from bayeskit.typing import Array, Floats, Ints
 
 # Range of weights whose sums single precision holds with room to spare.
 LIGHTEST, HEAVIEST = 1e-30, 1e30
+# A column of more values than this that has fewer rows than this for each is left out if it tells nothing.
+MANY_VALUES, FEW_ROWS = 50, 10
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class TrainingRows:
     """All training rows in memory: columns in the order of their names, labels as codes.
 
     Copies of a row are joined to one row of their weight (:mod:`bayeskit.models.ensemble.repeats`), and weights are
-    relative: their mean is one. ``position`` is where each row stands among the rows of the tally.
+    relative: their mean is one. ``position`` is where each row stands among the rows of the tally, and
+    ``silent`` are the columns that were left out.
     """
 
     codes: dict[str, ColumnCodes]
@@ -39,6 +43,7 @@ class TrainingRows:
     classes: tuple[Value, ...]
     weights: Floats | None
     position: Ints
+    silent: tuple[str, ...] = ()
 
     @property
     def cells(self) -> dict[str, Array]:
@@ -50,6 +55,24 @@ class TrainingRows:
         """The cut points of each numeric column, None for a coded one."""
         kinds = self.codes.values()
         return [cut_points(c) if how.values is None else None for c, how in zip(self.columns, kinds, strict=True)]
+
+    def without_silent(self) -> TrainingRows:
+        """Leave out columns of many values that tell nothing of the class, unless all are such columns."""
+        n_rows = len(self.labels)
+        silent = tuple(
+            name
+            for name, cells in self.cells.items()
+            if self.codes[name].size > max(MANY_VALUES, n_rows / FEW_ROWS) and is_silent(cells, self.labels)
+        )
+        if not silent or len(silent) == len(self.codes):
+            return self
+        return replace(self.select([name for name in self.codes if name not in silent]), silent=silent)
+
+    def select(self, names: Iterable[str]) -> TrainingRows:
+        """Take some of the columns, in this order."""
+        cells = self.cells
+        codes = {name: self.codes[name] for name in names}
+        return replace(self, codes=codes, columns=[cells[name] for name in codes])
 
     def unit(self, rows: Array) -> Floats:
         """Return the weight of rows (n_rows,)."""
@@ -86,6 +109,26 @@ def cut_points(column: Floats) -> tuple[Floats, int]:
     if 2 * np.count_nonzero(numbers == middle) > len(numbers):
         return np.unique(numbers), max(2, round(n**0.5))
     return numbers, max(2, round(n ** (1 / 3))) - 1
+
+
+def is_silent(cells: Array, labels: npt.NDArray[np.uint32]) -> bool:
+    """Tell whether the class of a row is predicted no better by the other rows of the same value than without them.
+
+    The other rows are smoothed by several m. A gain counts if it is beyond two standard errors.
+
+    >>> labels = np.arange(120, dtype=np.uint32) % 2
+    >>> is_silent(np.arange(120) // 2, labels), is_silent(np.arange(120) // 4 * 2 + labels, labels)
+    (True, False)
+    """
+    n_rows, n_classes = len(labels), int(labels.max(initial=0)) + 1
+    _, pair, counts = np.unique(cells.astype(np.int64) * n_classes + labels, return_inverse=True, return_counts=True)
+    own, others = counts[pair] - 1, np.bincount(cells)[cells] - 1
+    share = (np.bincount(labels)[labels] - 0.5) / n_rows
+    for m in (1.0, 10.0, 100.0):
+        gains = logspace.log((own + m * share) / (others + m)) - logspace.log(share)
+        if gains.sum() > 2 * np.sqrt(n_rows) * gains.std():
+            return False
+    return True
 
 
 def plan_of(schema: Schema) -> Plan:
