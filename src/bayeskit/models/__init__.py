@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.errors import BadFile, BayesError, with_article
+
 if TYPE_CHECKING:
     from bayeskit.storage.model_file import Saved
 
@@ -55,7 +57,6 @@ def load(path: str | Path) -> Any:
     ...                                              "wind": "weak"}).tolist()
     (True, ['yes'])
     """
-    from bayeskit.errors import BayesError
     from bayeskit.storage.model_file import read_model_bytes
 
     data = read_model_bytes(path)
@@ -75,8 +76,6 @@ def from_bytes(data: bytes) -> Any:
 def model_of(saved: Saved) -> Any:
     """The model of what a file holds, or of a part of it."""
     import numpy as np
-
-    from bayeskit.errors import BadFile, BayesError
 
     kind = saved_class(saved.model)
     if kind is None:
@@ -113,8 +112,6 @@ def saved_of(model: Any, within: str = "") -> Saved:
 
 def refuse_unsaved(kind: type, within: str = "") -> None:
     """Refuse a class that no file may hold."""
-    from bayeskit.errors import BayesError, with_article
-
     if saved_class(kind.__name__) is not kind:
         who = f"{with_article(within)} of {with_article(kind.__name__)}" if within else with_article(kind.__name__)
         raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}")

@@ -90,8 +90,7 @@ class LogisticForm(Readable):
             for j, name in enumerate(self.columns)
         ]
         for name, table in self.tables.items():
-            role = schema.columns[name]
-            cuts = role.cuts if isinstance(role, Numeric) else None
+            cuts = getattr(schema.columns[name], "cuts", None)
             values = () if cuts is not None else tuple(self.encoder.vocabularies[name].values)
             terms.append(TableTerm(name, coding(name, values, schema, refuse, cuts), table))
         terms += self.texts.values()
@@ -207,9 +206,7 @@ def naive_form(model: NaiveBayes) -> LogisticForm:
     terms = {
         name: WordsTerm(name, tuple(known[name].tolist()), model._tempered(table)) for name, table in words.items()
     }
-    return LogisticForm(
-        model.classes_, model._encoder(), prior, names, center, slope, present, tables, terms
-    )  # fmt: skip
+    return LogisticForm(model.classes_, model._encoder(), prior, names, center, slope, present, tables, terms)
 
 
 def words_form(

@@ -31,18 +31,9 @@ from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError, BayesWarning, NotLearned
+from bayeskit.estimate import information
 from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
 from bayeskit.estimate.exponents import best_exponents
-from bayeskit.estimate.information import (
-    LEAST_BITS,
-    LEVEL,
-    Surprise,
-    by_chi_squared,
-    by_shuffling,
-    is_well_filled,
-    mutual_information,
-    present,
-)
 from bayeskit.estimate.prior import log_prior_without, prior_without_class
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
@@ -418,12 +409,12 @@ def diagnose_columns(model: Any, X: Any, y: Any, sample_weight: Any = None) -> D
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
     codes, sizes = _coarse(rows.block, rows.labels, len(rows.classes))
     names = tuple(codes)
-    information, dependent, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
+    bits, dependent, n_pairs = _tested(codes, sizes, rows.labels, len(rows.classes), rng)
     pairs = [rows.with_cost(pair, codes) if i < MEASURED else pair for i, pair in enumerate(dependent)]
     cures = [Cure("as it is", "leave it as it is", *rows.evaluate(rows.scores), repr(model))]
     cures += sorted(rows.cures(pairs), key=lambda cure: cure.log_loss)
     loss, curve = rows.evaluate(rows.scores)[0], rows.reliability(rows.scores)
-    return Diagnosis("columns", names, information, tuple(pairs), n_pairs, loss, curve, tuple(cures), len(rows.labels))
+    return Diagnosis("columns", names, bits, tuple(pairs), n_pairs, loss, curve, tuple(cures), len(rows.labels))
 
 
 class _LeftOutTerms:
@@ -568,15 +559,15 @@ def _coarse(block: Block, labels: Array, n_classes: int) -> tuple[dict[str, Code
     sizes = {name: int(column.max(initial=0)) + 1 for name, column in codes.items()}
     sizes = {name: size for name, size in sizes.items() if size > 2}  # one value alone tells nothing
     if len(sizes) > COLUMNS:
-        information = {name: _information(codes[name], sizes[name], labels, n_classes) for name in sizes}
-        best = sorted(sizes, key=lambda name: -information[name])[:COLUMNS]
+        bits = {name: _information(codes[name], sizes[name], labels, n_classes) for name in sizes}
+        best = sorted(sizes, key=lambda name: -bits[name])[:COLUMNS]
         sizes = {name: size for name, size in sizes.items() if name in best}
     return {name: codes[name] for name in sizes}, sizes
 
 
 def _information(column: Codes, size: int, labels: Array, n_classes: int) -> float:
     table = np.bincount(labels * size + column, minlength=n_classes * size).reshape(n_classes, size)
-    return mutual_information(table[:, 1:])
+    return information.mutual_information(table[:, 1:])
 
 
 def _tested(
@@ -584,32 +575,32 @@ def _tested(
 ) -> tuple[Floats, list[Dependence], int]:
     """Return (bits of all pairs beyond chance, the dependent pairs, the number of pairs tested)."""
     names, n = tuple(codes), len(codes)
-    information = np.zeros((n, n))
+    bits = np.zeros((n, n))
     n_pairs = n * (n - 1) // 2
     if not n_pairs:
-        return information, [], 0
+        return bits, [], 0
 
-    def is_chance(surprise: Surprise) -> bool:
-        return surprise.p_value > LEVEL / n_pairs or surprise.bits < LEAST_BITS
+    def is_chance(surprise: information.Surprise) -> bool:
+        return surprise.p_value > information.LEVEL / n_pairs or surprise.bits < information.LEAST_BITS
 
     widths = tuple(sizes[name] for name in names)
     by = labels.astype(np.uint32), n_classes, None, 1
     counted = Pairs(names, widths, kernels.count_pairs([codes[name] for name in names], widths, *by))
     tests = []
     for a, b in combinations(names, 2):
-        table = present(counted.table(a, b))
-        tests.append((by_chi_squared(table), a, b, is_well_filled(table)))
+        table = information.present(counted.table(a, b))
+        tests.append((information.by_chi_squared(table), a, b, information.is_well_filled(table)))
     dependent, shuffled = [], 0
     for surprise, a, b, filled in sorted(tests, key=lambda test: -test[0].bits):
         if not filled and not is_chance(surprise):
             if shuffled == SHUFFLED:
                 continue  # there are stronger ones enough
             shuffled += 1
-            surprise = by_shuffling(codes[a], codes[b], (sizes[a], sizes[b]), labels, n_classes, rng)
+            surprise = information.by_shuffling(codes[a], codes[b], (sizes[a], sizes[b]), labels, n_classes, rng)
         if not is_chance(surprise):
             dependent.append((surprise, a, b))
     dependent.sort(key=lambda one: -one[0].bits)
     for surprise, a, b in dependent:
         i, j = names.index(a), names.index(b)
-        information[i, j] = information[j, i] = surprise.bits
-    return information, [Dependence(a, b, s.bits, s.p_value) for s, a, b in dependent], n_pairs
+        bits[i, j] = bits[j, i] = surprise.bits
+    return bits, [Dependence(a, b, s.bits, s.p_value) for s, a, b in dependent], n_pairs

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import index
 from types import NoneType
 from typing import Any, ClassVar, Self
 
@@ -93,16 +94,11 @@ class TreeLeftOut(CodedLeftOut):
     """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
 
     model: NBTree
-    _home: Array  # the leaf of each row, by its values as they were learned
-
-    def _of_unit(self, block: Block, unit: float) -> Floats:
-        self._home = self.model.params_.routes.leaves(block.codes, block.n_rows)
-        return super()._of_unit(block, unit)
 
     def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
         params, threads = self.model.params_, thread_count(self.model.n_threads)
         labels = np.asarray(block.labels, dtype=np.int64)
-        home = self._home
+        home = params.routes.leaves(learned.codes, block.n_rows)
         scores = np.full((block.n_rows, params.n_classes), -np.inf)
         own_scores = np.full(block.n_rows, -np.inf)
         n_leaves = len(params.leaf_counts)
@@ -686,22 +682,18 @@ def forget_names(tree: Tree, values: Mapping[str, Sequence[Value]]) -> Tree:
 def check_tree(tree: Tree) -> None:
     """Refuse what is no tree with leaves numbered from 0, left to right."""
 
-    def leaves(node: Any) -> Iterator[int]:
-        if isinstance(node, Mapping):
-            if set(node) != {"column", "default", "branches"} or not 0 <= node["default"] < len(node["branches"]):
-                raise ValueError
-            for value, child in node["branches"]:
-                if not isinstance(value, (str, int, float, NoneType)) or not isinstance(node["column"], str):
-                    raise ValueError
-                yield from leaves(child)
-        elif isinstance(node, bool) or not isinstance(node, (int, np.integer)):
+    def leaves(node: Any) -> list[int]:
+        if not isinstance(node, Mapping):
+            return [index(node)]
+        column, default, branches = node["column"], node["default"], node["branches"]
+        known = isinstance(column, str) and all(isinstance(v, (str, int, float, NoneType)) for v, _ in branches)
+        if len(node) != 3 or not known or not 0 <= default < len(branches):
             raise ValueError
-        else:
-            yield int(node)
+        return [leaf for _, child in branches for leaf in leaves(child)]
 
     try:
-        numbers = list(leaves(tree))
+        numbers = leaves(tree)
         if numbers != list(range(len(numbers))):
             raise ValueError
-    except (TypeError, ValueError, RecursionError):
+    except (LookupError, TypeError, ValueError, RecursionError):
         raise BayesError("tree= takes the tree_ of another NBTree") from None

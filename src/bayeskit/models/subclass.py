@@ -284,19 +284,8 @@ class SubclassBayes(Classifier):
         """The counts of the subclasses."""
         return self.subclass_tally_
 
-    def fit_tally(self, tally: Tally) -> Self:
-        """Learn from the counts of subclasses.
-
-        Parameters
-        ----------
-        tally : Tally
-            The ``subclass_tally_`` of another SubclassBayes.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
+    def _fit_tally(self, tally: Tally) -> Self:
+        """Learn from the counts of subclasses."""
         return self._fit_parts(tally, {})
 
     def _state_to_save(self) -> State | None:
@@ -335,18 +324,8 @@ class SubclassBayes(Classifier):
             params = params.with_kind(widen_variances(normal, by_class(tally, owner, len(classes)), gaps))
         return SubclassParameters(log_prior, params, owner)
 
-    def with_prior(self, prior: Any) -> Self:
-        """Return a new model with another class prior, from the same subclasses.
-
-        Parameters
-        ----------
-        prior : str, mapping or smoothing rule
-
-        Returns
-        -------
-        SubclassBayes
-        """
-        made: Self = clone(self).set_params(prior=prior)
+    def _with_tally(self, tally: Tally, **settings: Any) -> Self:
+        made: Self = clone(self).set_params(**settings)
         made._check_settings()
         return made._fit_parts(self.subclass_tally_, self.gaps_)
 

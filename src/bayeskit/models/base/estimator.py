@@ -10,7 +10,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -57,41 +57,24 @@ def _defaults(kind: type) -> dict[str, Any]:
 
 
 @_once
-def _metadata(kind: type, method: str) -> tuple[str, ...]:
-    """Return the arguments of a method besides rows and classes, such as ``sample_weight``."""
-    function = getattr(kind, method, None)
-    if not inspect.isfunction(function):
-        return ()
-    _, *parameters = inspect.signature(function).parameters.values()
-    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return tuple(one.name for one in parameters if one.name not in DATA and one.kind not in several)
-
-
-class _SetRequest(Conditional):
-    """``set_fit_request`` and its like: there where the method takes metadata, made by scikit-learn when called."""
-
-    def __init__(self, method: str) -> None:
-        self.method = method
-
-    def __get__(self, model: Any, owner: type) -> Callable[..., Any]:
-        name = f"set_{self.method}_request"
-        if not _metadata(owner, self.method):
-            raise AttributeError(f"{owner.__name__} has no {name}: its {self.method} takes rows and classes alone")
-
-        def set_request(*args: Any, **requests: Any) -> Any:
-            return getattr(_requester(owner), name)(*args if model is None else (model, *args), **requests)
-
-        set_request.__name__ = name
-        return set_request
+def _with_metadata(kind: type) -> dict[str, Any]:
+    """Return the methods that take metadata beside rows and classes, such as ``sample_weight``, by name."""
+    several, methods = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD), {}
+    for name in METADATA:
+        function = getattr(kind, name, None)
+        if inspect.isfunction(function):
+            _, *parameters = inspect.signature(function).parameters.values()
+            if any(one.name not in DATA and one.kind not in several for one in parameters):
+                methods[name] = function
+    return methods
 
 
 @_once
 def _requester(kind: type) -> Any:
-    """An estimator of scikit-learn with the methods of ``kind``: it knows what these take."""
+    """Return an estimator of scikit-learn with the methods of ``kind``, which knows their metadata."""
     from sklearn.base import BaseEstimator
 
-    methods = {name: getattr(kind, name) for name in METADATA if _metadata(kind, name)}
-    return type(kind.__name__, (BaseEstimator,), methods)
+    return type(kind.__name__, (BaseEstimator,), _with_metadata(kind))
 
 
 class Estimator:
@@ -128,6 +111,8 @@ class Estimator:
                 return vars(owner)[name].__get__(self, type(self))
         if self._fitted_attribute and name.endswith("_") and not name.startswith("_"):
             self._check_is_fitted()
+        if name in self._request_setters():
+            return partial(getattr(_requester(type(self)), name), self)
         raise AttributeError(_UnknownName(self, name))
 
     @classmethod
@@ -200,7 +185,13 @@ class Estimator:
 
     def __dir__(self) -> list[str]:
         """Return the names of members that this model, in its settings, has."""
-        return [name for name in super().__dir__() if not self._is_unavailable(name)]
+        names = [name for name in super().__dir__() if not self._is_unavailable(name)]
+        return [*names, *self._request_setters()]
+
+    @classmethod
+    def _request_setters(cls) -> list[str]:
+        """Return the names of ``set_fit_request`` and its like, which scikit-learn makes when they are called."""
+        return [f"set_{method}_request" for method in _with_metadata(cls)]
 
     def _is_unavailable(self, name: str) -> bool:
         member = next((vars(owner)[name] for owner in type(self).__mro__ if name in vars(owner)), None)
@@ -455,10 +446,6 @@ class _UnknownName:
         return f"{type(self.model).__name__!r} object has no attribute {self.name!r}{hint}"
 
     __repr__ = __str__
-
-
-for _method in METADATA:
-    setattr(Estimator, f"set_{_method}_request", _SetRequest(_method))
 
 
 def clone(model: Model) -> Model:

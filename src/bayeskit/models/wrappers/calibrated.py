@@ -29,14 +29,7 @@ from bayeskit.data.reader import in_order
 from bayeskit.errors import BadFile, BayesWarning
 from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.evaluate.cross_validation import (
-    fit_on,
-    fit_wrapped,
-    labeled_table,
-    log_probabilities,
-    posterior_over,
-    stratified_folds,
-)
+from bayeskit.evaluate import cross_validation
 from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.explain.evidence import explain_rows, score_increments
 from bayeskit.explain.structure import StructureDescription
@@ -98,7 +91,7 @@ def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, ran
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
-    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
+    given = cross_validation.labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
     classes = tuple(np.asarray(model.classes_).tolist())
     places = np.array([classes.index(label) for label in given.classes], dtype=np.intp)
     folds = min(folds, given.n_rows)
@@ -106,11 +99,11 @@ def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_s
     stays = np.ones(given.n_rows, dtype=bool) if given.weights is None else given.weights > 0
     if folds < 2:
         return HonestScores(scores[:0], places[:0], None, "no rows to spare")
-    splits = stratified_folds(given.codes, folds, (seed_of(random_state) or 0) % 2**32)
+    splits = cross_validation.stratified_folds(given.codes, folds, (seed_of(random_state) or 0) % 2**32)
     for i, (train, test) in enumerate(splits, 1):
         with warnings.catch_warnings(action="ignore", category=BayesWarning):
-            fitted = fit_on(clone(model), given, train, f"without fold {i} of {folds}")
-            scores[test] = posterior_over(fitted, given.table.take(test), classes)[0]
+            fitted = cross_validation.fit_on(clone(model), given, train, f"without fold {i} of {folds}")
+            scores[test] = cross_validation.posterior_over(fitted, given.table.take(test), classes)[0]
         stays[test] &= np.isin(given.codes[test], given.codes[train])
     weights = None if given.weights is None else given.weights[stays]
     return HonestScores(scores[stays], places[given.codes][stays], weights, f"{folds} folds")
@@ -203,7 +196,7 @@ class Calibrated(Wrapper):
         self._require_y(y)
         inner = self._inner(NOTHING)
         X = in_order(X)
-        fit_wrapped(inner, X, y, sample_weight)
+        cross_validation.fit_wrapped(inner, X, y, sample_weight)
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
         return self._learn(inner, rows)
 
@@ -311,7 +304,7 @@ class Calibrated(Wrapper):
         return explain_rows(CalibratedEvidence(self), self.model_._with_all_columns(open_source(X)), against)
 
     def _log_scores(self, X: Any) -> Floats:
-        return log_probabilities(self.model_, X)
+        return cross_validation.log_probabilities(self.model_, X)
 
     def calibrated(self, scores: Floats) -> Floats:
         """Calibrate log scores of the classifier.

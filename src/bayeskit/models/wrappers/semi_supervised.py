@@ -22,7 +22,7 @@ from bayeskit.data.vocabulary import Value, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate.weighted_evidence import balance_posteriors
 from bayeskit.models.base.classifier import Classifier
-from bayeskit.models.base.estimator import PredictsClasses, check_is_fitted, check_whole_number, clone
+from bayeskit.models.base.estimator import PredictsClasses, check_whole_number, clone
 from bayeskit.models.base.persistence import Composite
 from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
@@ -179,7 +179,7 @@ class SemiSupervised(Composite, PredictsClasses):
     def _check_settings(self, model: Any) -> None:
         if not isinstance(model, Classifier):
             raise BayesError(
-                f"SemiSupervised takes a counting classifier such as NaiveBayes() or TextClassifier(), not {model!r}"
+                f"classifier={model!r}: give a counting classifier, such as NaiveBayes() or TextClassifier()"
             )
         if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
             raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
@@ -222,9 +222,8 @@ class SemiSupervised(Composite, PredictsClasses):
         for number in range(1, (self.rounds or (8 if is_text else 50)) + 1):
             fitted = clone(model).fit(rows.data, Responsibilities(classes, share), weights)
             joint = _joint(fitted, rows.data, classes)
-            log_likelihoods = np.where(
-                known, joint[np.arange(rows.n_rows), share.argmax(axis=1)], logspace.log_sum_exp(joint)
-            )
+            of_class = joint[np.arange(rows.n_rows), share.argmax(axis=1)]
+            log_likelihoods = np.where(known, of_class, logspace.log_sum_exp(joint))
             likelihood = float(weights[weights > 0] @ log_likelihoods[weights > 0])
             posterior = _posterior(fitted, joint, classes)
             if mix is not None:
@@ -254,13 +253,12 @@ class SemiSupervised(Composite, PredictsClasses):
         from sklearn.model_selection import StratifiedKFold
 
         right = np.zeros(2)
-        for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
+        for _, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(known, codes[known]):
             inner = codes.copy()
             inner[known[test]] = -1
             rest = np.setdiff1d(np.arange(rows.n_rows), known[test])
             held, truth = rows.take(known[test]), np.array([classes[c] for c in codes[known[test]]])
             part, inner = rows.part(rest), inner[rest]
-            assert len(train) == (inner >= 0).sum()
             with warnings.catch_warnings(action="ignore", category=BayesWarning):
                 alone = self._fit_labeled(model, part, inner, classes)
                 together, _ = self._fit_all(model, part, inner, classes)
@@ -296,7 +294,7 @@ class SemiSupervised(Composite, PredictsClasses):
         -------
         ndarray of shape (n_rows,)
         """
-        return np.asarray(self._fitted().predict(X))
+        return np.asarray(self.estimator_.predict(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | x) of each row.
@@ -309,7 +307,7 @@ class SemiSupervised(Composite, PredictsClasses):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return np.asarray(self._fitted().predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return ln P(class | x) of each row.
@@ -322,7 +320,7 @@ class SemiSupervised(Composite, PredictsClasses):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return np.asarray(self._fitted().predict_log_proba(X))
+        return np.asarray(self.estimator_.predict_log_proba(X))
 
     # -- persistence -----------------------------------------------------------------------------------
 
@@ -363,19 +361,11 @@ class SemiSupervised(Composite, PredictsClasses):
                 raise BadFile(f"EM is around a counting classifier, not {type(estimator).__name__}")
         else:
             if not isinstance(model, TextClassifier):
-                raise BadFile(
-                    "weights of words stand where a TextClassifier has learned, and the setting names another"
-                )
-            estimator = DocumentModel.of_state(
-                State(state.header["documents"], state.arrays[1:]), model.tokenizer(), model.column
-            )
+                raise BadFile("weights of words are those of a TextClassifier, and the setting names another model")
+            documents = State(state.header["documents"], state.arrays[1:])
+            estimator = DocumentModel.of_state(documents, model.tokenizer(), model.column)
         held, self.target_ = state.header["comparison"], str(state.header["target"])
         return self._become(estimator, None if held is None else _comparison(*held), rounds)
-
-    def _fitted(self) -> Classifier | DocumentModel:
-        check_is_fitted(self)
-        fitted: Classifier | DocumentModel = self.estimator_
-        return fitted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
