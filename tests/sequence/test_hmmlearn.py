@@ -126,7 +126,7 @@ def test_rounds_of_baum_welch_are_hmmlearns(kind: str) -> None:
         warnings.simplefilter("ignore")
         theirs.fit(X, lengths)
     em = BaumWelch(structure, Observations(block, starts), structure.empty_statistics(), 6, 0.0, 1)
-    _, parameters, training = em.run(structure.estimate(HMMStatistics(start, moves, sums)), lambda done: None)
+    _, parameters, training = em.run(structure.estimate(HMMStatistics(start, moves, sums)), lambda done, of: None)
     ours = np.array(training.log_posterior)
     np.testing.assert_allclose(ours[:3], np.array(theirs.monitor_.history)[:3], rtol=1e-9)
     np.testing.assert_allclose(ours, np.array(theirs.monitor_.history), rtol=1e-6)

@@ -364,13 +364,11 @@ def _labels_sequences(options: SequenceOptions, sequences: Any, target: str) -> 
         return options.of == "sequences"
     if target not in sequences.columns:
         raise BayesError(f"there is no column {target!r} (columns: {', '.join(sequences.columns)})")
-    if not (sequences.lengths > 1).any():
-        return False
     try:
         sequences.of_sequence(target)
     except BayesError:
         return False
-    return True
+    return bool((sequences.lengths > 1).any())
 
 
 def _states(options: SequenceOptions, shared: FitOptions, tables: TableOptions, target: str | None) -> Any:

@@ -39,7 +39,7 @@ MOST_PARENTS = 30
 COPIES = 4  # peak memory of reading and normalizing tables, in copies of all tables
 
 
-def read_parents(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict[str, list[str]]:
+def read_parents(edges: Iterable[Any], nodes: Iterable[str], what: str = "table") -> dict[str, list[str]]:
     """Return the parents of each node in the order of the edges; reject unknown nodes, duplicate edges and cycles."""
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for edge in edges:
@@ -48,7 +48,7 @@ def read_parents(edges: Iterable[tuple[str, str]], nodes: Iterable[str]) -> dict
         name = f"the edge {edge[0]!r} → {edge[1]!r}"
         for node in edge:
             if node not in parents:
-                raise SchemaMismatch(f"{name} names {node!r}, which has no table: {nearest(node, parents)}")
+                raise SchemaMismatch(f"{name} names {node!r}, which has no {what}: {nearest(node, parents)}")
         if edge[0] in parents[edge[1]]:
             raise BayesError(f"{name} is there twice")
         parents[edge[1]].append(edge[0])

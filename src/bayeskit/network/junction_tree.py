@@ -19,21 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from bayeskit import kernels, logspace
+from bayeskit.network import variable_elimination as ve
 from bayeskit.network.graph import DirectedGraph, Nodes, as_set, bits
-from bayeskit.network.variable_elimination import (
-    CELL,
-    MEMORY_LIMIT,
-    Elimination,
-    Factorization,
-    check_cost,
-    min_fill,
-    perturbations,
-    project,
-    smallest_positive,
-    table_size,
-)
 from bayeskit.tolerance import UNDERFLOW
-from bayeskit.typing import Floats, Ints
+from bayeskit.typing import Array, Floats, Ints
 
 SMALL = 4096  # cells; smaller trees are not optimized further
 HOPELESS = 4  # times the memory limit; other orders are not tried
@@ -49,20 +38,20 @@ class Cliques:
 
     def cells(self, cards: Sequence[int]) -> int:
         """Return the number of cells of all tables."""
-        return sum(table_size(nodes, cards) for nodes in self.members)
+        return sum(ve.table_size(nodes, cards) for nodes in self.members)
 
     def bytes_needed(self, cards: Sequence[int]) -> int:
         """Return the bytes needed to compile and query the tree."""
-        sizes = [table_size(nodes, cards) for nodes in self.members]
+        sizes = [ve.table_size(nodes, cards) for nodes in self.members]
         smallest: dict[int, int] = {}
         for nodes, size in zip(self.members, sizes, strict=True):
             for v in bits(nodes):
                 smallest[v] = min(size, smallest.get(v, size))
         maps = sum(sizes[p] for p in self.parents[1:]) + sum(smallest.values())
-        return sum(sizes) * CELL * 2 + maps * 4
+        return sum(sizes) * ve.CELL * 2 + maps * 4
 
 
-def clique_tree(elimination: Elimination) -> Cliques:
+def clique_tree(elimination: ve.Elimination) -> Cliques:
     """Return the maximal cliques of an elimination as a junction tree."""
     when = {v: i for i, v in enumerate(elimination.order)}
     inside: dict[int, int] = {}  # clique in which each variable was eliminated
@@ -105,11 +94,11 @@ def find_cliques(graph: DirectedGraph, cards: Sequence[int], memory_limit: int) 
     """
     every = (1 << len(graph)) - 1
     near = graph.moral(every)
-    best = clique_tree(min_fill(near, cards, every))
+    best = clique_tree(ve.min_fill(near, cards, every))
     cells = best.cells(cards)
     if cells > SMALL and best.bytes_needed(cards) < HOPELESS * memory_limit:
-        for shaken in perturbations(len(graph), max(2, min(12, 2000 // len(graph)))):
-            other = clique_tree(min_fill(near, cards, every, shaken))
+        for shaken in ve.perturbations(len(graph), max(2, min(12, 2000 // len(graph)))):
+            other = clique_tree(ve.min_fill(near, cards, every, shaken))
             if other.cells(cards) < cells:
                 best, cells = other, other.cells(cards)
     return best
@@ -118,47 +107,51 @@ def find_cliques(graph: DirectedGraph, cards: Sequence[int], memory_limit: int) 
 class JunctionTree:
     """Junction tree of a network, compiled once."""
 
-    def __init__(self, factorization: Factorization, memory_limit: int = MEMORY_LIMIT) -> None:
+    def __init__(self, factorization: ve.Factorization, memory_limit: int = ve.MEMORY_LIMIT) -> None:
         graph, cards, tables = factorization
         self.cliques = find_cliques(graph, cards, memory_limit)
-        check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
+        ve.check_cost(self.cliques.bytes_needed(cards), memory_limit, "the junction tree of this network")
         self.cards = list(cards)
         shared = [list(bits(nodes)) for nodes in self.cliques.separators]
         self.variables = [  # of each table: the separator first, varying slowest
             [*separator, *bits(nodes & ~as_set(separator))]
             for nodes, separator in zip(self.cliques.members, shared, strict=True)
         ]
-        self.sizes = [table_size(nodes, cards) for nodes in self.cliques.members]
+        self.sizes = [ve.table_size(nodes, cards) for nodes in self.cliques.members]
         by_size = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
         self.homes = [next(i for i in by_size if self.cliques.members[i] >> v & 1) for v in range(len(cards))]
         families = [(*graph.parents[v], v) for v in range(len(graph))]
         place = [next(i for i in by_size if not as_set(f) & ~self.cliques.members[i]) for f in families]
         self._parts = list(zip(place, tables, families, strict=True))  # clique, conditional table, variables
         self._every, self._numbers = list(range(len(cards))), np.arange(len(cards))
-        separator_sizes = [table_size(nodes, cards) for nodes in self.cliques.separators]
+        separator_sizes = [ve.table_size(nodes, cards) for nodes in self.cliques.separators]
         self._cliques = np.array([*zip(self.sizes, self.cliques.parents, separator_sizes, strict=True)], np.int64)
         self._variables = np.array([*zip(self.homes, cards, strict=True)], np.int64)
         parents = self.cliques.parents
-        down = [project(self.variables[parents[i]], shared[i], cards) for i in range(1, len(parents))]
+        down = [self._project(parents[i], shared[i]) for i in range(1, len(parents))]
         self._down = np.concatenate([np.zeros(0, np.int32), *down])
-        self._states = np.concatenate([project(self.variables[self.homes[v]], (v,), cards) for v in range(len(cards))])
+        self._states = np.concatenate([self._project(self.homes[v], (v,)) for v in range(len(cards))])
         self._potentials, self._floors = self._products()
+
+    def _project(self, i: int, onto: Sequence[int]) -> Array:
+        """Map each cell of a clique to the cell of the table over some of its variables."""
+        return ve.project(self.variables[i], onto, self.cards)
 
     def _products(self) -> tuple[Floats, Floats]:
         """Multiply the conditional tables into clique potentials; the floor is 0 where digits may be lost."""
         parts = [np.ones(size) for size in self.sizes]
         bound = np.ones(len(parts))
         for i, table, family in self._parts:
-            parts[i] *= table.reshape(-1)[project(self.variables[i], family, self.cards)]
-            bound[i] *= smallest_positive(table)
-        floors = [smallest_positive(p) if below > UNDERFLOW else 0.0 for p, below in zip(parts, bound, strict=True)]
+            parts[i] *= table.reshape(-1)[self._project(i, family)]
+            bound[i] *= ve.smallest_positive(table)
+        floors = [ve.smallest_positive(p) if below > UNDERFLOW else 0.0 for p, below in zip(parts, bound, strict=True)]
         return np.concatenate(parts), np.array(floors)
 
     @cached_property
     def _log_potentials(self) -> list[Floats]:
         parts = [np.zeros(size) for size in self.sizes]
         for i, table, family in self._parts:
-            parts[i] += logspace.log(table).reshape(-1)[project(self.variables[i], family, self.cards)]
+            parts[i] += logspace.log(table).reshape(-1)[self._project(i, family)]
         return parts
 
     def propagate(
@@ -194,20 +187,20 @@ class JunctionTree:
 
     def _by(self, table: Floats, i: int, onto: Sequence[int]) -> Floats:
         """Group the cells of a clique by some of its variables."""
-        order = np.argsort(project(self.variables[i], onto, self.cards), kind="stable")
-        return table[order].reshape(table_size(as_set(onto), self.cards), -1)
+        order = np.argsort(self._project(i, onto), kind="stable")
+        return table[order].reshape(ve.table_size(as_set(onto), self.cards), -1)
 
     def collect(self, likelihoods: dict[int, Floats], best: bool = False) -> tuple[list[Floats], list[Floats]]:
         """Send all messages up to the root, in log space; ``best`` takes maxima instead of sums."""
         tables = [part.copy() for part in self._log_potentials]
         for v, likelihood in likelihoods.items():
             i = self.homes[v]
-            tables[i] += logspace.log(likelihood)[project(self.variables[i], (v,), self.cards)]
+            tables[i] += logspace.log(likelihood)[self._project(i, (v,))]
         messages: list[Floats] = [np.zeros(1)] * len(tables)
         for i in range(len(tables) - 1, 0, -1):
             p, by = self.cliques.parents[i], tables[i].reshape(self._cliques[i, 2], -1)
             messages[i] = by.max(axis=1) if best else logspace.log_sum_exp(by)
-            tables[p] += messages[i][project(self.variables[p], list(bits(self.cliques.separators[i])), self.cards)]
+            tables[p] += messages[i][self._project(p, list(bits(self.cliques.separators[i])))]
         return tables, messages
 
     def _in_logs(self, likelihoods: dict[int, Floats]) -> tuple[list[Floats], float]:

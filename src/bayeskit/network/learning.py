@@ -20,7 +20,6 @@ from bayeskit.engines import local
 from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
-from bayeskit.nearest import nearest
 from bayeskit.network.inputs import read_parents
 from bayeskit.tally.joints import ContextCounts
 from bayeskit.tally.plan import Plan
@@ -117,12 +116,7 @@ def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory
     if plain:
         way = f'cut it, roles={{{plain[0]!r}: Numeric(cuts=(…))}}, or take it as "categorical" or "ignore"'
         raise SchemaMismatch(f"column {plain[0]!r} holds numbers, and a table needs values: {way}")
-    for edge in edges:
-        for node in edge:
-            if node not in schema.used:
-                known = nearest(node, schema.used)
-                raise SchemaMismatch(f"the edge {edge} names {node!r}, which is no column: {known}")
-    parents = {node: tuple(above) for node, above in read_parents(edges, schema.used).items()}
+    parents = {node: tuple(above) for node, above in read_parents(edges, schema.used, "column").items()}
     return _collect(source, replace(schema, target=NO_TARGET), parents, memory_limit)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,6 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import OFF_ONE
 from bayeskit.typing import Floats
 
-if TYPE_CHECKING:
-    from bayeskit.network.joint_distribution import JointDistribution
-    from bayeskit.network.network import BayesianNetwork
-
 Values = Mapping[str, tuple[Value, ...]]
 Cuts = dict[str, tuple[float, ...]]
 
@@ -36,7 +32,7 @@ Cuts = dict[str, tuple[float, ...]]
 # -- networks ----------------------------------------------------------------------------------------
 
 
-def network_content(network: BayesianNetwork) -> Saved:
+def network_content(network: Any) -> Saved:
     """Return the file content of a network."""
     name = type(network).__name__
     if network.tally_ is not None:
@@ -84,7 +80,7 @@ def restore_tables(state: State) -> tuple[dict[str, tuple[str, ...]], Values, di
 # -- joint distributions -----------------------------------------------------------------------------
 
 
-def joint_content(joint: JointDistribution) -> Saved:
+def joint_content(joint: Any) -> Saved:
     """Return the file content of a joint distribution."""
     most = max(len(listed) for listed in joint.values.values())
     codes = np.array([joint.codes[variable] for variable in joint.variables], dtype="u1" if most <= 256 else "u4")
@@ -100,10 +96,9 @@ def joint_parts(state: State) -> tuple[Values, dict[str, Any], Floats, float | N
     values = _check_values(_listed_values(state.header["variables"]))
     p = state.numbers(0, len(state.arrays[0]) if state.arrays[0].ndim == 1 else 1)
     codes, sizes = state.arrays[1], np.array([len(listed) for listed in values.values()])
-    if codes.dtype.kind != "u" or codes.shape != (len(sizes), len(p)):
+    fits = codes.dtype.kind == "u" and codes.shape == (len(sizes), len(p)) and len(p)
+    if not fits or (codes.max(axis=1) >= sizes).any():
         raise BadFile("the cells of a joint distribution do not fit its variables")
-    if not len(p) or (codes.max(axis=1) >= sizes).any():
-        raise BadFile("a cell of a joint distribution has a value that is not there")
     _check_distribution(p[None], "a joint distribution")
     rows = state.header["rows"]
     if rows is not None and (type(rows) not in (int, float) or not 0 < rows < np.inf):
@@ -129,10 +124,9 @@ def _listed_values(entries: Iterable[tuple[Any, Any]]) -> dict[str, Sequence[Any
     """Return the values of each variable as the file lists them; a long list is not read yet."""
     listed: dict[str, Sequence[Any]] = {}
     for name, values in entries:
-        if not isinstance(name, str) or name in listed or name != canonical(name):
-            raise BadFile("a variable of a distribution has no name, or one that another has")
-        if isinstance(values, str) or not len(values):
-            raise BadFile(f"there is no value of {name!r}")
+        is_named = isinstance(name, str) and name not in listed and name == canonical(name)
+        if not is_named or isinstance(values, str) or not len(values):
+            raise BadFile(f"the variable {name!r} has no values, or no name of its own")
         listed[name] = values
     if not listed:
         raise BadFile("a distribution is over at least one variable, and the file names none")

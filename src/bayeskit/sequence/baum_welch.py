@@ -10,7 +10,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,9 +35,6 @@ from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from bayeskit.sequence.hidden_markov import HiddenMarkovModel
 
 NUMERIC = ("gaussian", "poisson", "multinomial")
 COVARIANCE = ("diagonal", "spherical", "full", "tied")
@@ -67,7 +65,7 @@ class HMMStructure:
     start_smoothing: float
 
     @classmethod
-    def of(cls, settings: HiddenMarkovModel, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
+    def of(cls, settings: Any, tally: Tally, scales: Mapping[str, ColumnScale]) -> HMMStructure:
         """Build the structure for the states and columns of a tally."""
         states = tally.classes
         stays = read_minimum_stays(settings.min_stay, states)
@@ -81,7 +79,7 @@ class HMMStructure:
         return cls(rules, stays, emissions, settings.transition_smoothing, settings.start_smoothing)
 
     @staticmethod
-    def counting_plan(settings: HiddenMarkovModel, schema: Schema) -> Plan:
+    def counting_plan(settings: Any, schema: Schema) -> Plan:
         """Return the plan for counting labeled sequences."""
         asked: dict[str, list[str]] = {}
         for emission in build_emissions(settings, schema, {}, dict.fromkeys(schema.measured, ColumnScale(0.0, 0.0))):
@@ -90,7 +88,7 @@ class HMMStructure:
         return Plan(*(Request(kind, tuple(names)) for kind, names in asked.items()), Transitions.request_for(1))
 
     @staticmethod
-    def check_settings(settings: HiddenMarkovModel) -> None:
+    def check_settings(settings: Any) -> None:
         """Check the settings of states and emissions."""
         one_of("covariance", settings.covariance, COVARIANCE)
         one_of("unseen", settings.unseen, ("ignore", "smooth", "error"))
@@ -295,27 +293,18 @@ class BaumWelch:
 
         An interruption stops the search and keeps the best result so far.
         """
-        found: tuple[HMMStatistics, HMMParameters, EMHistory] | None = None
-        ends: list[float] = []
+        results: list[tuple[HMMStatistics, HMMParameters, EMHistory]] = []
         for i, child in enumerate(np.random.SeedSequence(seed).spawn(starts)):
             name = f"start {i + 1} of {starts}" if starts > 1 else "rounds"
             begin = self.initial_parameters(np.random.default_rng(child), i)
-
-            def report_round(done: int, name: str = name) -> None:
-                report(name, done, self.max_rounds)
-
-            em = self.run(begin, report_round)
-            ends.append(em[2].log_posterior[-1])
-            if found is None or ends[-1] > found[2].log_posterior[-1]:
-                found = em
-            if em[2].interrupted:
+            results.append(self.run(begin, partial(report, name)))
+            if results[-1][2].interrupted:
                 break
-        assert found is not None
-        sums, parameters, training = found
-        return sums, parameters, training._replace(ends=tuple(ends))
+        sums, parameters, training = max(results, key=lambda em: em[2].log_posterior[-1])
+        return sums, parameters, training._replace(ends=tuple(em[2].log_posterior[-1] for em in results))
 
     def run(
-        self, parameters: HMMParameters, report: Callable[[int], object]
+        self, parameters: HMMParameters, report: Callable[[int, int], object]
     ) -> tuple[HMMStatistics, HMMParameters, EMHistory]:
         """Alternate E-step and M-step from one start until the relative gain is below ``tol``."""
         sums, history, likelihood = self.structure.empty_statistics(), list[float](), -np.inf
@@ -330,7 +319,7 @@ class BaumWelch:
                 history.append(value)
                 sums = expected
                 parameters = self.m_step(sums)
-                report(done + 1)
+                report(done + 1, self.max_rounds)
                 if len(history) > 1 and history[-1] - history[-2] < self.tol * abs(history[-1]):
                     converged = True
                     break

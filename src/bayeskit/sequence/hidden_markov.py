@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -219,8 +220,7 @@ class HiddenMarkovModel(HMMInference):
         with Bar(self.progress) as tell:
             try:
                 if resume:
-                    begin = structure.estimate(base)
-                    sums, _, training = em.run(begin, lambda done: tell("rounds", done, self.max_rounds))
+                    sums, _, training = em.run(structure.estimate(base), partial(tell, "rounds"))
                 else:
                     sums, _, training = em.fit(self.n_starts, seed_of(self.random_state), tell)
             except ImpossibleSequence as problem:
@@ -508,7 +508,7 @@ def choose_n_states(model: Any, sequences: Sequences, numbers: list[int], choose
     for number in numbers:
         fit = clone(model).set_params(n_states=number, progress=model.progress).fit(sequences)
         fits.append(fit)
-        total, best = fit.score(sequences), fit._path_scores(sequences)
+        total, best = fit.score(sequences), fit.trellis_.viterbi(fit._observe(sequences))[1]
         parameters = fit.n_parameters()
         penalty = parameters * float(logspace.log(float(sequences.n_rows)))
         scores = [total, parameters, penalty - 2 * total, penalty - 2 * float(best.sum())]

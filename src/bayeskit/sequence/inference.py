@@ -75,10 +75,7 @@ class HMMInference(SequenceModel):
         self._check_is_fitted()
         return class_array(tuple(self.tally_.classes))
 
-    @property
-    def classes_(self) -> Array:
-        """Names of the states."""
-        return self.states_
+    classes_ = states_
 
     @property
     def schema_(self) -> Schema:
@@ -288,10 +285,6 @@ class HMMInference(SequenceModel):
         for i in np.flatnonzero(np.isneginf(scores))[:1].tolist():
             raise BayesError(f"{sequences.name(i)} is impossible: it has no path of states")
         return [path[a:b] for a, b in pairwise(sequences.starts.tolist())]
-
-    def _path_scores(self, X: Any, lengths: Any = None) -> Floats:
-        """Return ln P(best path, sequence) of each sequence."""
-        return self.trellis_.viterbi(self._observed(X, lengths)[1])[1]
 
     def predict_proba(self, X: Any, lengths: Any = None) -> list[Floats]:
         """Return the posterior P(state | sequence) of every step (forward–backward).
