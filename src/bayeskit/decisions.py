@@ -107,14 +107,11 @@ class Costs(Readable, Drawable):
     def _of_mapping(cls, costs: Mapping[Any, Any], labels: tuple[Any, ...]) -> Costs:
         if not all(isinstance(row, Mapping) for row in costs.values()):
             raise BayesError("costs by name are {true class: {decision: cost}}")
-        unknown = [c for c in costs if c not in labels]
-        if unknown:
+        if unknown := [c for c in costs if c not in labels]:
             raise _no_classes(unknown, labels)
         named = dict.fromkeys(d for row in costs.values() for d in row)
-        decisions = (
-            *(c for c in labels if c in named or set(named) <= set(labels)),
-            *(d for d in named if d not in labels),
-        )
+        own = [c for c in labels if c in named or set(named) <= set(labels)]
+        decisions = (*own, *(d for d in named if d not in labels))
         by_name = [[costs.get(c, {}).get(d) for d in decisions] for c in labels]
         _numbers([0.0 if cost is None else cost for row in by_name for cost in row])
         return cls(labels, decisions, _filled(labels, decisions, np.array(by_name, dtype=np.float64)))
@@ -232,9 +229,11 @@ def decide(
     p, labels = _posterior(posterior, classes)
     given = Costs.of(costs, labels)
     losses = p @ given.matrix
-    names = _array(given.decisions)
+    # Decisions of mixed types stay objects.
+    is_mixed = len({isinstance(decision, str) for decision in given.decisions}) > 1
+    names = np.array(given.decisions, dtype=object if is_mixed else None)
     best = losses.argmin(axis=1)
-    acted = None
+    acted = top = None
     if capacity is not None:
         best, acted = _limited(losses, best, given.decisions, capacity, action)
     expected = losses[np.arange(len(losses)), best]
@@ -247,7 +246,6 @@ def decide(
         expected = np.where(rejected, reject_cost, expected)
         chosen = chosen.astype(object)
         chosen[rejected] = None
-    top = None
     if top_k is not None:
         if not isinstance(top_k, (int, np.integer)) or not 1 <= top_k <= len(names):
             raise BayesError(f"top_k={top_k!r}: there are {len(names)} decisions; give a whole number from 1 to that")
@@ -429,15 +427,6 @@ def _numbers(costs: Any) -> Floats:
     return matrix
 
 
-def _array(labels: Sequence[Any]) -> Array:
-    """Return labels as an array of their own type; mixed types become objects."""
-    if len({isinstance(label, str) for label in labels}) == 1:
-        return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
 SPREADS_BEYOND = 8.0  # spreads beyond the outermost numbers, where the decision no longer changes
 
 
@@ -522,11 +511,8 @@ def _column_densities(column: Any, name: str) -> NormalDensities | LineDensities
             raise BayesError(f"column {name!r} has a class without numbers: P(mistake) needs a density of each")
         low, high = min(float(b.points[0]) for b in bells), max(float(b.points[-1]) for b in bells)
         wide = SPREADS_BEYOND * max(float(b.bandwidth) for b in bells)
-        return LineDensities(
-            log_density,
-            lambda edges: np.array([_kernel_share_below(b, edges) for b in bells]),
-            (low - wide, high + wide),
-        )
+        ends = low - wide, high + wide
+        return LineDensities(log_density, lambda x: np.array([_kernel_share_below(b, x) for b in bells]), ends)
     if isinstance(column, StudentColumns):
         from scipy.special import stdtr
 
@@ -534,9 +520,7 @@ def _column_densities(column: Any, name: str) -> NormalDensities | LineDensities
         location, scale, freedom = (parts[key][:, None] for key in ("location", "scale", "freedom"))
         wide = SPREADS_BEYOND * float(scale.max())
         ends = float(location.min()) - wide, float(location.max()) + wide
-        return LineDensities(
-            log_density, lambda edges: np.asarray(stdtr(freedom, (edges[None] - location) / scale)), ends
-        )
+        return LineDensities(log_density, lambda x: np.asarray(stdtr(freedom, (x[None] - location) / scale)), ends)
     raise BayesError(
         f"column {name!r} is {column.kind}: P(mistake) is of gaussian, student, kernel or histogram numbers, or of a "
         f"table of values; densities({name!r}) has it along a line"

@@ -144,20 +144,16 @@ class JointLikelihood:
 
     def __call__(self, topics: Topics, alpha: Floats, counts: TopicCounts | None = None) -> float:
         """Return ln P(words, topics); ``counts`` are the topic counts of the documents, if known."""
-        counts = counts or TopicCounts.of(self.corpus.start, topics, len(alpha))
-        return log_topics_likelihood(counts, self.corpus.lengths, alpha) + self._words_log_likelihood(
-            topics, len(alpha)
-        )
-
-    def _words_log_likelihood(self, topics: Topics, n_topics: int) -> float:
+        n_topics = len(alpha)
+        counts = counts or TopicCounts.of(self.corpus.start, topics, n_topics)
+        of_topics = log_topics_likelihood(counts, self.corpus.lengths, alpha)
         if self.base is not None:
             table = (count_word_topics(self.corpus, topics, n_topics) + self.base).astype(np.int64)
-            return log_words_likelihood(table, self.beta) - self.before
+            return of_topics + (log_words_likelihood(table, self.beta) - self.before)
         counts = TopicCounts.of(self.start, topics[self.order], n_topics)
         log_rises = float(counts.more @ logspace.log(self.beta + counts.i))
-        return log_rises - log_rising_factorial(
-            self.beta * self.corpus.n_words, np.bincount(topics, minlength=n_topics)
-        )
+        totals = np.bincount(topics, minlength=n_topics)
+        return of_topics + (log_rises - log_rising_factorial(self.beta * self.corpus.n_words, totals))
 
 
 def n_shards(n_tokens: int) -> int:
@@ -170,65 +166,49 @@ def n_shards(n_tokens: int) -> int:
     return 1 << max(most.bit_length() - 1, 0)
 
 
-@dataclass(frozen=True)
-class TopicSampler:
-    """Collapsed Gibbs sampler.
+def sample_topics(
+    corpus: Corpus, topics: Topics, alpha: Floats, base: npt.NDArray[np.int32] | None = None, *, fit_alpha: bool,
+    seed: int, n_sweeps: int, beta: float, exact: bool, n_threads: int, progress: Any,
+) -> tuple[Topics, Floats, float]:  # fmt: skip
+    """Run collapsed Gibbs sampling from given topics; ``base`` holds counts of earlier documents, which stay fixed.
 
     Documents are taken in shards, a number that follows from the corpus alone: one seed gives one result for any
     number of threads. ``exact``: a token is drawn given all others, in one shard and one document after the other;
     small corpora are sampled so in any case.
+
+    Returns the topics of tokens, the prior of the documents, and ln P(words, topics).
     """
+    exact = exact or corpus.n_tokens < EXACT_BELOW
+    shards = 1 if exact else n_shards(corpus.n_tokens)
+    at_once = max(1, min(EVERY, TOKENS_A_CALL // max(corpus.n_tokens, 1)))
+    likelihood = JointLikelihood(corpus, beta, base)
+    value = likelihood(topics, alpha)
+    done = 0
+    with Bar(progress) as bar:
+        # A function is called as progress(sweep, n_sweeps, log_likelihood).
+        def tell() -> None:
+            if callable(progress):
+                progress(done, n_sweeps, value)
+            else:
+                bar("sweeps", done, n_sweeps, f"log likelihood a word {value / max(corpus.n_tokens, 1):.4f}")
 
-    seed: int
-    n_sweeps: int
-    beta: float
-    exact: bool = False
-    n_threads: int = 1
-    progress: Any = None
-
-    def run(
-        self,
-        corpus: Corpus,
-        topics: Topics,
-        alpha: Floats,
-        fit_alpha: bool,
-        base: npt.NDArray[np.int32] | None = None,
-    ) -> tuple[Topics, Floats, float]:
-        """Run all sweeps from given topics; ``base`` holds counts of earlier documents, which stay fixed.
-
-        Returns the topics of tokens, the prior of the documents, and ln P(words, topics).
-        """
-        exact = self.exact or corpus.n_tokens < EXACT_BELOW
-        shards = 1 if exact else n_shards(corpus.n_tokens)
-        at_once = max(1, min(EVERY, TOKENS_A_CALL // max(corpus.n_tokens, 1)))
-        likelihood = JointLikelihood(corpus, self.beta, base)
-        value = likelihood(topics, alpha)
-        done = 0
-        with Bar(self.progress) as bar:
-            # A function is called as progress(sweep, n_sweeps, log_likelihood).
-            def tell() -> None:
-                if callable(self.progress):
-                    self.progress(done, self.n_sweeps, value)
-                else:
-                    bar("sweeps", done, self.n_sweeps, f"log likelihood a word {value / max(corpus.n_tokens, 1):.4f}")
-
-            while done < self.n_sweeps:
-                until = min(self.n_sweeps, done - done % EVERY + EVERY)
-                while done < until:
-                    n = min(at_once, until - done)
-                    topics = kernels.sample_topics(
-                        corpus.start, corpus.words, topics, corpus.n_words, base, alpha, self.beta, self.seed, done, n,
-                        shards, exact, self.n_threads,
-                    )  # fmt: skip
-                    done += n
-                    tell()
-                counts = TopicCounts.of(corpus.start, topics, len(alpha))
-                if fit_alpha and done < self.n_sweeps:
-                    alpha = optimize_prior(alpha, counts, corpus.lengths)
-                if self.progress or done == self.n_sweeps:
-                    value = likelihood(topics, alpha, counts)
-                    tell()
-        return topics, alpha, value
+        while done < n_sweeps:
+            until = min(n_sweeps, done - done % EVERY + EVERY)
+            while done < until:
+                n = min(at_once, until - done)
+                topics = kernels.sample_topics(
+                    corpus.start, corpus.words, topics, corpus.n_words, base, alpha, beta, seed, done, n, shards, exact,
+                    n_threads,
+                )  # fmt: skip
+                done += n
+                tell()
+            counts = TopicCounts.of(corpus.start, topics, len(alpha))
+            if fit_alpha and done < n_sweeps:
+                alpha = optimize_prior(alpha, counts, corpus.lengths)
+            if progress or done == n_sweeps:
+                value = likelihood(topics, alpha, counts)
+                tell()
+    return topics, alpha, value
 
 
 # -- fitted state -----------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from bayeskit.threads import thread_count
 from bayeskit.topics import measures
 from bayeskit.topics.corpus import Corpus, DocumentReader, check_names, integers_below, random_stream
 from bayeskit.topics.measures import WEIGHT, TopicDistributions, TopWord
-from bayeskit.topics.sampler import LEAST, MOST, Assignments, FittedTopics, TopicSampler, count_word_topics
+from bayeskit.topics.sampler import LEAST, MOST, Assignments, FittedTopics, count_word_topics, sample_topics
 from bayeskit.typing import Floats
 
 METHODS = ("completion", "left_to_right")
@@ -411,10 +411,8 @@ class TopicModel(Transforms):
         -------
         list of list of str
         """
-        names = self.words_
-        return [
-            [str(word) for word in names[words]] for words in measures.top_words(self._distributions, n, by, weight)
-        ]
+        names, top = self.words_, measures.top_words(self._distributions, n, by, weight)
+        return [[str(word) for word in names[words]] for words in top]
 
     def topic(self, k: int, n: int = 10, by: str = "probability", weight: float = WEIGHT) -> list[TopWord]:
         """Return the top words of one topic with probability and lift.
@@ -580,8 +578,10 @@ class TopicModel(Transforms):
         if seeds is not None:
             owned = seeds[corpus.words] > 0
             topics = np.where(owned.any(axis=1), owned.argmax(axis=1), topics).astype(np.uint16)
-        sampler = TopicSampler(seed, self.n_sweeps, self.beta, self.exact, n_threads, self.progress)
-        topics, alpha, log_likelihood = sampler.run(corpus, topics, before.alpha, fit_alpha, base)
+        topics, alpha, log_likelihood = sample_topics(
+            corpus, topics, before.alpha, base, fit_alpha=fit_alpha, seed=seed, n_sweeps=self.n_sweeps, beta=self.beta,
+            exact=self.exact, n_threads=n_threads, progress=self.progress,
+        )  # fmt: skip
         assignments = None
         if self.keep_assignments and not before.n_documents:
             assignments = Assignments.from_fit(corpus, topics, n_topics)

@@ -21,7 +21,7 @@ from bayeskit.models.base.scoring import first_best
 from bayeskit.models.text.classifier import RECIPES, TextClassifier
 from bayeskit.models.text.documents import LabeledDocuments, all_rows, document_frequency, text_column, values_matrix
 from bayeskit.models.text.recipe import LARGEST_WEIGHT
-from bayeskit.storage.model_file import State
+from bayeskit.storage.model_file import Numbers, State
 from bayeskit.tolerance import OFF_ONE
 from bayeskit.typing import Array, Floats
 
@@ -52,19 +52,16 @@ class DocumentModel:
     def of_state(cls, state: State, tokenizer: Tokenizer, column: str | None) -> DocumentModel:
         """Restore a model from a file."""
         state.holds(5, "classes", "beta")
-        weights = state.numbers(0, len(state.arrays[4]) - 1, len(state.header["classes"]))
         classes, beta = tuple(state.header["classes"]), state.header["beta"]
         if not classes or None in map(canonical, classes) or sort_values({*classes}) != list(classes):
             raise BadFile("the classes are not sorted, repeated or missing")
         if type(beta) not in (int, float) or not 0 < beta < LARGEST_WEIGHT:
             raise BadFile(f"β = {beta!r} is not a weight")
         words = Words.checked(*state.arrays[3:])
-        idf = state.numbers(2, len(words))
-        if (np.abs(weights) > LARGEST_WEIGHT).any() or (idf <= 0).any() or (idf > LARGEST_WEIGHT).any():
-            raise BadFile("the weights of words are out of range")
-        log_prior = state.arrays[1]
-        fits = log_prior.dtype == np.float64 and log_prior.shape == (len(classes),)
-        if not fits or not abs(logspace.exp(log_prior).sum() - 1) <= OFF_ONE:
+        weights = Numbers((len(words), len(classes)), -LARGEST_WEIGHT, LARGEST_WEIGHT).check(state.arrays[0])
+        idf = Numbers((len(words),), np.nextafter(0.0, 1.0), LARGEST_WEIGHT).check(state.arrays[2])
+        log_prior = Numbers((len(classes),), -np.inf, np.inf).check(state.arrays[1])
+        if not abs(logspace.exp(log_prior).sum() - 1) <= OFF_ONE:
             raise BadFile("the prior of the classes does not sum to one")
         return cls(DocumentEM(weights, float(beta), log_prior), words, idf, tokenizer, column, classes)
 
@@ -101,17 +98,9 @@ def check_learns_unlabeled(model: TextClassifier) -> None:
 
 
 def fit_documents(
-    model: TextClassifier,
-    X: Any,
-    codes: Array,
-    classes: tuple[Value, ...],
-    *,
-    weight: float,
-    rounds: int,
-    balance: bool,
-    tell: Any = None,
+    model: TextClassifier, X: Any, codes: Array, classes: tuple[Value, ...], *, tell: Any = None, **settings: Any
 ) -> tuple[DocumentModel, list[tuple[int, float, int]]]:
-    """Fit by EM; a code of -1 is an unlabeled document."""
+    """Fit by EM; a code of -1 is an unlabeled document. ``settings`` are those of :func:`fit_em`."""
     model._check_settings()
     tokenizer = model.tokenizer()
     texts = Documents.of(text_column(X, model.column))
@@ -122,17 +111,8 @@ def fit_documents(
     idf = smooth_idf(document_frequency(rows), float(len(codes)))
     x, known = _values(rows, idf), codes >= 0
     told = None if tell is None else lambda r: tell((r.number, r.log_evidence, r.changed))
-    em, history = fit_em(
-        x[known],
-        codes[known],
-        x[~known],
-        prior,
-        a=1.0 if model.smoothing is None else float(model.smoothing),
-        weight=weight,
-        rounds=rounds,
-        balance=balance,
-        tell=told,
-    )
+    a = 1.0 if model.smoothing is None else float(model.smoothing)
+    em, history = fit_em(x[known], codes[known], x[~known], prior, a=a, tell=told, **settings)
     made = DocumentModel(em, rows.words, idf, tokenizer, model.column, classes)
     return made, [(r.number, r.log_evidence, r.changed) for r in history]
 
