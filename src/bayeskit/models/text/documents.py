@@ -256,13 +256,15 @@ def add_by_class(rows: TokenRows, values: Floats | None, labels: Array, weights:
 
 @dataclass(frozen=True)
 class WordSums:
-    """Sums over documents: word values, and documents that have the word, both (words, classes)."""
+    """Sums over documents: word values, and documents that have the word, both (words, classes).
+
+    ``lengths`` (documents,) are numbers of tokens.
+    """
 
     words: Words
     values: Floats
     documents: Floats
     lengths: Floats
-    """Number of tokens of each document (documents,)."""
 
     @classmethod
     def zeros(cls, words: Words, n_classes: int, n_documents: int) -> WordSums:
@@ -434,7 +436,15 @@ class BoundedReader:
         sizes = self.measure(tokenizers)
         sample = self._draw_sample(sizes, 1.0 if len(tokenizers) == 1 else SAMPLE_SHARE)
         if len(sample) < len(self.read.labels):
-            self._warn_of_sample(len(sample), sizes)
+            warnings.warn(
+                AdviceWarning(
+                    f"all {len(sizes.cells):,} documents are counted, and weights are fitted on {len(sample):,} of "
+                    f"them, drawn at random: all take {memory_size(self.bytes_needed(sizes))}, more than "
+                    f"memory_limit={memory_size(self.limit)}.",
+                    hint="For more of them give memory_limit=",
+                ),
+                stacklevel=2,
+            )
             yield from self._sampled_readings(tokenizers, sizes, self.read.take(sample), rule)
         else:
             yield from self._readings_of_all(rule)
@@ -465,7 +475,8 @@ class BoundedReader:
         """Yield readings of all documents as long as they fit; return True if the first one does."""
         is_read = False
         for tokenizer, rows, pruned in self.candidate_rows():
-            if not self._fits(rows):
+            taken = self.document_bytes(len(rows.ids), len(rows.lengths)) + self.word_bytes(len(rows.words))
+            if taken > self.limit:
                 break
             yield self._reading(tokenizer, rows, pruned, rule(tokenizer))
             is_read = True
@@ -546,10 +557,6 @@ class BoundedReader:
         """Estimate the bytes of the tables of words."""
         return float(n_words) * (WORD_BYTES + WEIGHT_BYTES * len(self.read.classes))
 
-    def _fits(self, rows: TokenRows) -> bool:
-        taken = self.document_bytes(len(rows.ids), len(rows.lengths)) + self.word_bytes(len(rows.words))
-        return bool(taken <= self.limit)
-
     def surely_fits(self, tokenizer: Tokenizer) -> bool:
         """Return True if the documents fit whatever their words are: a word has one byte or more."""
         shortest, longest = tokenizer.ngrams
@@ -604,17 +611,6 @@ class BoundedReader:
             )
         n_drawn = int(np.searchsorted(taken, share * (self.limit - tables), side="right"))
         return np.sort(order[: max(n_drawn, least)])
-
-    def _warn_of_sample(self, n_drawn: int, sizes: _Sizes) -> None:
-        warnings.warn(
-            AdviceWarning(
-                f"all {len(sizes.cells):,} documents are counted, and weights are fitted on {n_drawn:,} of them, drawn "
-                f"at random: all take {memory_size(self.bytes_needed(sizes))}, more than "
-                f"memory_limit={memory_size(self.limit)}.",
-                hint="For more of them give memory_limit=",
-            ),
-            stacklevel=2,
-        )
 
     # -- samples -------------------------------------------------------------------------------------
 

@@ -161,17 +161,15 @@ def _no_nan(numbers: Floats) -> Floats:
 
 def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diagnosis:
     """Find words that are dependent within the classes, their cost, and how to reduce it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesWarning)
-        fitted = clone(model).fit(X, y, sample_weight)
-        whole = fitted.leave_one_out(X, y, sample_weight)
+    data = X, y, sample_weight
+    fitted, whole = _leave_one_out(clone(model), *data)
     if len(fitted.classes_) < 2:
         raise BayesError("all documents are of one class: there is nothing to diagnose")
     gain = information_gain(fitted.counted_.table("documents"), fitted.tally_.class_counts)
     often = fitted.counted_.table("documents").sum(axis=1) >= LEAST_DOCUMENTS
     best = np.argsort(np.where(often, -gain, np.inf), kind="stable")[: min(DIAGNOSED_WORDS, int(often.sum()))]
     words = np.asarray(fitted.words_, dtype=object)[best]
-    tables, n_rows = _word_tables(fitted, X, y, sample_weight, best)
+    tables, n_rows = _word_tables(fitted, *data, best)
     n_pairs = len(best) * (len(best) - 1) // 2
     information, found = np.zeros((len(best), len(best))), []
     for i in range(len(best)):
@@ -182,33 +180,33 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
                 found.append(Dependence(str(words[i]), str(words[j]), surprise.bits, surprise.p_value))
     found.sort(key=lambda pair: -pair.bits)
     places = dict(zip(words, best, strict=True))
-    loss = whole.log_loss
-    alone = {}
+    loss, alone = whole.log_loss, {}
     for word in dict.fromkeys(word for pair in found[:MEASURED] for word in (pair.first, pair.second)):
         kept = np.ones(len(gain), dtype=bool)
         kept[places[word]] = False
-        alone[word] = fitted._with_words(kept).leave_one_out(X, y, sample_weight)
-    pairs = [
-        _word_cost(pair, alone, loss, whole.reliability()) if i < MEASURED else pair for i, pair in enumerate(found)
-    ]
+        alone[word] = fitted._with_words(kept).leave_one_out(*data)
+    curve = whole.reliability()
+    pairs = [*(_word_cost(pair, alone, loss, curve) for pair in found[:MEASURED]), *found[MEASURED:]]
     cures = [Cure("as it is", "leave it as it is", loss, whole.calibration_error, repr(model))]
     if dropped := {pair.drop for pair in pairs if pair.drop is not None}:
         word = min(dropped, key=lambda w: alone[w].log_loss)
         scores = alone[word].log_loss, alone[word].calibration_error
         cures.append(Cure("drop", f"leave {word!r} out", *scores, f"TextClassifier(stop_words=[{word!r}])", word))
     if pairs and model.recipe != "weighted":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesWarning)
-            other = (
-                clone(model).set_params(recipe="weighted").fit(X, y, sample_weight).leave_one_out(X, y, sample_weight)
-            )
+        _, other = _leave_one_out(clone(model).set_params(recipe="weighted"), *data)
         scores = other.log_loss, other.calibration_error
         cures.append(Cure("weighted", "weigh the evidence of words", *scores, "TextClassifier('weighted')"))
-    curve = whole.reliability()
     cures[1:] = sorted(cures[1:], key=lambda cure: cure.log_loss)
     return Diagnosis(
         "words", tuple(map(str, words)), information, tuple(pairs), n_pairs, loss, curve, tuple(cures), n_rows
     )
+
+
+def _leave_one_out(model: Any, *data: Any) -> tuple[Any, Any]:
+    """Return (the model fitted on documents, its evaluation by leave-one-out), without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesWarning)
+        return model.fit(*data), model.leave_one_out(*data)
 
 
 def _word_tables(model: Any, X: Any, y: Any, sample_weight: Any, words: Array) -> tuple[Floats, int]:

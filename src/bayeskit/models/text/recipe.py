@@ -162,6 +162,11 @@ class WordParameters(TextParameters):
         """Weight of one occurrence of each word (words, classes)."""
         return self.weights.table
 
+    @property
+    def cell_table(self) -> Floats:
+        """Addend to :meth:`scores_without_words` of a cell of value 1 (words, classes)."""
+        return self.table
+
     def scores_without_words(self, rows: TokenRows) -> Floats:
         """Compute the scores before any word is added; a Bernoulli model counts all words as absent."""
         return np.tile(self.constant, (len(rows.lengths), 1))
@@ -169,7 +174,7 @@ class WordParameters(TextParameters):
     def scores(self, rows: TokenRows, n_threads: int) -> Floats:
         """Compute the scores of documents (documents, classes)."""
         out = self.scores_without_words(rows)
-        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.table, out, n_threads)
+        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.cell_table, out, n_threads)
         return out
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
@@ -178,7 +183,7 @@ class WordParameters(TextParameters):
 
     def contributions(self, rows: TokenRows) -> Floats:
         """Compute the addend of each cell to the score (cells, classes)."""
-        return np.asarray(self.values(rows)[:, None] * self.table[rows.ids])
+        return np.asarray(self.values(rows)[:, None] * self.cell_table[rows.ids])
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ class BernoulliParameters(PresenceParameters):
     weights: BernoulliWeights
 
     @cached_property
-    def presence_table(self) -> Floats:
+    def cell_table(self) -> Floats:
         """Addend of a present word to :meth:`scores_without_words` (words, classes): ln p for certain words."""
         if not len(self.weights.certain):
             return self.table
@@ -218,16 +223,6 @@ class BernoulliParameters(PresenceParameters):
             position[self.weights.certain] = np.arange(len(self.weights.certain))
             scores += _sum_over_lacking(rows, position, self.weights.absent)
         return scores
-
-    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
-        """Compute the scores of documents (documents, classes)."""
-        out = self.scores_without_words(rows)
-        kernels.score_rows(rows.indptr, rows.ids, self.values(rows), self.presence_table, out, n_threads)
-        return out
-
-    def contributions(self, rows: TokenRows) -> Floats:
-        """Compute the addend of each cell to the score (cells, classes)."""
-        return np.asarray(self.presence_table[rows.ids])
 
     def words_term(self, name: str) -> tuple[Floats, WordsTerm]:
         """Export the scores; refuse words that are certain."""
@@ -689,12 +684,14 @@ class TransformedComplement(TfIdfRecipe, NormalizedComplement):
 
 @dataclass(frozen=True)
 class MarginMap:
-    """Map margins to log probabilities, up to a constant shared by all classes: s m + b."""
+    """Map margins to log probabilities, up to a constant shared by all classes: s m + b.
+
+    ``log_loss`` is that on folds of the training documents.
+    """
 
     scale: float
     bias: Floats
     log_loss: float
-    """The log loss on folds of the training documents."""
 
 
 @dataclass(frozen=True, eq=False)

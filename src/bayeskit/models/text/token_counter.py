@@ -319,19 +319,16 @@ class TokenCounter(Transforms):
         decode = self._count_vectorizer().decode
         return [decode(document) for document in raw_documents]
 
-    def _is_native(self) -> bool:
-        words = self.analyzer == "word" and self.tokenizer is None and self.token_pattern in NATIVE
-        own = self.strip_accents is None and self.preprocessor is None
-        return own and (words or self.analyzer in ("char", "char_wb"))
-
     def _tokenizer(self) -> Tokenizer:
-        if not self._is_native():
-            # It does everything but hashing.
-            analyze = self._count_vectorizer().build_analyzer()
-            return Tokenizer(analyze, (1, 1), lowercase=False, hash_bits=self.hash_bits)
-        pattern = NATIVE[self.token_pattern] if self.analyzer == "word" else self.analyzer  # type: ignore[index]
-        stop = self.stop_words if self.analyzer == "word" else None
-        return Tokenizer(pattern, self.ngram_range, self.lowercase, stop, self.hash_bits)
+        own = self.strip_accents is None and self.preprocessor is None
+        if own and self.analyzer == "word" and self.tokenizer is None and self.token_pattern in NATIVE:
+            pattern = NATIVE[self.token_pattern]
+            return Tokenizer(pattern, self.ngram_range, self.lowercase, self.stop_words, self.hash_bits)
+        if own and self.analyzer in ("char", "char_wb"):
+            return Tokenizer(self.analyzer, self.ngram_range, self.lowercase, None, self.hash_bits)
+        # It does everything but hashing.
+        analyze = self._count_vectorizer().build_analyzer()
+        return Tokenizer(analyze, (1, 1), lowercase=False, hash_bits=self.hash_bits)
 
     def _count_vectorizer(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer

@@ -353,7 +353,12 @@ def _cell(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class LinearWeights:
-    """The fitted linear part: words with idf and weights (words, classes), constants and ln P(class) of the fit."""
+    """The fitted linear part: words with idf and weights (words, classes), constants and ln P(class) of the fit.
+
+    ``shares`` are the factors of the evidence and of the linear part in the score, and ``log_loss`` is that of the
+    pooled scores on folds of the training documents. ``tried`` lists the kinds of features that were tried with the log
+    loss of each on the same folds. ``n_drawn`` is the number of sampled documents, None if all were used.
+    """
 
     words: Words
     idf: Floats
@@ -362,13 +367,9 @@ class LinearWeights:
     log_prior: Floats
     classes: tuple[Value | None, ...]
     shares: tuple[float, float]
-    """The factors of the evidence and of the linear part in the score."""
     log_loss: float
-    """The log loss of the pooled scores on folds of the training documents."""
     tried: tuple[tuple[str, float], ...] = ()
-    """The kinds of features that were tried, and the log loss of each on the same folds."""
     n_drawn: int | None = None
-    """The number of sampled documents if all would take too much memory; None if all were used."""
 
     def pack(self) -> npt.NDArray[np.uint32]:
         """Return the table for a file as the bits of its floats; of two classes only the second, minus the first."""
