@@ -36,6 +36,11 @@ class Trouble:
         return getattr(self.task, name)
 
 
+def with_trouble(count, folder, what):
+    """Return the counting method of an engine with a task that meets a fault at the second part."""
+    return lambda engine, task, rows: count(engine, Trouble(task, folder, 1, what), rows)
+
+
 def executor_of(pid):
     """The JVM of the executor that a Python worker serves, which is among those that started it."""
     while "CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_text():

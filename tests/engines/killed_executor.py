@@ -9,10 +9,8 @@ import warnings
 from pathlib import Path
 
 import bayeskit as bk
-import bayeskit.engines.spark
 from bayeskit.engines import Spark
-from bayeskit.engines.records import Task
-from tests.engines.faults import Trouble
+from tests.engines.faults import with_trouble
 from tests.tallies import agree
 
 
@@ -31,7 +29,7 @@ def main(folder, tried):
         builder = builder.config(f"spark.{side}.extraJavaOptions", small)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    bayeskit.engines.spark.Task = lambda *told: Trouble(Task(*told), tried, 1, "executor killed")
+    Spark.count = with_trouble(Spark.count, tried, "executor killed")
     model = bk.NaiveBayes().fit_source(folder, "play", engine=Spark(session, parts=4))
     assert agree(model.tally_, bk.NaiveBayes().fit_source(folder, "play").tally_)
     print("agrees after trials:", len(list(Path(tried).iterdir())))

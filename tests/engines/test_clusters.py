@@ -15,12 +15,11 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.schema import Categorical, Schema
 from bayeskit.engines import Dask, Spark
-from bayeskit.engines.records import Task
 from bayeskit.errors import LostParts
 from bayeskit.tally.plan import Plan
 from tests.engines import clusters
 from tests.engines.conftest import dask_frame, in_files, spark_frame
-from tests.engines.faults import Trouble
+from tests.engines.faults import with_trouble
 from tests.tallies import agree
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::bayeskit.AdviceWarning")]
@@ -174,11 +173,8 @@ def trouble(monkeypatch, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tried")
 
     def meet(what):
-        import bayeskit.engines.dask
-        import bayeskit.engines.spark
-
-        for module in (bayeskit.engines.dask, bayeskit.engines.spark):
-            monkeypatch.setattr(module, "Task", lambda *told: Trouble(Task(*told), folder, 1, what))
+        for engine in (Dask, Spark):
+            monkeypatch.setattr(engine, "count", with_trouble(engine.count, folder, what))
         return folder
 
     return meet

@@ -13,9 +13,8 @@ import pytest
 import bayeskit as bk
 from bayeskit.data.io.files import FileSource
 from bayeskit.engines import Processes
-from bayeskit.engines.records import Task
 from bayeskit.errors import LostParts
-from tests.engines.faults import Trouble
+from tests.engines.faults import with_trouble
 from tests.tallies import agree
 
 pytestmark = pytest.mark.slow
@@ -60,7 +59,7 @@ def test_whoever_watches_hears_of_rows_and_bytes_until_all_are_read(engine, file
 @pytest.mark.parametrize("what", ["killed", "slow"])
 def test_a_part_whose_process_is_killed_is_counted_by_another(file, what, monkeypatch, tmp_path_factory):
     tried = tmp_path_factory.mktemp("tried")
-    monkeypatch.setattr("bayeskit.engines.processes.Task", lambda *told: Trouble(Task(*told), tried, 1, what))
+    monkeypatch.setattr(Processes, "count", with_trouble(Processes.count, tried, what))
     model = bk.NaiveBayes().fit_source(file, "play", engine=Processes(2))
     assert agree(model.tally_, bk.NaiveBayes().fit(file, "play").tally_)
     assert len(list(tried.iterdir())) == {"killed": 2, "slow": 1}[what]
@@ -70,9 +69,7 @@ def test_a_part_that_kills_every_process_is_named_and_nothing_changes(file, monk
     tried = tmp_path_factory.mktemp("tried")
     learned = bk.NaiveBayes().fit(file, "play")
     before = learned.tally_
-    monkeypatch.setattr(
-        "bayeskit.engines.processes.Task", lambda *told: Trouble(Task(*told), tried, 1, "always killed")
-    )
+    monkeypatch.setattr(Processes, "count", with_trouble(Processes.count, tried, "always killed"))
     with pytest.raises(LostParts, match=r"part 1 \(.*rows\.parquet, row group 1\) was not counted"):
         learned.learn_source(file, "play", engine=Processes(2))
     assert learned.tally_ is before

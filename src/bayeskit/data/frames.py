@@ -427,18 +427,15 @@ def _pandas_column(series: Any) -> Column:
         if series.isna().any():
             if dtype.name[0] in "IU" and not series.dropna().between(-(2**53), 2**53).all():
                 return pa.array(series, from_pandas=True)  # floats would make one of two neighbors
-            return series.to_numpy(
-                dtype=object if dtype.name == "boolean" else np.float64, na_value=_NA[dtype.name == "boolean"]
-            )
+            if dtype.name == "boolean":
+                return series.to_numpy(dtype=object, na_value=None)
+            return series.to_numpy(dtype=np.float64, na_value=np.nan)
         return series.to_numpy(dtype=dtype.numpy_dtype)
     if dtype.name in ("category", "string", "str"):
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):  # of a time zone
         return pa.array(series.dt.tz_convert("UTC"), from_pandas=True)
     return np.asarray(series, dtype=object)
-
-
-_NA = {True: None, False: np.nan}
 
 
 def from_list(values: Sequence[Any]) -> Column:

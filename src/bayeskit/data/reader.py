@@ -98,7 +98,12 @@ def read_table(X: Any, y: Any, labeled: bool = True) -> WholeTable:
         raise BayesError("the classes of the rows are needed: y is None")
     X = collected(X)
     if not isinstance(X, Taken) and (isinstance(X, (str, Path)) or is_source(X)):
-        return _of_source(open_source(X, y), labeled)
+        read = open_source(X, y)
+        batch = read_batch(read)
+        if labeled and batch.labels is None:
+            raise BayesError("the rows have no classes: name the column that holds them as y")
+        labels = None if batch.labels is None else plain_strings(batch.labels)
+        return WholeTable(dict(batch.columns), batch.n_rows, labels, read.target or "class")
     if isinstance(X, Taken) or is_sparse(X) or _is_list_of_texts(X):
         cells: Any = X if isinstance(X, Taken) else X.tocsr() if is_sparse(X) else label_column(X)[0]
         n_rows = cells.shape[0] if is_sparse(X) else len(cells)
@@ -226,15 +231,6 @@ def join_blocks(blocks: list[Block]) -> Block:
 def _join_starts(parts: list[Ints]) -> Ints:
     """Concatenate the sequence starts of several blocks."""
     return reduce(lambda joined, part: np.concatenate([joined, part[1:] + joined[-1]]), parts)
-
-
-def _of_source(source: Source, labeled: bool) -> WholeTable:
-    """Read all rows of files into memory."""
-    batch = read_batch(source)
-    if labeled and batch.labels is None:
-        raise BayesError("the rows have no classes: name the column that holds them as y")
-    labels = None if batch.labels is None else plain_strings(batch.labels)
-    return WholeTable(dict(batch.columns), batch.n_rows, labels, source.target or "class")
 
 
 def _is_list_of_texts(X: Any) -> bool:

@@ -279,7 +279,8 @@ def _read_sequences(data: Any, lengths: Any, sequence: str | None, order: str | 
     if order is not None:
         raise BayesError(f"order={order!r} goes with sequence=, the column that says which rows make up a sequence")
     if isinstance(data, (str, Path)) or is_source(data) or _is_table(data):
-        return _one_table(data, lengths, target)
+        columns, n_rows, named, labels = _table(data, target)
+        return Sequences(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
     if isinstance(data, np.ndarray) and data.dtype != object:
         return _from_array(data, lengths)
     if lengths is not None:
@@ -299,21 +300,19 @@ def check_numbers(columns: Mapping[str, Column], starts: Ints) -> None:
             at = int(np.argmax(bad))
             i = int(np.searchsorted(starts, at, side="right")) - 1
             what = "infinite" if np.isinf(x[at]) else f"{x[at]:g}, too large (beyond {LARGEST:g})"
+            where = f" in column {name!r}" if len(columns) > 1 else ""
             raise BayesError(
-                f"step {at - starts[i] + 1} of sequence {i + 1} is {what}{_in_column(name, columns)}: replace it by a "
-                "number or by a missing cell",
+                f"step {at - starts[i] + 1} of sequence {i + 1} is {what}{where}: replace it by a number or by a "
+                "missing cell",
             )
-
-
-def _in_column(name: str, columns: Mapping[str, Column]) -> str:
-    return f" in column {name!r}" if len(columns) > 1 else ""
 
 
 def align_labels(labels: Any, starts: Ints) -> Column:
     """Return labels of steps as one column, given in lists or one after another."""
     n = int(starts[-1])
     if _is_nested(labels):
-        column, theirs = _flat_column(labels, "labels")
+        flat = _from_arrow_lists(labels) if _is_arrow_list(labels) else _concatenate(list(labels), "labels")
+        column, theirs = next(iter(flat.columns.values()), np.zeros(0)), flat.starts
         if len(theirs) != len(starts):
             raise BayesError(f"there are {len(starts) - 1:,} sequences and labels of {len(theirs) - 1:,}")
         apart = np.flatnonzero(np.diff(theirs) != np.diff(starts))
@@ -364,24 +363,21 @@ def _table(data: Any, target: str | None) -> tuple[dict[str, Column], int, bool,
     return columns, n_rows, named, columns.pop(target) if target is not None else None
 
 
-def _one_table(data: Any, lengths: Any, target: str | None) -> Sequences:
-    """Read a frame as one sequence, or several by their lengths."""
-    columns, n_rows, named, labels = _table(data, target)
-    return Sequences(columns, _starts_from_lengths(lengths, n_rows), named, labels, target)
-
-
 def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> Sequences:
     """Group rows by their sequence column; sequences are in order of first appearance."""
     columns, _, named, labels = _table(data, target)
     for name, what in ((sequence, "sequence"), (order, "order")):
         if name is not None and name not in columns:
             raise _no_column_error(name, what, list(columns))
-    ids, codes = _groups(columns.pop(sequence), sequence)
+    cells = _without_gaps(columns.pop(sequence), f"{sequence!r}: each row says to which sequence it belongs")
+    encoded = cells.dictionary_encode()
+    ids = tuple(canonical(value) for value in encoded.dictionary.to_pylist())
+    codes = np.asarray(encoded.indices, dtype=np.int64)
     if order is None:
         rows = None if (codes[1:] >= codes[:-1]).all() else np.argsort(codes, kind="stable")
     else:
-        ranks = _ranks(columns.pop(order), order)
-        rows = np.lexsort((ranks, codes))
+        places = _without_gaps(columns.pop(order), f"{order!r}, which says where it stands in its sequence")
+        rows = np.lexsort((np.asarray(pc.rank(places, tiebreaker="first"), dtype=np.int64), codes))
     if rows is not None:
         columns = {name: taken(column, rows) for name, column in columns.items()}
         labels = None if labels is None else taken(labels, rows)
@@ -389,19 +385,6 @@ def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> S
     if not columns:
         raise BayesError(f"beside {sequence!r} there is no column that the sequences could be made of")
     return Sequences(columns, starts.astype(np.int64), named, labels, target, ids, rows)
-
-
-def _groups(column: Column, name: str) -> tuple[tuple[Any, ...], Ints]:
-    """Return the distinct ids in order of appearance, and the index of each row's id."""
-    encoded = _without_gaps(column, f"{name!r}: each row says to which sequence it belongs").dictionary_encode()
-    ids = tuple(canonical(value) for value in encoded.dictionary.to_pylist())
-    return ids, np.asarray(encoded.indices, dtype=np.int64)
-
-
-def _ranks(column: Column, name: str) -> Ints:
-    """Rank the cells of a column; ties by row."""
-    cells = _without_gaps(column, f"{name!r}, which says where it stands in its sequence")
-    return np.asarray(pc.rank(cells, tiebreaker="first"), dtype=np.int64)
 
 
 def _without_gaps(column: Column, needed: str) -> Any:
@@ -495,15 +478,6 @@ def _two_dimensional(sequence: Any) -> Any:
     """Return a sequence with shape (n_steps, n_columns)."""
     array = np.asarray(sequence) if isinstance(sequence, (list, tuple)) else sequence
     return array.reshape(-1, 1) if getattr(array, "ndim", 2) == 1 else array
-
-
-def _flat_column(labels: Any, what: str) -> tuple[Column, Ints]:
-    """Flatten labels that come in lists."""
-    if _is_arrow_list(labels):
-        made = _from_arrow_lists(labels)
-        return next(iter(made.columns.values())), made.starts
-    made = _concatenate(list(labels), what)
-    return next(iter(made.columns.values()), np.zeros(0)), made.starts
 
 
 def _columns(flat: list[Any], starts: Ints) -> tuple[dict[str, Column], Ints, bool]:

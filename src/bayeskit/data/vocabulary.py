@@ -28,7 +28,13 @@ def canonical(value: Any) -> Value | None:
     if isinstance(value, np.generic):
         value = float(value) if isinstance(value, np.longdouble) else value.item()
     if isinstance(value, str):
-        return _text(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BayesError(
+                f"{value!r} is no text: it holds half of a surrogate pair. Read the data again with its own encoding."
+            ) from None
+        return value
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, (float, Decimal)):
@@ -46,22 +52,9 @@ def canonical(value: Any) -> Value | None:
         return value.total_seconds()
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    raise NotScalar(f"a cell holds {_short(value)}: its argument must be a string or a number")
-
-
-def _text(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BayesError(
-            f"{value!r} is no text: it holds half of a surrogate pair. Read the data again with its own encoding."
-        ) from None
-    return value
-
-
-def _short(value: object) -> str:
     text = repr(value)
-    return f"the {type(value).__name__} {text[:40] + '…' if len(text) > 40 else text}"
+    text = text[:40] + "…" if len(text) > 40 else text
+    raise NotScalar(f"a cell holds the {type(value).__name__} {text}: its argument must be a string or a number")
 
 
 def sort_values(values: Iterable[Value]) -> list[Value]:

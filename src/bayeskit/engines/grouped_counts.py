@@ -32,15 +32,6 @@ TOGETHER = 6  # sets of columns that one query groups: more in one were slower, 
 
 
 @dataclass(frozen=True)
-class Totals:
-    """The number of rows of each label in the database, with unlabeled rows counted separately."""
-
-    table: pa.Table
-    n_rows: int
-    missing: int
-
-
-@dataclass(frozen=True)
 class GroupedCounts:
     """A source and its counting queries. Columns of the schema are cells c0, c1, … of a first step."""
 
@@ -258,14 +249,13 @@ def over(columns: Sequence[Node], step: Node, alias: str = "s") -> Node:
     return exp.Select(expressions=list(columns)).from_(inner)
 
 
-def class_totals(counts: GroupedCounts) -> Totals:
-    """Count the rows of each label."""
+def class_totals(counts: GroupedCounts) -> tuple[pa.Table, int]:
+    """Return the groups of each label, and the number of rows without one."""
     table = next(replace(counts, labeled_only=False).grouped([()]))
-    n = table[NUMBER].to_numpy() if table.num_rows else np.zeros(0, dtype=np.int64)
     if counts.source.target is None:
-        return Totals(table, int(n.sum()), 0)
-    labeled = pc.is_valid(table[f"={CLASS}"]).to_numpy() if table.num_rows else np.zeros(0, dtype=bool)
-    return Totals(table.filter(pc.is_valid(table[f"={CLASS}"])), int(n.sum()), int(n[~labeled].sum()))
+        return table, 0
+    labeled = pc.is_valid(table[f"={CLASS}"])
+    return table.filter(labeled), int(pc.sum(table.filter(pc.invert(labeled))[NUMBER]).as_py() or 0)
 
 
 def rows_by_class(table: pa.Table) -> dict[str, int]:
@@ -277,9 +267,9 @@ def rows_by_class(table: pa.Table) -> dict[str, int]:
     return {repr(label): n for label, n in zip(labels, n_rows, strict=True)}
 
 
-def classes_of(counts: GroupedCounts, totals: Totals) -> tuple[tuple[Value, ...], Counts]:
+def classes_of(counts: GroupedCounts, table: pa.Table) -> tuple[tuple[Value, ...], Counts]:
     """Return (classes, rows of each), sorted as in a tally; without labels there is one class."""
-    table, target = totals.table, counts.source.target
+    target = counts.source.target
     labels = None if target is None else table[f"={CLASS}"]
     source = MemorySource({}, table.num_rows, True, target, labels, counts.weights(table))
     tally = local.collect_part(source, replace(counts.schema, columns={}), Plan())

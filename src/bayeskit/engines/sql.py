@@ -161,14 +161,14 @@ class PushDown:
 
     def _classes(self, counts: GroupedCounts, labeled: LabeledRows | None) -> tuple[tuple[Any, ...], Any]:
         """Return (classes, their rows); unlabeled rows raise an error or are left out with a warning."""
-        totals = class_totals(counts)
-        missing = totals.missing
-        counts.passed.append(totals.n_rows)
+        table, missing = class_totals(counts)
+        counts.class_rows.update(rows_by_class(table))
+        n_rows = sum(counts.class_rows.values()) + missing
+        counts.passed.append(n_rows)
         if missing and labeled is None:
             raise Unlabeled(
-                f"{missing:,} of {totals.n_rows:,} rows have no label in column {counts.source.target!r}",
+                f"{missing:,} of {n_rows:,} rows have no label in column {counts.source.target!r}",
                 hint=HINT,
             ).within(counts.source.name)
-        tell_unlabeled(missing, totals.n_rows, labeled)
-        counts.class_rows.update(rows_by_class(totals.table))
-        return classes_of(counts, totals)
+        tell_unlabeled(missing, n_rows, labeled)
+        return classes_of(counts, table)

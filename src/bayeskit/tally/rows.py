@@ -260,10 +260,6 @@ class StoredDocuments(Statistic):
                 )
         return self._take(left > tolerance, left)
 
-    def as_float(self) -> Self:
-        """Return the documents unchanged."""
-        return self
-
     def restrict(self, names: Sequence[str]) -> Self | None:
         """Return the documents if their column stays."""
         return self if self.column in names else None

@@ -254,7 +254,10 @@ class TableStatistic(Statistic, Generic[T]):
 
     def plus(self, other: Self) -> Self:
         """Add the tables by key."""
-        return self.with_tables({key: self._add(table, other.tables[key]) for key, table in self.tables.items()})
+        pairs: Any = {key: (table, other.tables[key]) for key, table in self.tables.items()}
+        return self.with_tables(
+            {key: a + b if isinstance(a, np.ndarray) else a.plus(b) for key, (a, b) in pairs.items()}
+        )
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Subtract the tables by key."""
@@ -276,9 +279,6 @@ class TableStatistic(Statistic, Generic[T]):
 
     def _recode(self, key: Any, table: Any, recoding: Recoding) -> Any:
         return table.recode(recoding)
-
-    def _add(self, table: Any, other: Any) -> Any:
-        return table.plus(other)
 
     def _subtract(self, key: Any, table: Any, other: Any, space: Space, tolerance: float) -> Any:
         return table.minus(other, space, tolerance, key)
@@ -322,9 +322,6 @@ class ArrayStatistic(TableStatistic[Counts]):
         for axis, index in enumerate(self.value_axes(key, recoding), start=1):
             table = take_codes(table, index, axis)
         return take_codes(table, recoding.classes, 0)
-
-    def _add(self, table: Counts, other: Counts) -> Counts:
-        return table + other
 
     def _subtract(self, key: Any, table: Counts, other: Counts, space: Space, tolerance: float) -> Counts:
         left = plan.subtract_counts(table, other, tolerance)
