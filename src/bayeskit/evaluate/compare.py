@@ -38,6 +38,7 @@ def compare(
     repeats: int = 1,
     random_state: int = 0,
     progress: Progress | None = None,
+    groups: Any = None,
 ) -> Comparison:
     """Compare models on one table or on several, on the same cross-validation folds.
 
@@ -58,6 +59,9 @@ def compare(
     random_state : int, default=0
     progress : callable, optional
         Called as ``progress(dataset, model)`` before each fit.
+    groups : str or array-like of shape (n_rows,), optional
+        The column whose equal values belong together, as for :func:`cross_validate`, or the groups of the one table.
+        The rows of a group are in the same fold.
 
     Returns
     -------
@@ -83,7 +87,8 @@ def compare(
     by_fold: dict[str, list[Floats]] = {measure: [] for measure in MEASURES}
     refused, n_rows = [], []
     for dataset, (X, labels) in tables.items():
-        given = cv.labeled_table(X, labels, drop=any(getattr(m, "_drops_unlabeled", False) for m in chosen.values()))
+        drop = any(getattr(m, "_drops_unlabeled", False) for m in chosen.values())
+        given = cv.labeled_table(X, labels, drop=drop, groups=groups)
         n_rows.append(given.n_rows)
         scores: dict[str, list[Floats]] = {name: [] for name in chosen}  # of each fold
         for fold in _folds(given, folds, int(repeats), random_state):
@@ -152,6 +157,8 @@ def _tables(datasets: Any, y: Any) -> dict[str, tuple[Any, Any]]:
 
 def _folds(given: LabeledTable, folds: int | str, repeats: int, random_state: int) -> Iterator[_Fold]:
     if folds == LEAVE_ONE_OUT:
+        if given.groups is not None:
+            raise BayesError("leave-one-out separates the rows of a group: give a number of folds")
         every = np.arange(given.n_rows)
         if given.n_rows < 2:
             raise BayesError("leave-one-out needs two rows at least")
@@ -159,9 +166,8 @@ def _folds(given: LabeledTable, folds: int | str, repeats: int, random_state: in
         return
     if isinstance(folds, str):
         raise BayesError(f'folds={folds!r}: give a whole number, or "leave-one-out"')
-    folds = cv.check_folds(folds, given.n_rows)
     for repeat in range(repeats):
-        for i, (train, test) in enumerate(cv.stratified_folds(given.codes, folds, random_state + repeat), 1):
+        for i, (train, test) in enumerate(given.folds(folds, random_state + repeat), 1):
             yield _Fold(given, train, test, f"without fold {i} of {folds}")
 
 

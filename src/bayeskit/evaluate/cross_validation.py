@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.data.encoder import encode_labels
+from bayeskit.data.frames import label_column
 from bayeskit.data.reader import NO_ROWS, WholeTable, read_table
 from bayeskit.data.source import OneBatch, Source, as_weights, for_schema, naming_the_file
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
@@ -27,12 +29,13 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class LabeledTable:
-    """All rows of a table with class codes into the sorted classes, and weights."""
+    """All rows of a table with class codes into the sorted classes, weights, and codes of groups."""
 
     table: WholeTable
     codes: Index
     classes: tuple[Value, ...]
     weights: Floats | None
+    groups: Index | None = None
 
     @property
     def n_rows(self) -> int:
@@ -43,22 +46,49 @@ class LabeledTable:
         """Select rows; the list of classes stays complete."""
         labels = self.labels(rows)
         table = WholeTable(self.table.take(rows), len(rows), labels, self.table.target)
-        return LabeledTable(table, self.codes[rows], self.classes, None if self.weights is None else self.weights[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return LabeledTable(table, self.codes[rows], self.classes, weights, groups)
 
     def labels(self, rows: Index) -> Any:
         """Return the labels of some rows as they were given."""
         assert self.table.labels is not None
         return self.table.labels.take(rows)
 
-    def fit_weights(self, rows: Index) -> dict[str, Any]:
-        """Return the weights of some rows as a keyword argument of ``fit``; empty if there are none."""
-        return {} if self.weights is None else {"sample_weight": self.weights[rows]}
+    def fit_arguments(self, model: Any, rows: Index) -> dict[str, Any]:
+        """Return weights and groups of some rows as keyword arguments of ``fit``, groups if the model takes them."""
+        given: dict[str, Any] = {} if self.weights is None else {"sample_weight": self.weights[rows]}
+        if self.groups is not None and "groups" in signature(model.fit).parameters:
+            given["groups"] = self.groups[rows]
+        return given
+
+    def folds(self, folds: Any, random_state: int) -> list[tuple[Index, Index]]:
+        """Return (training rows, test rows) of each stratified fold; the rows of a group stay together."""
+        if self.groups is None:
+            return stratified_folds(self.codes, check_folds(folds, self.n_rows), random_state)
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        folds = check_folds(folds, int(self.groups.max()) + 1, "groups")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
+            return list(splitter.split(np.zeros(self.n_rows), self.codes, self.groups))
 
 
-def labeled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False) -> LabeledTable:
-    """Read a table with its labels; ``drop`` removes rows without a label."""
+def labeled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False, groups: Any = None) -> LabeledTable:
+    """Read a table with its labels, without those rows that lack one if ``drop``, and groups or their column."""
+    if isinstance(groups, str):
+        of_groups = read_table(X, groups)
+        X, groups = of_groups.data, of_groups.labels
     table = read_table(X, y)
+    if groups is not None:
+        groups = encode_labels(label_column(groups)[0], Vocabulary(), 0, grow=True).astype(np.intp)
+        if len(groups) != table.n_rows:
+            raise BayesError(f"there are {table.n_rows:,} rows and {len(groups):,} groups: give one for each row")
+        if groups.max(initial=0) == 0:
+            raise BayesError("all rows are of one group: there is no other to judge a model by")
     if drop:
+        groups = table.labeled(groups)[1]
         table, sample_weight = table.labeled(sample_weight)
     if not table.n_rows:
         raise BayesError(NO_ROWS)
@@ -66,14 +96,14 @@ def labeled_table(X: Any, y: Any, sample_weight: Any = None, drop: bool = False)
     codes = encode_labels(table.labels, vocabulary, 0, grow=True).astype(np.intp)
     classes = tuple(sort_values(vocabulary.values))
     return LabeledTable(
-        table, positions(vocabulary.values, classes)[codes], classes, as_weights(sample_weight, table.n_rows)
+        table, positions(vocabulary.values, classes)[codes], classes, as_weights(sample_weight, table.n_rows), groups
     )
 
 
-def check_folds(folds: Any, n_rows: int) -> int:
+def check_folds(folds: Any, n_rows: int, what: str = "rows") -> int:
     """Validate the number of folds."""
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= n_rows:
-        raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of rows ({n_rows})")
+        raise BayesError(f"folds={folds!r}: give a whole number from 2 to the number of {what} ({n_rows})")
     return int(folds)
 
 
@@ -143,7 +173,7 @@ def fit_on(model: Any, given: LabeledTable, rows: Index, place: str, part: Any =
     """Fit a model on some rows of a table; ``part`` holds these rows if they are selected already."""
     part = given.table.take(rows) if part is None else part
     try:
-        return model.fit(part, given.labels(rows), **given.fit_weights(rows))
+        return model.fit(part, given.labels(rows), **given.fit_arguments(model, rows))
     except (ValueError, TypeError, ArithmeticError) as problem:
         if isinstance(problem, BayesError) and not isinstance(problem, WrappedFitError):
             raise
@@ -209,7 +239,13 @@ def check_probabilities(model: Any) -> None:
 
 
 def cross_validate(
-    model: Any, X: Any, y: Any, folds: int = 10, sample_weight: Any = None, random_state: int = 0
+    model: Any,
+    X: Any,
+    y: Any,
+    folds: int = 10,
+    sample_weight: Any = None,
+    random_state: int = 0,
+    groups: Any = None,
 ) -> Evaluation:
     """Evaluate a model by stratified cross-validation.
 
@@ -226,6 +262,9 @@ def cross_validate(
     sample_weight : array-like of shape (n_rows,), optional
     random_state : int, default=0
         Seed of the shuffle.
+    groups : array-like of shape (n_rows,) or str, optional
+        Which rows belong together, such as those of a person, or the name of their column, which is not learned from.
+        The rows of a group are in the same fold, and a model whose ``fit`` takes ``groups`` gets them.
 
     Returns
     -------
@@ -250,13 +289,13 @@ def cross_validate(
     check_probabilities(model)
     if hasattr(model, "_read_sequences"):
         X, y = model._read_sequences(X, y)
-    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False))
+    given = labeled_table(X, y, sample_weight, getattr(model, "_drops_unlabeled", False), groups)
     table, codes, classes, weights = given.table, given.codes, given.classes, given.weights
-    folds = check_folds(folds, given.n_rows)
+    splits = given.folds(folds, random_state)
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
     probabilities = np.zeros((given.n_rows, len(classes)))
     n_undecidable = 0
-    for i, (train, test) in enumerate(stratified_folds(codes, folds, random_state), 1):
+    for i, (train, test) in enumerate(splits, 1):
         w = None if weights is None else weights[train]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesWarning)  # what is worth knowing of a fold stands in the record
@@ -273,7 +312,7 @@ def cross_validate(
         share = np.tile(counts / counts.sum(), (len(test), 1))
         guess, true = share.argmax(axis=1), logspace.log(share[truth])
         baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
-    method = f"{folds}-fold cross-validation"
+    method = f"{folds}-fold cross-validation" + (" by groups" if given.groups is not None else "")
     rows = (probabilities, n_undecidable, (), codes, weights)
     return build_evaluation(method, table.target, classes, board, baseline, *rows)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
 from bayeskit.data.schema import Schema
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
+from bayeskit.evaluate.cross_validation import labeled_table
 from bayeskit.explain.evidence import average_increments
 from bayeskit.explain.informative import LossImportance
 from bayeskit.explain.structure import StructureDescription
@@ -51,7 +52,7 @@ from bayeskit.tally.leaves import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, StoredRows
 from bayeskit.tally.tally import Tally
-from bayeskit.typing import Floats
+from bayeskit.typing import Floats, Ints
 
 Progress = Callable[[str, int, int], object]
 # Up to so many rows members and chains are always kept; above, only if left-out scores need them. Both this number and
@@ -208,6 +209,37 @@ class BayesClassifier(Classifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`NaiveBayes.fit`.
+        groups : array-like of shape (n_rows,) or str, optional
+            Which rows belong together, as several measurements of a person do, or the name of their column, which is
+            not learned from. Rows of a group are left out together when the parts of the model are judged and weighed,
+            for new rows of new groups. Members and chains, which cannot be judged so, are left out.
+
+        Returns
+        -------
+        self
+        """
+        if groups is None:
+            return super().fit(X, y, sample_weight)
+        if self.fast is False or any(s is not None for s in (self.n_members, self.n_chains, self.structure)):
+            raise BayesError(
+                "groups= leaves out members and chains, which are judged row by row:",
+                hint="do not pass fast=False, n_members, n_chains or structure",
+            )
+        given = labeled_table(X, y, sample_weight, self._drops_unlabeled, groups)
+        codes = cast(Ints, given.groups)
+        self._groups = codes if given.weights is None else codes[given.weights > 0]
+        try:
+            return super().fit(given.table.data, given.table.labels, given.weights)
+        finally:
+            del self._groups
+
     partial_fit = where_rows_are_kept(
         with_remark(
             Classifier.partial_fit,
@@ -244,10 +276,13 @@ class BayesClassifier(Classifier):
                 f"keep_rows=False, and {held!r} scores members and chains, which need the rows:",
                 hint="pass keep_rows=True, or the structure of a fit with fast=True",
             )
-        rows = training_rows(tally)
+        groups = vars(self).get("_groups")
+        rows = _with_groups(training_rows(tally), groups)
         if self.structure is None:
             rows = rows.without_silent()
         extent = self._extent(TableSize.of_rows(rows), self.structure)
+        if groups is not None:
+            extent = EnsembleSize(0, 0, extent.trees, True)
         rng = np.random.default_rng(seed_of(self.random_state))
         if self.structure is not None:
             rows = self._in_order(rows, self.structure)
@@ -260,7 +295,7 @@ class BayesClassifier(Classifier):
 
         # The default argument keeps the tally of the fit when the model is updated.
         def rows_of_fit(tally: Tally = tally) -> TrainingRows:
-            return BayesClassifier._in_order(training_rows(tally), structure)
+            return BayesClassifier._in_order(_with_groups(training_rows(tally), groups), structure)
 
         def left_out(tally: Tally = tally) -> Table:
             naive = NaiveBayes(schema=tally.schema, n_threads=n_threads).fit_tally(tally)
@@ -320,6 +355,11 @@ class BayesClassifier(Classifier):
 
     def _drop_rows(self, left: Tally, refit: bool) -> Self:
         """Count the remaining rows; names that only the others had leave the structure, which ``refit`` fits again."""
+        if refit and self.structure_.grouped:
+            raise BayesError(
+                "the model was fitted with groups=, which it does not keep; nothing was changed.",
+                hint="Fit a new model without these rows",
+            )
         if refit and self.structure is None:
             return self._begin(left)
         self._figures.compute()
@@ -501,6 +541,11 @@ class BayesClassifier(Classifier):
         if column not in names:
             raise BayesError(f"column {column!r} is ignored: there is nothing to show")
         return Table({"column": [column], "exponent": [float(self.structure_.column_exponents[names.index(column)])]})
+
+
+def _with_groups(rows: TrainingRows, groups: Ints | None) -> TrainingRows:
+    """Add the groups (n_rows,) of the rows of a tally to these rows."""
+    return rows if groups is None else replace(rows, groups=groups[rows.position])
 
 
 def _naive_left_out(naive: NaiveBayes) -> Floats:

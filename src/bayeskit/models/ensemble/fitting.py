@@ -53,7 +53,9 @@ from bayeskit.models.ensemble.trees import (
     LeftOutForests,
     count_leaves,
     fit_boosting,
+    group_folds,
     grow_forests,
+    left_out_totals,
     ready_leaves,
     total_leaves,
 )
@@ -136,7 +138,7 @@ class EnsembleFit:
         exponents = self._fit_exponents(terms, at)
         structure = self.held or Structure(
             rows.codes, members.cuts, members.parents, m, ChainSteps.of(chains), temperatures, exponents, trees, line,
-            silent=rows.silent,
+            silent=rows.silent, grouped=rows.groups is not None,
         )  # fmt: skip
         scores = terms.astype(np.float64) @ exponents
         if extent.light is None and (lighter := self._fit_light_exponents(terms, at, scores)) is not None:
@@ -147,7 +149,10 @@ class EnsembleFit:
         self.log_proba = capped(scores, rows.n)
         self.cross_fit = None
         if self.held is None:
-            self.cross_fit = CrossFit(terms, structure.terms, added, self.labels, self.weights, rows.n, self.n_threads)
+            groups = None if rows.groups is None else rows.groups[self.asked]
+            self.cross_fit = CrossFit(
+                terms, structure.terms, added, self.labels, self.weights, groups, rows.n, self.n_threads
+            )
         forests = None if structure.trees is None else self.left_out
         self.importance = EnsembleImportance.of(structure, self.asked, terms, scores, forests, self.n_threads)
         return EnsembleParameters(
@@ -225,9 +230,12 @@ class EnsembleFit:
         self.leaf_counts = count_leaves(trees, codes, rows, n_threads)
         totals = total_leaves(trees, self.leaf_counts, n_threads)
         leaves = ready_leaves(trees, totals, prior_of(rows), rows.n, n_threads)
+        left_out_counts, taken, fold = totals[None], rows.unit(self.asked), group_folds(rows)
+        if fold is not None:
+            left_out_counts, taken, fold = left_out_totals(trees, codes, rows, n_threads), 0 * taken, fold[self.asked]
         asked, inside = codes[self.asked], None if parts is None else np.ascontiguousarray(parts[:, self.asked])
         self.left_out = LeftOutForests(
-            trees, asked, inside, totals, self.labels, rows.unit(self.asked), self.log_prior, rows.n
+            trees, asked, inside, left_out_counts, self.labels, taken, self.log_prior, rows.n, fold
         )
         means = self.left_out.means(n_threads) if len(trees) else []
         self.tell("trees", 1, 1)
@@ -316,15 +324,15 @@ class CrossFit:
     added: Floats | None
     labels: npt.NDArray[np.uint32]
     weights: Floats | None
+    groups: Ints | None
     n: float
     n_threads: int
 
     def log_proba(self) -> Floats:
         """Compute ln P(class | x) of each row by temperatures and exponents that have not seen it, capped."""
-        n_rows = len(self.labels)
-        n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
-        fold, scores = assign_folds(self.labels, n_folds, np.random.default_rng(0)), np.empty(self.terms.shape[:2])
-        for k in range(n_folds):
+        n_folds, rng = FOLDS if len(self.labels) <= MANY else FEWER_FOLDS, np.random.default_rng(0)
+        fold, scores = assign_folds(self.labels, n_folds, rng, self.groups), np.empty(self.terms.shape[:2])
+        for k in range(int(fold.max(initial=-1)) + 1):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             scores[own] = self._score(others, own)
         return capped(scores, self.n)
@@ -431,7 +439,7 @@ class EnsembleImportance:
         step = max(-(-len(asked) * len(structure.codes) // WALKS), 1)
         some = None
         if left_out is not None:
-            some = replace(left_out.every(step), totals=np.zeros((0, scores.shape[1])))
+            some = replace(left_out.every(step), totals=np.zeros((0, 0, scores.shape[1])))
         return cls(structure, asked[::step], terms[::step].copy(), scores[::step].copy(), some, n_threads)
 
     def of_columns(self, rows: TrainingRows) -> list[float]:
@@ -444,8 +452,7 @@ class EnsembleImportance:
         cells = {name: cells[self.which] for name, cells in rows.cells.items()}
         if left_out is not None and trees is not None:
             codes = trees.codes(rows.cells, trees.tables(rows.codes), self.n_threads)
-            counts = count_leaves(trees, codes, rows, self.n_threads)
-            left_out = replace(left_out, totals=total_leaves(trees, counts, self.n_threads))
+            left_out = replace(left_out, totals=left_out_totals(trees, codes, rows, self.n_threads))
             known = self._linear_and_boosted(rows, cells, left_out.codes)
         with_it, rises = capped(scores, rows.n)[each, own], []
         for i, name in enumerate(rows.codes):

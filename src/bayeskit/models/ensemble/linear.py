@@ -102,11 +102,11 @@ def fit_line(
     """Fit on folds; return the linear part and ln P(class | x) (asked, classes) by the fold without each row."""
     n_rows, n_classes = len(rows.labels), len(rows.classes)
     line = _features_of(rows, trees, codes)
-    n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, max(n_rows, 1))
-    fold = assign_folds(rows.labels, n_folds, rng)
+    n_folds = FOLDS if n_rows <= MANY else FEWER_FOLDS
+    fold = assign_folds(rows.labels, n_folds, rng, rows.groups)
     scores, coefficients = np.zeros((len(asked), n_classes)), []
     features = _reader(line, rows, trees, codes)
-    for k in range(n_folds):
+    for k in range(int(fold.max(initial=0)) + 1):
         others = np.flatnonzero(fold != k)
         if len(others) > MOST_FITTED:
             others = np.sort(rng.choice(others, MOST_FITTED, replace=False))
@@ -117,8 +117,13 @@ def fit_line(
     return replace(line, coefficients=mean), np.asarray(logspace.log_normalize(scores)[0])
 
 
-def assign_folds(labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator) -> Ints:
-    """Assign a random fold to each row (n_rows,), spreading each class evenly."""
+def assign_folds(
+    labels: npt.NDArray[np.uint32], n_folds: int, rng: np.random.Generator, groups: Ints | None = None
+) -> Ints:
+    """Assign a random fold to each row (n_rows,), spreading each class evenly; the rows of a group stay together."""
+    if groups is not None:
+        _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+        return assign_folds(labels[first], n_folds, rng)[group]
     shuffled, fold = rng.permutation(len(labels)), np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % max(n_folds, 1)
     return fold

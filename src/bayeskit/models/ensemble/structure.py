@@ -313,6 +313,8 @@ class Structure:
         Mean weight of the rows, by which counted leaves are divided where the model keeps no rows.
     silent : tuple of str
         Columns of many values that tell nothing of the class, which no part of the model reads.
+    grouped : bool
+        Whether rows were left out by groups, which the model does not keep.
     """
 
     codes: Codes
@@ -327,6 +329,7 @@ class Structure:
     boosting: BoostedTrees | None = None
     weight: float = 1.0
     silent: tuple[str, ...] = ()
+    grouped: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -432,6 +435,7 @@ class Structure:
             "temperatures": list(self.temperatures),
             "weight": self.weight,
             "silent": list(self.silent),
+            "grouped": self.grouped,
         }
         arrays: list[Array] = [
             np.cumsum([0, *map(len, cuts)]).astype(np.int64),
@@ -473,7 +477,7 @@ MOST = 1e9
 def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structure, Table, LossImportance]:
     """Restore (structure, scores of rows left out, importance) from a file; check everything."""
     names = [str(name) for name in header["columns"]]
-    # Files that were written before have no silent columns.
+    # Files that were written before have no silent columns and no groups.
     silent = tuple(str(name) for name in header.get("silent", ()))
     _need(sorted([*names, *silent]) == sorted(tally.schema.used), "its columns")
     n_trees, n_line = (coded_trees.N_ARRAYS if "trees" in header else 0), (OF_LINE if "line" in header else 0)
@@ -498,7 +502,7 @@ def from_parts(tally: Tally, header: Any, arrays: list[Array]) -> tuple[Structur
     weight = _numbers([header["weight"]], 1)[0]
     _need(_between(np.array(weight), LIGHTEST, HEAVIEST), "its weight")
     structure = _structure(codes, header["temperatures"], arrays[:FIXED], trees, line)
-    structure = replace(structure, boosting=boosting, weight=weight, silent=silent)
+    structure = replace(structure, boosting=boosting, weight=weight, silent=silent, grouped=bool(header.get("grouped")))
     # No losses if every row is the only one of its class.
     losses = header["log loss"]
     no_losses = isinstance(losses, list) and losses == [None] * len(MODELS)

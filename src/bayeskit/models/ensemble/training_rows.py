@@ -34,7 +34,7 @@ class TrainingRows:
 
     Copies of a row are joined to one row of their weight (:mod:`bayeskit.models.ensemble.repeats`), and weights are
     relative: their mean is one. ``position`` is where each row stands among the rows of the tally, and
-    ``silent`` are the columns that were left out.
+    ``silent`` are the columns that were left out. Rows of one of the ``groups`` are left out together.
     """
 
     codes: dict[str, ColumnCodes]
@@ -44,6 +44,7 @@ class TrainingRows:
     weights: Floats | None
     position: Ints
     silent: tuple[str, ...] = ()
+    groups: Ints | None = None
 
     @property
     def cells(self) -> dict[str, Array]:
@@ -73,6 +74,17 @@ class TrainingRows:
         cells = self.cells
         codes = {name: self.codes[name] for name in names}
         return replace(self, codes=codes, columns=[cells[name] for name in codes])
+
+    def take(self, rows: Array) -> TrainingRows:
+        """Take some of the rows."""
+        return replace(
+            self,
+            columns=[cells[rows] for cells in self.columns],
+            labels=self.labels[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            position=self.position[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
 
     def unit(self, rows: Array) -> Floats:
         """Return the weight of rows (n_rows,)."""

@@ -36,6 +36,8 @@ SHARE, BACK_OFF = 0.65, 0.5
 MOST_GROWN = 100_000
 # Cut points of numbers are taken from about so many rows.
 MOST_CUT = 200_000
+# Folds of groups of rows that are left out together.
+GROUP_FOLDS = 5
 # Bytes that the smoothed leaves of all trees may take.
 ROOM = 2e8
 
@@ -70,8 +72,9 @@ def grow_forests(
     codes = reader.codes(rows.cells, reader.tables(rows.codes), n_threads)
     kinds = np.array([column.categorical for column in columns], dtype=np.uint8)
     parts = np.empty((2 * n_trees, n_rows), dtype=np.uint8)
+    group = np.arange(n_rows) if rows.groups is None else rows.groups
     for part in parts:
-        part[:] = rng.random(n_rows) < min(SHARE, MOST_GROWN / max(n_rows, 1))
+        part[:] = (rng.random(int(group.max(initial=-1)) + 1) < min(SHARE, MOST_GROWN / max(n_rows, 1)))[group]
     seeds = rng.integers(0, 2**63, 2 * n_trees).astype(np.uint64)
     n_tried = max(2, isqrt(len(columns)))
     grown = [
@@ -101,12 +104,32 @@ def total_leaves(trees: CodedTrees, counts: Any, n_threads: int) -> Floats:
     return kernels.total_leaves(trees.arrays, np.ascontiguousarray(counts, dtype=np.float64), n_threads)
 
 
+def group_folds(rows: TrainingRows) -> Ints | None:
+    """Assign the groups of rows to folds, whose rows are left out of the counts together; None without groups."""
+    if rows.groups is None:
+        return None
+    return assign_folds(rows.labels, GROUP_FOLDS, np.random.default_rng(0), rows.groups)
+
+
+def left_out_totals(trees: CodedTrees, codes: Bytes, rows: TrainingRows, n_threads: int) -> Floats:
+    """Sum the rows at or below each node, without each fold of groups if there are any (folds, nodes, classes)."""
+    fold, totals = group_folds(rows), []
+    for k in range(1 if fold is None else int(fold.max()) + 1):
+        counted = rows if fold is None else rows.take(fold != k)
+        counts = count_leaves(trees, codes if fold is None else codes[fold != k], counted, n_threads)
+        totals.append(total_leaves(trees, counts, n_threads))
+    return np.stack(totals)
+
+
 @dataclass(frozen=True)
 class LeftOutForests:
     """Training rows and the trees that they did not grow, their own counts removed from their paths.
 
-    ``parts`` (n_trees, n_rows) marks the rows that grew each tree, None for given trees; ``totals`` (n_nodes,
-    n_classes) counts the rows at or below each node, and ``log_prior`` (n_rows, n_classes) is that without the row.
+    With groups of rows, ``fold`` (n_rows,) is the fold whose rows are removed, and ``totals`` has an entry for each.
+
+    ``parts`` (n_trees, n_rows) marks the rows that grew each tree, None for given trees; ``totals`` (n_folds,
+    n_nodes, n_classes) counts the rows at or below each node, and ``log_prior`` (n_rows, n_classes) is that without the
+    row.
     """
 
     trees: CodedTrees
@@ -117,6 +140,7 @@ class LeftOutForests:
     taken: Floats
     log_prior: Floats
     n: float
+    fold: Ints | None = None
 
     def every(self, step: int, unknown: str | None = None) -> LeftOutForests:
         """Take every ``step``-th row, with one column unknown."""
@@ -130,6 +154,7 @@ class LeftOutForests:
             labels=np.ascontiguousarray(self.labels[::step]),
             taken=np.ascontiguousarray(self.taken[::step]),
             log_prior=np.ascontiguousarray(self.log_prior[::step]),
+            fold=None if self.fold is None else self.fold[::step],
         )
 
     def means(self, n_threads: int) -> list[Floats]:
@@ -137,10 +162,14 @@ class LeftOutForests:
         means, prior = [], logspace.exp(self.log_prior)
         for first, last in forests_of(len(self.trees)):
             inside = None if self.parts is None else self.parts[first:last]
-            logs, sums = kernels.leave_out_leaves(
-                self.codes, self.labels, self.taken, inside, self.trees.some(first, last),
-                self.totals[self.trees.nodes_of(first, last)], prior, self.n, BACK_OFF, n_threads,
-            )  # fmt: skip
+            logs, sums = np.empty_like(prior), np.empty_like(prior)
+            for k, totals in enumerate(self.totals):
+                own = np.arange(len(prior)) if self.fold is None else np.flatnonzero(self.fold == k)
+                logs[own], sums[own] = kernels.leave_out_leaves(
+                    self.codes[own], self.labels[own], self.taken[own],
+                    None if inside is None else np.ascontiguousarray(inside[:, own]), self.trees.some(first, last),
+                    totals[self.trees.nodes_of(first, last)], prior[own], self.n, BACK_OFF, n_threads,
+                )  # fmt: skip
             outside = np.full(len(prior), last - first) if inside is None else (inside == 0).sum(axis=0)
             none, n_trees = outside == 0, np.maximum(outside, 1)[:, None]
             logs[none], sums[none] = self.log_prior[none], prior[none]
@@ -219,12 +248,14 @@ def fit_boosting(
     if not 2 <= n_classes <= MOST_CLASSES:
         return None
     weights = None if rows.weights is None else rows.weights[asked] / rows.weights[asked].mean()
-    n_folds = min(FOLDS if n_rows <= MANY else FEWER_FOLDS, n_rows)
+    n_folds = FOLDS if n_rows <= MANY else FEWER_FOLDS
+    fold = assign_folds(labels, n_folds, rng, None if rows.groups is None else rows.groups[asked]).astype(np.uint8)
+    n_folds = int(fold.max(initial=0)) + 1
     n_tried = max(len(trees.columns) // 2, min(LEAST_TRIED, len(trees.columns)), 1)
     kinds = np.array([column.categorical for column in trees.columns], dtype=np.uint8)
     start, nodes, subset, sets, values, boosted = kernels.boost_trees(
         codes, kinds, labels, weights, np.ascontiguousarray(scores),
-        assign_folds(labels, n_folds, rng).astype(np.uint8), n_folds, int(rng.integers(0, 2**63)), n_tried, ROUNDS,
+        fold, n_folds, int(rng.integers(0, 2**63)), n_tried, ROUNDS,
         PATIENCE, n_threads,
     )  # fmt: skip
     if not _is_gain(scores, boosted, labels, weights):
