@@ -95,3 +95,10 @@ def test_what_is_no_fitted_model_is_told():
         bk.ask(5, "P(play = yes)")
     with pytest.raises(bk.BayesError, match=r"ask one of its members, model\.to_network\(column\)"):
         bk.ask(bk.AODE().fit(TENNIS, "play"), "P(play = yes)")
+
+
+def test_a_joint_distribution_answers_with_a_number_a_distribution_or_a_mean():
+    joint = bk.JointDistribution.from_table({"sky": ["sun", "rain"], "eyes": [1, 2], "count": [3, 1]})
+    assert float(bk.ask(joint, "P(sky = sun)")) == 0.75
+    assert bk.ask(joint, "P(sky)").distribution == {"rain": 0.25, "sun": 0.75}
+    assert float(bk.ask(joint, "E(eyes)")) == 1.25

@@ -88,3 +88,9 @@ def test_lengths_and_labels_that_do_not_fit_are_refused() -> None:
         HiddenMarkovModel(2).fit([["a", "b"]], [["s", "s"]])
     with pytest.raises(BayesError, match="no position has a state"):
         HiddenMarkovModel().fit([["a", "b"]], [[None, None]])
+
+
+def test_more_sequences_of_counts_are_checked_too() -> None:
+    model = HiddenMarkovModel(2, numeric="poisson", n_starts=1).fit([[1.0, 2.0, 5.0, 1.0]])
+    with pytest.raises(BayesError, match="no count"):
+        model.partial_fit([[1.0, -2.0]])

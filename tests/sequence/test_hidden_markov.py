@@ -120,3 +120,10 @@ def test_a_saved_model_is_the_model(tmp_path: Path, weather: HiddenMarkovModel) 
         assert (again.expected_statistics_ is None) == (model.expected_statistics_ is None)
         if model.expected_statistics_ is not None:
             assert again.training_ == model.training_
+
+
+def test_a_fitted_model_is_fitted_again_to_other_columns():
+    states = [["x", "y"], ["y", "x"]]
+    model = HiddenMarkovModel().fit([["a", "b"], ["b", "a"]], states).fit([[1.5, 2.0], [2.5, 1.0]], states)
+    assert list(model.schema_.measured) == ["x0"]
+    assert model.table("x0")["mean"] == [1.25, 2.25]

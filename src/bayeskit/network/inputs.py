@@ -121,8 +121,8 @@ def read_table(node: str, given: Any, parents: Sequence[str], states: Mapping[st
             table[_context(node, context, parents, states)] = _distribution(node, row, states[node], context)
         unsaid = np.flatnonzero(np.isnan(table).any(axis=1))
         if len(unsaid):
-            missing = next(itertools.islice(itertools.product(*(states[p] for p in parents)), int(unsaid[0]), None))
-            raise BayesError(f"the table of {node!r} says nothing for {_context_text(parents, missing)}: give a row")
+            missing = _context_text(parents, states, int(unsaid[0]))
+            raise BayesError(f"the table of {node!r} says nothing for {missing}: give a row")
         return table
     if isinstance(given, Mapping) or is_number(given):
         if parents:
@@ -189,9 +189,8 @@ def normalize_tables(
     for node, table in tables.items():
 
         def where(row: int, node: str = node) -> str:
-            contexts = itertools.product(*(states[p] for p in parents[node]))
-            context = next(itertools.islice(contexts, row, None))
-            return f"{node!r}" + (f" given {_context_text(parents[node], context)}" if context else "")
+            context = _context_text(parents[node], states, row)
+            return f"{node!r}" + (f" given {context}" if context else "")
 
         bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0)).all(axis=1))
         if len(bad):
@@ -214,7 +213,9 @@ def normalize_tables(
     return done
 
 
-def _context_text(parents: Sequence[str], context: Sequence[Any]) -> str:
+def _context_text(parents: Sequence[str], states: Mapping[str, tuple[Value, ...]], row: int) -> str:
+    """Describe the context of a row of a table."""
+    context = next(itertools.islice(itertools.product(*(states[p] for p in parents)), row, None))
     return ", ".join(f"{p} = {value}" for p, value in zip(parents, context, strict=True))
 
 

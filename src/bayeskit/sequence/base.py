@@ -9,7 +9,7 @@ from bayeskit.data.sequences import Sequences
 from bayeskit.errors import BayesError, with_article
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import Estimator, check_whole_number
-from bayeskit.tables import Grid, ProbabilityTable, Sheet, Table
+from bayeskit.tables import ProbabilityTable, Sheet, Table
 from bayeskit.typing import Floats
 
 LISTED = 8  # maximum number of values listed in a message
@@ -58,13 +58,9 @@ class SequenceModel(Estimator):
         """Return the printed summary: a heading, changed settings and a table."""
         if not self.__sklearn_is_fitted__():
             return Sheet(type(self).__name__)
-        head, grid = self._facts()
+        head, grid = self._facts()  # of the subclass
         settings = [f"settings: {', '.join(changed)}"] if (changed := self._changed_settings()) else []
         return Sheet(f"{type(self).__name__} of {head}", (*settings, "", grid))
-
-    def _facts(self) -> tuple[str, Grid]:
-        """Return the heading and the table of the summary."""
-        raise NotImplementedError
 
 
 def shares_table(key: str, contexts: list[str], variable: str, values: Sequence[Any], shares: Floats) -> Table:

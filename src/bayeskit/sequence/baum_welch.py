@@ -138,10 +138,6 @@ class HMMStructure:
         log_prior = self.rules.log_prior(start, moves, self.smoothing, self.start_smoothing)
         return HMMParameters(start, moves, emissions, log_prior + sum(e.log_prior() for e in emissions))
 
-    def n_parameters(self, parameters: HMMParameters) -> int:
-        """Return the number of free parameters."""
-        return self.rules.n_parameters() + sum(emission.n_parameters() for emission in parameters.emissions)
-
 
 def build_emissions(settings: Any, schema: Schema, values: Mapping[str, Any], scales: Any) -> tuple[Emission, ...]:
     """Build the emissions of all columns before they are estimated."""

@@ -202,12 +202,13 @@ class HiddenMarkovModel(HMMInference):
         schema = _with_domains(encoder, states)
         scales = column_scales(block, schema.measured)
         tally = Tally.empty(schema, HMMStructure.counting_plan(self, schema))
-        structure = HMMStructure.of(self, tally, scales)
-        structure.check_counts(block)
         if labels.whole.any() and labels.labeled.n_rows:
             tally = self._count(labels.labeled, schema)
-        nothing = ExpectedStatistics(structure.empty_statistics(), scales, EMHistory((), 0.0, False))
-        return self._become(tally, self._expect(tally, labels, nothing, resume=False))
+        return self._become(tally, self._expect(tally, labels, self._nothing_expected(tally, scales), resume=False))
+
+    def _nothing_expected(self, tally: Tally, scales: Mapping[str, ColumnScale]) -> ExpectedStatistics:
+        statistics = HMMStructure.of(self, tally, scales).empty_statistics()
+        return ExpectedStatistics(statistics, scales, EMHistory((), 0.0, False))
 
     def _expect(
         self, tally: Tally, labels: StateLabels, before: ExpectedStatistics, resume: bool
@@ -216,6 +217,7 @@ class HiddenMarkovModel(HMMInference):
         structure = HMMStructure.of(self, tally, before.scales)
         base = structure.statistics_of_tally(tally).plus(before.sums)
         block = replace(labels.sequences, labels=None).block(self._encoder(tally))
+        structure.check_counts(block)
         em = BaumWelch(structure, labels.observed(block), base, self.max_rounds, self.tol, self._threads())
         with Bar(self.progress) as tell:
             try:
@@ -247,9 +249,7 @@ class HiddenMarkovModel(HMMInference):
             tally = tally + self._count(labels.labeled, tally.schema)
         if not labels.whole.all():
             if expected is None:
-                scales = tally_column_scales(tally, tally.schema.measured)
-                nothing = HMMStructure.of(self, tally, scales).empty_statistics()
-                expected = ExpectedStatistics(nothing, scales, EMHistory((), 0.0, False))
+                expected = self._nothing_expected(tally, tally_column_scales(tally, tally.schema.measured))
             expected = self._expect(tally, StateLabels.of(sequences, tally.classes), expected, resume=True)
         self._become(tally, expected)
         StateLabels.of(sequences, tally.classes).warn_forbidden_transitions(self.structure_.rules)

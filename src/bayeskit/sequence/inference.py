@@ -126,7 +126,7 @@ class HMMInference(SequenceModel):
     def n_parameters(self) -> int:
         """Return the number of free parameters."""
         self._check_is_fitted()
-        return self.structure_.n_parameters(self.parameters_)
+        return self.structure_.rules.n_parameters() + sum(e.n_parameters() for e in self.parameters_.emissions)
 
     def expected_time(self) -> Table:
         """Return the mean length of a visit to each state, and the share of steps in the long run.
