@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.datasets import load_penguins
-from bayeskit.models import ALSO_SAVED, SAVED
+from bayeskit.models import SAVED
 
 ROLES = {"year": "ignore"}
 
@@ -130,4 +130,4 @@ def test_the_page_on_files_names_every_kind():
 
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
     table = page[page.index("| kept | by |") :].split("\n\n")[0]
-    assert all(f"`{name}`" in table for name in (*SAVED, *ALSO_SAVED))
+    assert all(f"`{name}`" in table for name in SAVED)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayeskit as bk
-from bayeskit.models import ALSO_SAVED, SAVED, from_bytes, to_bytes
+from bayeskit.models import SAVED, from_bytes, to_bytes
 
 FILES = sorted((Path(__file__).parent / "files").glob("*.bayes"))
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 
 @pytest.mark.skipif(not FILES, reason="make_models.py has not been run for this format")
 def test_there_is_a_file_of_every_kind_of_model():
-    assert {type(bk.load(file)).__name__ for file in FILES} == {*SAVED, *ALSO_SAVED}
+    assert {type(bk.load(file)).__name__ for file in FILES} == {*SAVED}
 
 
 def first_leaf(nested):

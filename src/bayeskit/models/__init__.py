@@ -11,35 +11,13 @@ if TYPE_CHECKING:
     from bayeskit.storage.model_file import Saved
 
 SAVED = (
-    "NaiveBayes",
-    "TAN",
-    "AODE",
-    "KDB",
-    "FullJointBayes",
-    "TextClassifier",
-    "BayesClassifier",
-    "GaussianBayes",
-    "SubclassBayes",
-    "NBTree",
-    "LogisticRegression",
-    "DiscriminativeWeights",
-    "SemiSupervised",
-    "CostSensitive",
-    "Calibrated",
-)
-"""Classifiers that a .bayes file may hold; with the next, the one way from a file to code."""
-
-ALSO_SAVED = (
-    "LinearRegression",
-    "BayesianNetwork",
-    "JointDistribution",
-    "Tagger",
-    "HiddenMarkovModel",
-    "MarkovChain",
-    "SequenceClassifier",
-    "TopicModel",
-)
-"""What else a file may hold: what predicts numbers, tags, sequences or topics, and distributions to ask."""
+    "NaiveBayes", "TAN", "AODE", "KDB", "FullJointBayes", "NBTree", "GaussianBayes", "SubclassBayes",
+    "TextClassifier", "BayesClassifier", "LogisticRegression", "LinearRegression",
+    "DiscriminativeWeights", "SemiSupervised", "CostSensitive", "Calibrated",
+    "BayesianNetwork", "JointDistribution", "TopicModel",
+    "Tagger", "HiddenMarkovModel", "MarkovChain", "SequenceClassifier",
+)  # fmt: skip
+"""Models that a .bayes file may hold, by kind: the one way from a file to code."""
 
 
 def load(path: str | Path) -> Any:
@@ -79,9 +57,9 @@ def model_of(saved: Saved) -> Any:
 
     kind = saved_class(saved.model)
     if kind is None:
+        known = ", ".join(SAVED)
         raise BadFile(
-            f"it holds the model {saved.model!r}, which this bayeskit does not know "
-            f"(known: {', '.join((*SAVED, *ALSO_SAVED))}): upgrade"
+            f"it holds the model {saved.model!r}, which this bayeskit does not know (known: {known}): upgrade"
         )
     try:
         with np.errstate(all="ignore"):
@@ -114,11 +92,11 @@ def refuse_unsaved(kind: type, within: str = "") -> None:
     """Refuse a class that no file may hold."""
     if saved_class(kind.__name__) is not kind:
         who = f"{with_article(within)} of {with_article(kind.__name__)}" if within else with_article(kind.__name__)
-        raise BayesError(f"{who} cannot be saved; those that can are {', '.join((*SAVED, *ALSO_SAVED))}")
+        raise BayesError(f"{who} cannot be saved; those that can are {', '.join(SAVED)}")
 
 
 def saved_class(name: str) -> Any:
     """The class of a saved name, or None."""
     import bayeskit
 
-    return getattr(bayeskit, name) if name in (*SAVED, *ALSO_SAVED) else None
+    return getattr(bayeskit, name) if name in SAVED else None

@@ -295,10 +295,8 @@ def network_of_tables(
         states[column] = tuple(interval_labels(cuts[column])) if column in cuts else tuple(values)
         parents[column], arrays[column] = (target, *others), array
     if len(arrays) == 1:
-        raise QueryError(
-            "the model knows no column as a table of values: its numbers are measured, not counted.",
-            hint='Fit it with numeric="histogram", or ask the data',
-        )
+        hint = 'Fit it with numeric="histogram", or ask the data'
+        raise QueryError("the model has no column with a table of values: its numbers are measured.", hint=hint)
     whole = {name: array / array.sum(axis=1, keepdims=True) for name, array in arrays.items()}  # without a missing cell
     return BayesianNetwork.of_arrays(parents, states, whole, cuts)
 

@@ -89,6 +89,7 @@ class LinearRegression(Composite, PredictsNumbers):
     unseen: str = "ignore"
 
     _part: ClassVar[str] = "counter"
+    _part_class: ClassVar[str] = "NaiveBayes"
     _fitted_attribute: ClassVar[str] = "coef_"
     _reads_tables: ClassVar[bool] = True
 
@@ -190,10 +191,8 @@ class LinearRegression(Composite, PredictsNumbers):
         """
         M = self._matrix(X)
         if not self.df_ > 0:
-            raise BayesError(
-                f"{self._n:g} rows for {int(self._used.sum()) + 1} weights leave nothing to tell the noise by: give "
-                "more rows, or a penalty above 0"
-            )
+            problem = f"{self._n:g} rows for {int(self._used.sum()) + 1} weights leave nothing to tell the noise by"
+            raise BayesError(problem, hint="give more rows, or a penalty above 0")
         Z = (M - self._mean)[:, self._used] / self._unit[self._used]
         return np.sqrt(self.noise_variance_ * (1 + 1 / self._n + ((Z @ self._root) ** 2).sum(axis=1)))
 
@@ -252,10 +251,6 @@ class LinearRegression(Composite, PredictsNumbers):
         """Restore a fitted model from a file."""
         self._check_settings()
         counter = parts["counter"]
-        if not isinstance(counter, NaiveBayes):
-            raise BadFile(
-                f"the columns of a LinearRegression are counted by a NaiveBayes, not {type(counter).__name__}"
-            )
         design = Design.of(counter.tally_, self._coding())
         width = Numbers((design.n_features,))
         above_zero = Numbers((design.n_features,), np.nextafter(0, 1))
@@ -304,9 +299,7 @@ def _split(X: Any, y: Any) -> tuple[Any, Floats]:
     numbers = as_floats(column, "y", 0)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise BayesError(
-            f"Input y contains NaN or infinity: row {bad[0]} has {numbers[bad[0]]}; drop the row or mend it"
-        )
+        raise BayesError(f"Input y contains NaN or infinity: row {bad[0]} has {numbers[bad[0]]}; drop or correct it")
     return X, numbers
 
 

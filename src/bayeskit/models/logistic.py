@@ -115,6 +115,7 @@ class LogisticRegression(Composite, PredictsClasses):
     unlabeled: str = "error"
 
     _fitted_attribute: ClassVar[str] = "coef_"
+    _part_class: ClassVar[str] = "NaiveBayes"
     _reads_tables: ClassVar[bool] = True
 
     # -- fitting -------------------------------------------------------------------------------------
@@ -236,11 +237,8 @@ class LogisticRegression(Composite, PredictsClasses):
         if np.abs(loss.gradient(theta)).max() > 100 * self.tol * loss.total:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
-                f"the solver stopped after {self.n_iter_} iterations short of the minimum; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            sentence = f"the solver stopped after {self.n_iter_} iterations short of the minimum; raise max_iter"
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=4)
         self.log_loss_ = (loss.value(theta) - 0.5 * _prior(loss, theta)) / loss.total
         return theta
 
@@ -265,10 +263,8 @@ class LogisticRegression(Composite, PredictsClasses):
             return self.form_.log_odds(sparse_matrix(X).toarray())
         M = sparse_matrix(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
         if M.ndim != 2 or M.shape[1] != self.n_features_in_:
-            raise BayesError(
-                f"X has {M.shape[-1]} features, but LogisticRegression is expecting {self.n_features_in_} features as "
-                "input"
-            )
+            n, known = M.shape[-1], self.n_features_in_
+            raise BayesError(f"X has {n} features, but LogisticRegression is expecting {known} features as input")
         with np.errstate(all="ignore"):  # what overflows is refused
             z = M @ self.coef_.T + self.intercept_
         if not np.isfinite(z).all():
@@ -382,8 +378,6 @@ class LogisticRegression(Composite, PredictsClasses):
         if not parts:
             return self._restore_sparse(state)
         twin = parts["twin"]
-        if not isinstance(twin, NaiveBayes):
-            raise BadFile(f"the twin of a LogisticRegression is a NaiveBayes, not {type(twin).__name__}")
         _refuse_one_class(twin.classes_)
         design, k = Design.of(twin.tally_, self._coding()), len(twin.classes_)
         n = len(design.columns)

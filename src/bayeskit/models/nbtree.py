@@ -30,7 +30,7 @@ from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.estimate.information import mutual_information
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import draw_slots
-from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, smoothed
+from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, is_number, smoothed
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
@@ -84,10 +84,8 @@ class TreeParameters(CodedParameters):
     @cached_property
     def log_leaf(self) -> Floats:
         """ln P(leaf | class), (n_leaves, n_classes)."""
-        pseudo_total = self.leaf_alpha * len(self.leaf_counts)
-        return np.asarray(
-            logspace.log(smoothed(self.leaf_counts, self.leaf_counts.sum(axis=0), self.leaf_alpha, pseudo_total))
-        )
+        counts, alpha = self.leaf_counts, self.leaf_alpha
+        return logspace.log(smoothed(counts, counts.sum(axis=0), alpha, alpha * len(counts)))
 
 
 class TreeLeftOut(CodedLeftOut):
@@ -197,10 +195,9 @@ class NBTree(CodedClassifier):
         super()._check_settings()
         self._smoothing()
         for name, least in (("min_rows", 1), ("folds", 2), ("max_columns", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not value >= least:
+            if not is_number(value := getattr(self, name)) or not value >= least:
                 raise BayesError(f"{name}={value!r}: give a number of at least {least}")
-        if not isinstance(self.min_gain, (int, float, np.number)) or not 0 <= self.min_gain <= 1:
+        if not is_number(self.min_gain) or not 0 <= self.min_gain <= 1:
             raise BayesError(f"min_gain={self.min_gain!r}: give a share from 0 to 1")
         if self.tree is not None:
             check_tree(self.tree)
@@ -209,10 +206,8 @@ class NBTree(CodedClassifier):
         smoothing = as_smoothing(self.smoothing)
         if isinstance(smoothing, BackOff) or (isinstance(smoothing, Lidstone) and smoothing.alpha > 0):
             return smoothing
-        raise BayesError(
-            f"smoothing={self.smoothing!r}: a leaf has too few rows to go without smoothing",
-            hint='give "back-off", BackOff(m), or a pseudo-count above 0',
-        )
+        hint = 'give "back-off", BackOff(m), or a pseudo-count above 0'
+        raise BayesError(f"smoothing={self.smoothing!r}: a leaf has too few rows to go without smoothing", hint=hint)
 
     # -- fitting -------------------------------------------------------------------------------------
 
@@ -290,10 +285,8 @@ class NBTree(CodedClassifier):
 
     def _merged(self, other: Any) -> Self:
         if other.tree_ != self.tree_:
-            raise SchemaMismatch(
-                "the two sides have different trees",
-                hint="fit the one with tree= and schema= of the other (its tree_ and schema_)",
-            )
+            hint = "fit the one with tree= and schema= of the other (its tree_ and schema_)"
+            raise SchemaMismatch("the two sides have different trees", hint=hint)
         return super()._merged(other)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:
@@ -353,9 +346,8 @@ class NBTree(CodedClassifier):
         if len(leaf) and leaf.max() >= n_leaves:
             raise BayesError(f"the counts know leaf {leaf.max()}, and the tree has {n_leaves}")
         n_cells = n_leaves * len(classes) * (1 + sum(len(family.values) for family in tally.families.values()))
-        check_memory(
-            Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree."), self.memory_limit
-        )
+        need = Need(f"the tables of {n_leaves:,} leaves", 32.0 * n_cells, "Grow a smaller tree.")
+        check_memory(need, self.memory_limit)
         counts = np.zeros((n_leaves, len(classes)))
         counts[leaf, owner] = tally.class_counts
         smoothing = self._smoothing()

@@ -10,7 +10,7 @@ import bayeskit as bk
 from bayeskit.datasets import load_penguins
 from bayeskit.errors import BayesError
 from bayeskit.inner_model import reader_of
-from bayeskit.models import ALSO_SAVED, SAVED, from_bytes, to_bytes
+from bayeskit.models import SAVED, from_bytes, to_bytes
 from bayeskit.models.base.estimator import clone
 
 BIRDS = load_penguins()
@@ -168,4 +168,4 @@ def test_every_public_model_that_is_fitted_is_saved_or_is_known_not_to_be():
     of_others = {"BayesOptimalClassifier", "GibbsClassifier"}  # committees of any classifiers
     transforming = {"Discretizer", "Encoded", "TokenCounter"}
     distributions = {"BayesianNetwork", "JointDistribution"}
-    assert fits - drop_ins - of_others - transforming == {*SAVED, *ALSO_SAVED} - distributions
+    assert fits - drop_ins - of_others - transforming == {*SAVED} - distributions

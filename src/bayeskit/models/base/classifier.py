@@ -40,7 +40,7 @@ from bayeskit.estimate.cuts import learn_cuts
 from bayeskit.estimate.prior import write_prior
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.models.base.available import available_if
-from bayeskit.models.base.estimator import PredictsClasses, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.estimator import Estimator, check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.scoring import best_class, first_best, record_scores, scored_there, tie_seed
 from bayeskit.storage.model_file import State
 from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left_out
@@ -80,7 +80,7 @@ def _are_cuts(way: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Classifier(PredictsClasses):
+class Classifier(Estimator):
     """The base of classifiers of tables, which learn, forget and merge rows through a tally.
 
     A model defines ``_plan(schema)`` (the statistics to count), ``_estimate(tally)`` (the parameters, a function of
@@ -135,6 +135,7 @@ class Classifier(PredictsClasses):
 
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "rows and classes"
+    _estimator_type = "classifier"
     _reads_tables: ClassVar[bool] = True
     _rows_are: ClassVar[str] = "rows"  # as messages name them
     _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them

@@ -210,6 +210,10 @@ class Estimator:
     def _check_is_fitted(self) -> None:
         check_is_fitted(self, self._fit_takes)
 
+    @property
+    def _drops_unlabeled(self) -> bool:
+        return getattr(self, "unlabeled", "error") == "drop"
+
     def _require_y(self, y: Any) -> None:
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -546,10 +550,6 @@ class PredictsClasses(Estimator):
     predict: Any
     _estimator_type = "classifier"
 
-    @property
-    def _drops_unlabeled(self) -> bool:
-        return getattr(self, "unlabeled", "error") == "drop"
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows.
 
@@ -734,6 +734,5 @@ def check_temperature(temperature: object) -> None:
     """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
     if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
         raise BayesError(
-            f"temperature={temperature!r}: it is a number above 0 (from {COLDEST:g} to {HOTTEST:g}), "
-            "1 where scores are taken as is"
+            f"temperature={temperature!r}: give a number from {COLDEST:g} to {HOTTEST:g}; 1 by default"
         )

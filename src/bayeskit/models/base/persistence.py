@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.models import load, model_of, saved_of, to_bytes
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.storage.files import LOCK_TIMEOUT, lock_file
@@ -25,6 +25,7 @@ class Composite(Estimator):
     """A model that contains fitted models: its file holds theirs, each with its own settings and counts."""
 
     _part: ClassVar[str] = ""  # the name of the only part, which is the attribute with "_"
+    _part_class: ClassVar[str] = ""  # the class of the parts, if there is only one that fits
 
     def _fitted_parts(self) -> dict[str, Any]:
         """Return the fitted models by name."""
@@ -56,6 +57,9 @@ class Composite(Estimator):
         # the fit has given the warnings of the parts
         with warnings.catch_warnings(action="ignore", category=BayesWarning):
             parts = {name: model_of(part) for name, part in saved.parts.items()}
+        for name, part in parts.items():
+            if cls._part_class not in ("", type(part).__name__):
+                raise BadFile(f"the {name} of a {cls.__name__} is a {cls._part_class}, not {type(part).__name__}")
         return cls._with_settings(saved.settings)._restore_parts(parts, state)
 
 

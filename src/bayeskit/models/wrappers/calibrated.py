@@ -115,7 +115,6 @@ _FITS: Mapping[str, Callable[..., calibration.ScoreMap]] = {
     "sigmoid": calibration.fit_sigmoid,
     "beta": calibration.fit_beta,
 }
-NOTHING = "there is nothing to calibrate"
 _HELD = "its curve was learned from the rows of the fit. Fit again, or change model_ and keep the curve in mind"
 
 
@@ -175,6 +174,7 @@ class Calibrated(Wrapper):
     random_state: Any = 0
 
     _part: ClassVar[str] = "model"
+    _needs: ClassVar[str] = "there is nothing to calibrate"
     _fitted_attribute: ClassVar[str] = "model_"
 
     partial_fit = learn_source = forget = forget_source = merge = unavailable(_HELD)
@@ -193,10 +193,8 @@ class Calibrated(Wrapper):
         self
         """
         self._check_settings()
-        self._require_y(y)
-        inner = self._inner(NOTHING)
         X = in_order(X)
-        cross_validation.fit_wrapped(inner, X, y, sample_weight)
+        inner = self._fit_inner(X, y, sample_weight)
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
         return self._learn(inner, rows)
 
@@ -370,7 +368,7 @@ class Calibrated(Wrapper):
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         self._check_settings()
-        inner = self._fitted_inner(parts, NOTHING)
+        inner = self._with_probabilities(parts["model"])
         n_curves, n_classes = len(state.arrays) - 2, len(inner.classes_)
         if n_curves not in (0, 1 if n_classes == 2 else n_classes):
             raise BadFile(f"{n_curves} calibration curves do not fit {n_classes} classes")

@@ -10,7 +10,6 @@ import numpy as np
 from bayeskit.data.vocabulary import canonical
 from bayeskit.decisions import Costs, Decisions, decide
 from bayeskit.errors import BadFile
-from bayeskit.evaluate.cross_validation import fit_wrapped
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.container import ValueList
 from bayeskit.storage.model_file import Numbers, State
@@ -55,6 +54,7 @@ class CostSensitive(Wrapper):
     reject_label: Any = None
 
     _part: ClassVar[str] = "classifier"
+    _needs: ClassVar[str] = "costs need probabilities"
     _fitted_attribute: ClassVar[str] = "classifier_"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -69,9 +69,7 @@ class CostSensitive(Wrapper):
         -------
         self
         """
-        self._require_y(y)
-        inner = self._inner("costs need probabilities")
-        fit_wrapped(inner, X, y, sample_weight)
+        inner = self._fit_inner(X, y, sample_weight)
         return self._become(inner, Costs.of(self.costs, np.asarray(inner.classes_).tolist()))
 
     def _become(self, inner: Any, costs: Costs) -> Self:
@@ -148,7 +146,7 @@ class CostSensitive(Wrapper):
         return State.of(decisions=list(self.costs_.decisions), costs=self.costs_.matrix)
 
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        inner = self._fitted_inner(parts, "costs need probabilities")
+        inner = self._with_probabilities(parts["classifier"])
         classes = tuple(np.asarray(inner.classes_).tolist())
         held = state.read({"decisions": (list, ValueList), "costs": Numbers((len(classes), None))})
         numbers = Numbers((len(classes), len(held["decisions"]))).check(held["costs"])

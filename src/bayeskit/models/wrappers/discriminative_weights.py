@@ -22,7 +22,7 @@ from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
-from bayeskit.errors import BadFile, BayesError
+from bayeskit.errors import BayesError
 from bayeskit.estimate.exponents import best_exponents
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
@@ -93,6 +93,7 @@ class DiscriminativeWeights(Wrapper):
     random_state: Any = 0
 
     _part: ClassVar[str] = "nb"
+    _part_class: ClassVar[str] = "NaiveBayes"
     _fitted_attribute: ClassVar[str] = "nb_"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -251,8 +252,6 @@ class DiscriminativeWeights(Wrapper):
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         self._check_settings()
         nb = parts["nb"]
-        if not isinstance(nb, NaiveBayes):
-            raise BadFile(f"exponents are learned over the tables of a NaiveBayes, not of {type(nb).__name__}")
         names = nb._left_out().term_names
         exponents = state.read({"exponents": Numbers((len(names),))})["exponents"]
         return self._become(nb, dict(zip(names, exponents.tolist(), strict=True)))

@@ -275,9 +275,7 @@ def _named(members: Any) -> tuple[list[str], list[Any]]:
     bad = next((f"{name!r} is {member!r}" for name, member in named if not hasattr(member, "predict")), "")
     if not named or bad:
         problem = bad or "there is none"
-        raise BayesError(
-            f"members are classifiers, and {problem}: give a list, (name, classifier) pairs, or a mapping from name"
-        )
+        raise BayesError(f"members are classifiers, and {problem}: give a list, or a mapping from name to classifier")
     if len({name for name, _ in named}) < len(named):
         raise BayesError("two members have the same name; give each its own")
     return [name for name, _ in named], [member for _, member in named]

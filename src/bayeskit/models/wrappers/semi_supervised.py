@@ -178,9 +178,7 @@ class SemiSupervised(Composite, PredictsClasses):
 
     def _check_settings(self, model: Any) -> None:
         if not isinstance(model, Classifier):
-            raise BayesError(
-                f"classifier={model!r}: give a counting classifier, such as NaiveBayes() or TextClassifier()"
-            )
+            raise BayesError(f"classifier={model!r}: give a counting classifier, such as NaiveBayes()")
         if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
             raise BayesError(f"folds={self.folds!r}: give 2 or more, or 0 for no cross-validation")
         if self.weight is not None and not 0 <= self.weight < np.inf:
