@@ -733,6 +733,4 @@ def check_whole_number(name: str, value: object, least: int, most: int | None = 
 def check_temperature(temperature: object) -> None:
     """Refuse a temperature beyond what any data asks for: scores divided by it would leave the range of floats."""
     if not is_number(temperature) or not COLDEST <= cast(float, temperature) <= HOTTEST:
-        raise BayesError(
-            f"temperature={temperature!r}: give a number from {COLDEST:g} to {HOTTEST:g}; 1 by default"
-        )
+        raise BayesError(f"temperature={temperature!r}: give a number from {COLDEST:g} to {HOTTEST:g}; 1 by default")
