@@ -267,13 +267,9 @@ def _as_it_is(column: Column) -> Column:
     return column.cast(column.type.value_type)
 
 
-def _is_integer(column: object) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.dtype.kind in "iu"
-    return is_arrow(column) and bool(pa.types.is_integer(column.type))  # type: ignore[attr-defined]
+def _is_integer(column: Column) -> bool:
+    return bool(pa.types.is_integer(column.type)) if is_arrow(column) else column.dtype.kind in "iu"
 
 
-def _is_float(column: object) -> bool:
-    if isinstance(column, np.ndarray):
-        return bool(column.dtype.kind == "f")
-    return is_arrow(column) and bool(pa.types.is_floating(column.type))  # type: ignore[attr-defined]
+def _is_float(column: Column) -> bool:
+    return bool(pa.types.is_floating(column.type)) if is_arrow(column) else column.dtype.kind == "f"

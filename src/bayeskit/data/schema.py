@@ -319,24 +319,20 @@ class Schema:
 
 
 def _role_from_json(entry: Any) -> Role:
-    role = ROLES.get(entry["role"])
-    if role is Categorical or entry["role"] == DatePart.name:
-        domain = as_domain(entry["domain"], entry["name"]) if "domain" in entry else None
-        if role is Categorical:
-            return Categorical(domain)
-        if entry["part"] not in PARTS:
-            raise BadFile(f"a schema names the unknown part {entry['part']!r} of dates")
-        return DatePart(domain, str(entry["of"]), entry["part"])
-    if role is Numeric:
-        kind = entry.get("kind")
-        if kind is not None and not isinstance(kind, str):
-            raise BadFile(f"a schema has {kind!r} where the kind of a column has its name")
-        return Numeric(tuple(float(c) for c in entry["cuts"]) if "cuts" in entry else None, kind)
-    if role is Text:
-        return Text(Tokenizer.from_json(entry["tokenizer"]))
-    if role is Ignored:
-        return Ignored()
-    raise BadFile(f"a schema names the unknown role {entry['role']!r}")
+    role = DatePart if entry["role"] == DatePart.name else ROLES.get(entry["role"])
+    if role is None:
+        raise BadFile(f"a schema names the unknown role {entry['role']!r}")
+    made = {each.name: entry[each.name] for each in fields(role) if each.default is not None or each.name in entry}
+    if "domain" in made:
+        made["domain"] = as_domain(made["domain"], entry["name"])
+    if "cuts" in made:
+        made["cuts"] = tuple(float(cut) for cut in made["cuts"])
+    if "tokenizer" in made:
+        made["tokenizer"] = Tokenizer.from_json(made["tokenizer"])
+    texts = [made[name] for name in ("kind", "of", "part") if name in made]
+    if not all(isinstance(text, str) for text in texts) or made.get("part", "day") not in PARTS:
+        raise BadFile(f"a schema has {texts} for the kind of a column or the part of a date")
+    return role(**made)
 
 
 def as_domain(values: Iterable[object], name: str) -> tuple[Value, ...]:

@@ -160,31 +160,13 @@ class Sum:
 
 
 def exact_moments(
-    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
+    counts: GroupedCounts, pairs: Sequence[tuple[str, str]], classes: Sequence[Value], spans: Mapping[str, Span]
 ) -> Moments:
-    """Return n, Σx and Σx² (n_classes, n_columns) in double-double."""
-    return _moments(counts, [(Sum((), (x,)), Sum((x,)), Sum((x, x))) for x in names], classes, spans)
-
-
-def exact_products(
-    counts: GroupedCounts, names: Sequence[str], classes: Sequence[Value], spans: Mapping[str, Span]
-) -> Moments:
-    """Return n, Σx_i and Σx_i·x_j (n_classes, n_columns²) over rows with both cells."""
+    """Return n, Σx and Σx·y (n_classes, n_pairs) of pairs of columns, over rows with both cells, in double-double."""
     cells = [
         (Sum((), tuple(sorted({a, b}))), Sum((a,), () if a == b else (b,)), Sum((min(a, b), max(a, b))))
-        for a in names
-        for b in names
+        for a, b in pairs
     ]
-    return _moments(counts, cells, classes, spans)
-
-
-def _moments(
-    counts: GroupedCounts,
-    cells: Sequence[tuple[Sum, Sum, Sum]],
-    classes: Sequence[Value],
-    spans: Mapping[str, Span],
-) -> Moments:
-    """Compute three sums for each cell (n_classes, n_cells)."""
     wanted = list(dict.fromkeys(one for cell in cells for one in cell))
     totals: dict[Sum, list[Fraction]] = {}
     for start in range(0, len(wanted), TOGETHER):

@@ -6,6 +6,7 @@ everywhere; the counts are then whole numbers again, equal to those of one machi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from bayeskit.data.io import sql_syntax as syntax
@@ -17,7 +18,6 @@ from bayeskit.engines import local
 from bayeskit.engines.engine import MAX_CATEGORIES, rows_not_here
 from bayeskit.engines.exact_sums import (
     exact_moments,
-    exact_products,
     refuse_no_counts,
     refuse_unusable,
     weight_scale,
@@ -139,8 +139,9 @@ class PushDown:
                 continue
             if request.kind == "counts":
                 refuse_no_counts(counts, request.columns)
-            sums = exact_products if request.kind == "products" else exact_moments
-            statistics[request.kind] = kind(request.columns, sums(counts, request.columns, classes, spans))
+            columns = request.columns
+            pairs = product(columns, columns) if request.kind == "products" else zip(columns, columns, strict=True)
+            statistics[request.kind] = kind(columns, exact_moments(counts, list(pairs), classes, spans))
         return assembled(schema, plan, classes, class_counts, pieces, statistics)
 
     def _check(self, rows: SqlSource, schema: Schema, plan: Plan) -> None:
