@@ -128,11 +128,11 @@ def test_pruned_words_are_gone_and_not_looked_for_in_forgetting():
 def test_words_are_chosen_by_documents_and_occurrences():
     counted = tally_of([("sun sun sun rain", "a"), ("sun hail", "a"), ("rain hail hail x", "b")]).words["body"]
     assert counted.words.tolist() == ["hail", "rain", "sun", "x"]
-    totals = counted.totals("documents"), counted.totals("counts"), 3
+    totals = (counted.totals("documents"), counted.totals("counts")), 3
     assert WordLimits(min_df=2).choose(*totals).tolist() == [True, True, True, False]
     assert WordLimits(max_df=0.5).choose(*totals).tolist() == [False, False, False, True]
     assert WordLimits(max_features=2).choose(*totals).tolist() == [True, False, True, False]
-    assert WordLimits(1, 1.0, 1).choose(np.array([1, 1]), np.array([3, 3]), 2).tolist() == [True, False]
+    assert WordLimits(1, 1.0, 1).choose(np.array([[1, 1], [3, 3]]), 2).tolist() == [True, False]
 
 
 def test_damaged_counts_of_words_are_refused():

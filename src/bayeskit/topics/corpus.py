@@ -208,7 +208,7 @@ def read_texts(
         row = int(np.argmax(texts.missing))
         raise BayesError(f"document {row} is missing: give an empty string instead")
     rows = count_documents(texts, tokenizer, known, n_threads)
-    if limits is not None and not (keep := limits.choose(*rows.totals(), len(rows.lengths))).all():
+    if limits is not None and not (keep := limits.choose(rows.totals(), len(rows.lengths))).all():
         rows = rows.restrict_to(rows.words.take(keep))
     return Corpus.of_counts(rows.indptr, rows.ids, rows.counts, len(rows.words)), rows.words
 

@@ -229,10 +229,8 @@ def document_topics(
             order = np.argsort(-expected[:, k], kind="stable")[:n_words]
             # More likely from this topic than from others
             spoken = [i for i in order if expected[i, k] > counts[i] / 2]
-            words_for_topic = tuple(
-                TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken
-            )
-            topics.append(TopicShare(int(k), float(shares[d, k]), words_for_topic))
+            listed = (TopicWord(str(names[words[i]]), int(counts[i]), float(expected[i, k])) for i in spoken)
+            topics.append(TopicShare(int(k), float(shares[d, k]), tuple(listed)))
         out.append(DocumentTopics(tuple(topics), int(counts.sum())))
     return out
 

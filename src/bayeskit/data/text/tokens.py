@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bayeskit import kernels
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import PATTERNS, Analyse, Tokenizer
-from bayeskit.data.text.word_list import Words, pack_words, take_ranges, unpack_words
+from bayeskit.data.text.word_list import Words, pack_words, take_ranges, union, unpack_words
 from bayeskit.typing import Array, Bools, Bytes, Ints
 
 if TYPE_CHECKING:
@@ -183,10 +183,18 @@ class TokenRows:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
-    def totals(self) -> tuple[Ints, Ints]:
-        """Count the (documents, occurrences) of each word, each of shape (n_words,)."""
+    def totals(self) -> Ints:
+        """Count the documents and the occurrences of each word (2, n_words)."""
         n = len(self.words)
-        return np.bincount(self.ids, minlength=n), np.bincount(self.ids, self.counts, n).astype(np.int64)
+        return np.stack([np.bincount(self.ids, minlength=n), np.bincount(self.ids, self.counts, n).astype(np.int64)])
+
+    def add_totals(self, words: Words, totals: Ints) -> tuple[Words, Ints]:
+        """Return the words of both, and their totals with those of these documents added (2, n_words)."""
+        both, before, now = union(words, self.words)
+        sums = np.zeros((2, len(both)), dtype=np.int64)
+        sums[:, before] = totals
+        sums[:, now] += self.totals()
+        return both, sums
 
     def restrict_to(self, words: Words) -> TokenRows:
         """Return the counts indexed by another word list; words not in it are dropped."""
@@ -292,13 +300,10 @@ def count_tokens(
         text = raw.decode("utf-8", "replace")
         replaced += text.count("�") - raw.count(b"\xef\xbf\xbd")
         tokens = [token.encode("utf-8", "replace") for token in analyze(text)]
-        count_of: Counter[int] = Counter()
-        for token in tokens:
-            if token in words:
-                count_of[words[token]] += 1
-            elif known is None:
-                words[token] = len(words)
-                count_of[len(words) - 1] += 1
+        if known is None:
+            for token in tokens:
+                words.setdefault(token, len(words))
+        count_of = Counter(words[token] for token in tokens if token in words)
         ids += count_of.keys()
         counts += count_of.values()
         lengths.append(len(tokens))

@@ -161,7 +161,7 @@ def union(a: Words, b: Words) -> tuple[Words, Ints, Ints]:
 class WordLimits(NamedTuple):
     """Limits on document frequencies (counts, or shares if float) and on the number of words.
 
-    >>> WordLimits(min_df=2, max_features=1).choose(np.array([3, 1, 2]), np.array([4, 9, 5]), 3).tolist()
+    >>> WordLimits(min_df=2, max_features=1).choose(np.array([[3, 1, 2], [4, 9, 5]]), 3).tolist()
     [False, False, True]
     """
 
@@ -183,19 +183,18 @@ class WordLimits(NamedTuple):
         if self.max_features is not None and not (_is_integer(self.max_features) and self.max_features >= 1):
             raise BayesError(f"max_features={self.max_features!r}: give a whole number from 1 on, or None")
 
-    def choose(
-        self, documents: Array, counts: Array, n_documents: float, ties: Literal["stable", "quicksort"] = "stable"
-    ) -> Bools:
+    def choose(self, totals: Any, n_documents: float, ties: Literal["stable", "quicksort"] = "stable") -> Bools:
         """Mark the words to keep (n_words,), by document frequency and then by total count.
 
         Parameters
         ----------
-        documents, counts : ndarray of shape (n_words,)
+        totals : array-like of shape (2, n_words)
             Documents that have the word, and occurrences.
         n_documents : float
         ties : {"stable", "quicksort"}, default="stable"
             With "stable", words of equal count are kept in their order; "quicksort" is the order of scikit-learn.
         """
+        documents, counts = totals
         low, high = (df * n_documents if isinstance(df, float) else df for df in self[:2])
         keep = (documents >= low) & (documents <= high)
         if self.max_features is not None and int(keep.sum()) > self.max_features:

@@ -233,17 +233,12 @@ class TextClassifier(Classifier):
         -------
         Tokenizer
         """
-        default = self._recipe.default_pattern if pattern is None else pattern
+        if self.pattern is not None or pattern is None:
+            pattern = self._recipe.default_pattern if self.pattern is None else self.pattern
         # "auto" counts no character n-grams before the fit.
         characters = None if isinstance(self.characters, str) else self.characters
-        return Tokenizer(
-            default if self.pattern is None else self.pattern,
-            ngrams or self.ngrams or (1, 1),
-            self.lowercase,
-            self.stop_words,
-            self.hash_bits,
-            characters,
-        )
+        ngrams = ngrams or self.ngrams or (1, 1)
+        return Tokenizer(pattern, ngrams, self.lowercase, self.stop_words, self.hash_bits, characters)
 
     @property
     def _recipe(self) -> Recipe:
@@ -297,15 +292,10 @@ class TextClassifier(Classifier):
             delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(fresh).items() if name.endswith("_")})
         if not len(self.words_):
-            role = self.schema_.columns[COLUMN]
-            pattern = role.tokenizer.pattern if isinstance(role, Text) else self.pattern
-            warnings.warn(
-                BayesWarning(
-                    f"no document has a word by {format_setting('pattern', pattern)}, and every answer is the prior:",
-                    hint="see pattern= and stop_words=",
-                ),
-                stacklevel=2,
-            )
+            role: Any = self.schema_.columns[COLUMN]
+            pattern = format_setting("pattern", role.tokenizer.pattern)
+            problem = f"no document has a word by {pattern}, and every answer is the prior:"
+            warnings.warn(BayesWarning(problem, hint="see pattern= and stop_words="), stacklevel=2)
         return self
 
     @if_updates

@@ -310,9 +310,9 @@ def count_values(training: TrainingSource, words: Words | None, values: Callable
 # -- limits on the vocabulary ----------------------------------------------------------------------------
 
 
-def _select(limits: WordLimits, documents: Array, counts: Array, n_documents: float) -> Bools:
+def _select(limits: WordLimits, totals: Any, n_documents: float) -> Bools:
     """Mark the words to keep (n_words,); refuse limits that leave no word."""
-    keep = limits.choose(documents, counts, float(n_documents))
+    keep = limits.choose(totals, float(n_documents))
     if len(keep) and not keep.any():
         raise BayesError("After pruning, no terms remain: lower min_df or raise max_df")
     return keep
@@ -327,8 +327,8 @@ def limit_tally(tally: Tally, known: WordCounts | None, settings: TextClassifier
         return restrict_tally(tally, np.asarray(known.words.index.find(counted.words.data, counted.words.offsets)) >= 0)
     if counted.pruned or limits == WordLimits():
         return tally
-    totals = counted.totals("documents"), counted.totals("counts"), float(counted.n_documents.sum())
-    return restrict_tally(tally, _select(limits, *totals))
+    totals = counted.totals("documents"), counted.totals("counts")
+    return restrict_tally(tally, _select(limits, totals, float(counted.n_documents.sum())))
 
 
 def restrict_tally(tally: Tally, keep: Bools) -> Tally:
@@ -516,8 +516,7 @@ class BoundedReader:
         """Restrict documents to the words within the limits; also return True if there are limits."""
         if self.limits == WordLimits():
             return rows, False
-        counts = np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
-        return select_words(rows, _select(self.limits, document_frequency(rows), counts, len(self.read.labels))), True
+        return select_words(rows, _select(self.limits, rows.totals(), len(self.read.labels))), True
 
     def check_all_fit(self) -> None:
         """Refuse documents that need more than the memory limit."""
@@ -568,7 +567,7 @@ class BoundedReader:
     def measure(self, tokenizers: Sequence[Tokenizer]) -> _Sizes:
         """Count the words of the first tokenizer in parts, and bound the n-grams that the others add."""
         read, first, most = self.read, tokenizers[0], tokenizers[-1]
-        words, totals = Words.of([]), np.zeros((2, 0))
+        words, totals = Words.of([]), np.zeros((2, 0), np.int64)
         cells = np.zeros(len(read.labels), np.int64)
         for part in read.texts.parts(PART_BYTES):
             texts = read.texts.part(part)
@@ -581,14 +580,9 @@ class BoundedReader:
             if most.characters is not None and first.characters is None:
                 inside = _most_character_ngrams(rows.words, *most.characters)[rows.ids]
                 cells[part] += np.diff(np.concatenate([[0], np.cumsum(inside)])[rows.indptr])
-            words, before, now = union(words, rows.words)
-            sums = np.zeros((2, len(words)))
-            sums[:, before] = totals
-            sums[0, now] += document_frequency(rows)
-            sums[1, now] += np.bincount(rows.ids, rows.counts, minlength=len(rows.words))
-            totals = sums
+            words, totals = rows.add_totals(words, totals)
         if pruned := self.limits != WordLimits():
-            words = words.take(_select(self.limits, totals[0], totals[1], len(read.labels)))
+            words = words.take(_select(self.limits, totals, len(read.labels)))
         return _Sizes(words, pruned, cells)
 
     def bytes_needed(self, sizes: _Sizes) -> float:
@@ -647,7 +641,7 @@ class BoundedReader:
             return words
         counted = self._sum_all(tokenizer, words, lambda rows: rows.counts.astype(np.float64))
         totals = counted.documents.sum(axis=1), counted.values.sum(axis=1)
-        return words.take(_select(self.limits, *totals, len(self.read.labels)))
+        return words.take(_select(self.limits, totals, len(self.read.labels)))
 
     def _sum_all(self, tokenizer: Tokenizer, words: Words, values: Callable[[TokenRows], Floats]) -> WordSums:
         """Sum cell values over all documents, in parts."""

@@ -619,13 +619,9 @@ class TfIdfRecipe(Recipe):
         return documents.count_values(training, self.fitted_frequencies.words, lambda rows: self.values(rows) + 1.0)
 
     def value_sums(self, counted: WordCounts) -> Floats:
-        """Return the sums of tf-idf by class (words, classes)."""
-        return np.maximum(super().value_sums(counted) - counted.table("documents"), 0.0)
-
-    def estimate(self, tally: Tally, log_prior: Floats, settings: Any) -> TextParameters:
-        """Estimate from sums that were made under the fitted frequencies."""
+        """Return the sums of tf-idf by class (words, classes), which only documents with frequencies have."""
         _ = self.fitted_frequencies
-        return super().estimate(tally, log_prior, settings)
+        return np.maximum(super().value_sums(counted) - counted.table("documents"), 0.0)
 
     def to_state(self) -> State | None:
         """Return the document frequencies."""

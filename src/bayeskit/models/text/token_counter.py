@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import WordLimits, Words, union, unpack_words
+from bayeskit.data.text.word_list import WordLimits, Words, unpack_words
 from bayeskit.errors import BayesError
 from bayeskit.estimate.word_weights import inverse_document_frequency, tf_idf
 from bayeskit.evaluate.metrics import cosine_similarity
@@ -153,7 +153,7 @@ class TokenCounter(Transforms):
                 f"token_pattern={self.token_pattern!r} may leave out"
             )
         self.fixed_vocabulary_ = False
-        keep = self._choose(words, *rows.totals(), len(rows.lengths))
+        keep = self._choose(words, rows.totals(), len(rows.lengths))
         if not keep.all():
             matrix = matrix[:, np.flatnonzero(keep)]
         return self._set_values(matrix)
@@ -180,13 +180,7 @@ class TokenCounter(Transforms):
             return self.fit(raw_documents)
         self._check_limits()
         rows = self._count(raw_documents, None)
-        documents, counts = rows.totals()
-        words, ours, theirs = union(self._all_words, rows.words)
-        sums = np.zeros((2, len(words)), dtype=np.int64)
-        sums[:, ours] = self._documents, self._counts
-        sums[0, theirs] += documents
-        sums[1, theirs] += counts
-        self._choose(words, sums[0], sums[1], self.n_documents_ + len(rows.lengths))
+        self._choose(*rows.add_totals(self._all_words, self._totals), self.n_documents_ + len(rows.lengths))
         return self
 
     @as_wanted
@@ -336,15 +330,16 @@ class TokenCounter(Transforms):
         names = CountVectorizer().get_params()
         return CountVectorizer(**{name: value for name, value in self.get_params().items() if name in names})
 
-    def _choose(self, words: Words, documents: Ints, counts: Ints, n_documents: int) -> Bools:
+    def _choose(self, words: Words, totals: Ints, n_documents: int) -> Bools:
         """Store the totals of all words, and keep the words within the limits."""
         vars(self).pop("_vocabulary", None)
-        self._all_words, self._documents, self._counts, self.n_documents_ = words, documents, counts, n_documents
+        self._all_words, self._totals, self.n_documents_ = words, totals, n_documents
+        documents, counts = totals
         limits = WordLimits.of(self)
         low, high = (df * n_documents if isinstance(df, float) else df for df in limits[:2])
         if high < low:
             raise BayesError("max_df corresponds to < documents than min_df")
-        keep = limits.choose(documents, documents if self.binary else counts, n_documents, "quicksort")
+        keep = limits.choose((documents, documents if self.binary else counts), n_documents, "quicksort")
         if not keep.any():
             raise BayesError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         self._words, self._columns = words if keep.all() else words.take(keep), None
