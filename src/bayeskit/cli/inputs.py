@@ -143,6 +143,17 @@ def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None
             raise SchemaMismatch(f"{name} has no column {column!r} to keep (it has: {', '.join(columns)})")
 
 
+def group_column(source: Any, name: str) -> Any:
+    """Read the column that says which rows belong together; the target and unknown names are refused."""
+    from bayeskit.data.reader import read_batch
+    from bayeskit.errors import BayesError
+    from bayeskit.nearest import did_you_mean
+
+    if name not in source.kinds:
+        raise BayesError(f"--group: there is no column {name!r} beside the class{did_you_mean(name, source.kinds)}")
+    return read_batch(source, [name]).columns[name]
+
+
 @contextmanager
 def watched(source: Any, doing: str, *, printing: bool = False) -> Iterator[Any]:
     """Wrap a source in a progress bar with rows, bytes and remaining time.

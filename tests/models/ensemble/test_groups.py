@@ -42,6 +42,7 @@ def test_a_column_of_groups_is_not_learned_from():
     model = bk.BayesClassifier(**SMALL).fit(X, y, groups=who)
     named = bk.BayesClassifier(**SMALL).fit(X.assign(who=who, y=y), "y", groups="who")
     assert "who" not in named.schema_.used
+    assert named.schema_.target.name == "y"
     np.testing.assert_array_equal(named.predict_proba(X), model.predict_proba(X))
     assert named.left_out_["log loss"] == model.left_out_["log loss"]
     assert str(named.importance_) == str(model.importance_)

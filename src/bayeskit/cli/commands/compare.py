@@ -7,6 +7,7 @@ from typing import Any
 from bayeskit.cli.options import (
     DATA,
     DROP_UNLABELED,
+    GROUP,
     JSON,
     ROLES,
     TARGET,
@@ -30,6 +31,7 @@ class Trials:
     folds: int = option("--folds", "N", "Number of folds.", 5, min=2)
     repeats: int = option("--repeats", "N", "Number of repetitions with other folds.", 1, min=1)
     leave_one_out: bool = option("--leave-one-out", None, "Leave one row out instead of folds.", False)
+    group: str | None = GROUP
     measure: str = choice(
         "--measure", "Measure in the table of data sets.", "accuracy log_loss brier seconds", "accuracy"
     )
@@ -129,7 +131,7 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
             bar(dataset, begun[dataset], len(models))
             begun[dataset] += 1
 
-        return compare(models, tables, target, folds=folds, repeats=trials.repeats, progress=tell)
+        return compare(models, tables, target, folds=folds, repeats=trials.repeats, progress=tell, groups=trials.group)
 
 
 def record(comparison: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 from bayeskit.cli.options import (
     DATA,
     DROP_UNLABELED,
+    GROUP,
     JSON,
     MODEL,
     TEXT,
@@ -37,6 +38,7 @@ def command(
     reading: Reading,
     drop_unlabeled: bool = DROP_UNLABELED,
     weight: str | None = WEIGHT,
+    group: str | None = GROUP,
     plot: str | None = PLOT,
     json: bool = JSON,
 ) -> None:
@@ -60,6 +62,8 @@ def command(
     if leave_one_out and held_out:
         raise typer.BadParameter("is the opposite of --leave-one-out: give one of them", param_hint="--held-out")
     method = "leave-one-out" if leave_one_out else "held-out" if held_out else "auto"
+    if group is not None and folds is None:
+        raise typer.BadParameter("keeps rows in one fold: add --folds", param_hint="--group")
     page = Page(json)
     check_plot(plot, (model, *data))
     fitted = load_classifier(model)
@@ -68,8 +72,8 @@ def command(
     target = target_of(fitted)
     show_trust = None
     if evaluate_model := family_function(fitted, "evaluate_model"):
-        if text is not None or drop_unlabeled or weight is not None:
-            hint = "--text" if text else "--weight" if weight else "--drop-unlabeled"
+        if text is not None or drop_unlabeled or weight is not None or group is not None:
+            hint = "--text" if text else "--weight" if weight else "--group" if group else "--drop-unlabeled"
             raise typer.BadParameter("is not for models of sequences", param_hint=hint)
         source, evaluations = evaluate_model(fitted, data, reading, folds, held_out)
     else:
@@ -81,7 +85,7 @@ def command(
             if method != "auto" or folds is None or hasattr(fitted, "leave_one_out"):  # without it, use folds
                 evaluations.append(_evaluate(fitted, rows, method))
             if folds is not None:
-                evaluations.append(_cross_validate(fitted, rows, target, folds))
+                evaluations.append(_cross_validate(fitted, rows, target, folds, group))
         if hasattr(fitted, "predict_proba"):
             show_trust = partial(_show_calibration, page, fitted, data, target, reading, weight)
     _show(page, fitted, evaluations, source, unit_of(fitted), show_trust)
@@ -142,20 +146,24 @@ def _evaluate(model: Any, source: Any, method: str) -> Any:
         ) from None
 
 
-def _cross_validate(model: Any, source: Any, target: str, folds: int) -> Any:
+def _cross_validate(model: Any, source: Any, target: str, folds: int, group: str | None = None) -> Any:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
     from bayeskit.cli import texts
+    from bayeskit.cli.inputs import group_column
     from bayeskit.data.reader import read_batch
     from bayeskit.data.source import for_schema
     from bayeskit.evaluate.cross_validation import cross_validate
     from bayeskit.models.base.estimator import clone
 
     if texts.is_text(model):
+        if group is not None:
+            raise typer.BadParameter("is for tables, and these are documents", param_hint="--group")
         table, weights = texts.documents_of(source, texts.column_of(model) or "text", target)
         return cross_validate(model, table, target, folds, weights)
+    groups = None if group is None else group_column(source, group)
     reads = reader_of(model)
     schema, narrowed = reads.schema_, {}
     for name, roles in model.get_params().items():
@@ -166,7 +174,9 @@ def _cross_validate(model: Any, source: Any, target: str, folds: int) -> Any:
     values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}
     batch = read_batch(for_schema(source, schema, values, reads.tally_.classes))
     model = clone(model).set_params(**narrowed)
-    return cross_validate(model, pa.table({**batch.columns, target: batch.labels}), target, folds, batch.weights)
+    columns = {name: column for name, column in batch.columns.items() if name != group}
+    table = pa.table({**columns, target: batch.labels})
+    return cross_validate(model, table, target, folds, batch.weights, groups=groups)
 
 
 def _show_calibration(

@@ -19,6 +19,7 @@ import typer
 from bayeskit.cli.options import (
     DATA,
     DROP_UNLABELED,
+    GROUP,
     JSON,
     MODELS,
     ROLES,
@@ -134,6 +135,7 @@ class TableOptions:
         "--domain", "COLUMN=A,B,...", "All values of a column in order; unseen ones are smoothed, too. May be repeated."
     )
     weight: str | None = WEIGHT
+    group: str | None = GROUP
     role: list[str] | None = ROLES
 
 
@@ -290,6 +292,8 @@ def fit_table(
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     if engine is not None and options.calibrate is not None:
         raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
+    if options.group is not None and (kind != "best" or options.calibrate or engine or options.push):
+        raise typer.BadParameter("goes with --model best alone", param_hint="--group")
     model = _model(kind, _settings(shared, options, source.kinds))
     if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
         raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
@@ -298,7 +302,7 @@ def fit_table(
 
         model = Calibrated(model, options.calibrate)
     if kind == "best" and options.calibrate is None:
-        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine)
+        advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine, options.group)
     else:
         with watched(source, "counting") as rows:
             advice = _fit(model, rows, target, engine)
@@ -440,7 +444,7 @@ def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]
     return [*words, *typed(FitOptions(output=output))]
 
 
-def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
+def _fit(model: Any, source: Any, target: str, engine: Any = None, group: str | None = None) -> list[str]:
     """Fit the model and return its advice."""
     import warnings
 
@@ -449,7 +453,16 @@ def _fit(model: Any, source: Any, target: str, engine: Any = None) -> list[str]:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if hasattr(model, "fit_source"):
+        if group is not None:
+            import pyarrow as pa
+
+            from bayeskit.cli.inputs import group_column
+            from bayeskit.data.reader import read_batch
+
+            groups, batch = group_column(source, group), read_batch(source)
+            columns = {name: column for name, column in batch.columns.items() if name != group}
+            model.fit(pa.table({**columns, target: batch.labels}), target, batch.weights, groups=groups)
+        elif hasattr(model, "fit_source"):
             model.fit_source(source, engine=engine)
         else:
             model.fit(source, target)

@@ -12,6 +12,7 @@ not justify more certainty.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,9 @@ import numpy as np
 
 from bayeskit.data.block import Block
 from bayeskit.data.frames import BLOCK
+from bayeskit.data.reader import read_table
 from bayeskit.data.schema import Schema
-from bayeskit.errors import BadFile, BayesError, SchemaMismatch, TooLarge, format_setting
+from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch, TooLarge, format_setting
 from bayeskit.evaluate.cross_validation import labeled_table
 from bayeskit.explain.evidence import average_increments
 from bayeskit.explain.informative import LossImportance
@@ -232,11 +234,15 @@ class BayesClassifier(Classifier):
                 "groups= leaves out members and chains, which are judged row by row:",
                 hint="do not pass fast=False, n_members, n_chains or structure",
             )
-        given = labeled_table(X, y, sample_weight, self._drops_unlabeled, groups)
+        with warnings.catch_warnings():
+            # The fit warns of rows without a label.
+            warnings.simplefilter("ignore", BayesWarning)
+            given = labeled_table(X, y, sample_weight, self._drops_unlabeled, groups)
         codes = cast(Ints, given.groups)
+        # Rows of weight zero are not stored.
         self._groups = codes if given.weights is None else codes[given.weights > 0]
         try:
-            return super().fit(given.table.data, given.table.labels, given.weights)
+            return super().fit(read_table(X, groups).data if isinstance(groups, str) else X, y, sample_weight)
         finally:
             del self._groups
 
