@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bayeskit.data.vocabulary import Vocabulary
 from bayeskit.errors import BayesError, TooLarge, format_setting
 from bayeskit.memory import check_memory
 from bayeskit.tally.plan import Plan, Space, declared_values
+from bayeskit.tally.row_hash import RowHasher
 from bayeskit.tally.tally import Tally
 
 
@@ -41,7 +43,8 @@ def collect_part(
     Raise an error as soon as a column has more than ``max_categories`` values.
     """
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True, n_threads=n_threads)
-    return _count(encoder.blocks(source), encoder, plan, memory_limit, max_categories)
+    hasher = RowHasher([name for name in schema.used if name in plan.names])
+    return _count(encoder.blocks(source), encoder, plan, memory_limit, max_categories, hasher)
 
 
 def count_blocks(blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None = None) -> Tally:
@@ -63,7 +66,12 @@ def settled(tally: Tally) -> Tally:
 
 
 def _count(
-    blocks: Iterable[Block], encoder: Encoder, plan: Plan, memory_limit: float | None, max_categories: int | None
+    blocks: Iterable[Block],
+    encoder: Encoder,
+    plan: Plan,
+    memory_limit: float | None,
+    max_categories: int | None,
+    hasher: RowHasher | None = None,
 ) -> Tally:
     coded = {*encoder.schema.coded}
     columns = [name for name in plan.names if name in coded]
@@ -75,6 +83,8 @@ def _count(
             if max_categories is not None:
                 check_categories(space, max_categories)
             counted = Tally.of_block(block, space, plan, encoder.n_threads, memory_limit)
+            if hasher is not None:
+                counted = replace(counted, row_hash=hasher.hash(block, space))
             running = counted if running is None else running.grown(space).plus(counted)
             for statistic in running.statistics.values():
                 if (need := statistic.memory_used()) is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit.data.schema import Numeric, Role
 from bayeskit.data.vocabulary import Value
@@ -22,13 +21,6 @@ def draw_slots(shares: Floats, rng: np.random.Generator) -> Ints:
     cumulative = np.cumsum(shares, axis=1)
     slots = (rng.random(len(shares))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
     return np.minimum(slots, max(shares.shape[1] - 1, 0))
-
-
-def mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Mix 64-bit numbers: neighboring numbers give unrelated ones (SplitMix64; Steele, Lea and Flood 2014)."""
-    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def k_means_plus_plus(

@@ -318,7 +318,15 @@ def cross_validate(
 
 
 SAME = "These are the rows that the model learned: each is predicted by the model without it."
+SAME_COUNTS = (
+    "By their counts, these are the rows that the model learned (the rows themselves it cannot know): each is "
+    "predicted by the model without it. If the rows are new, use held-out."
+)
 OTHER = "These are not the rows that the model learned: they are scored as they are."
+SHARED = (
+    "They are scored as they are, but about {:,} of the {:,} rows that the model learned are among them: the scores "
+    "are too good. Leave these rows out, or use leave-one-out if all were learned."
+)
 NESTED = (
     "They are scored as they are. By the counts, {} may be among {}: if so, the scores are too good. Use leave-one-out "
     "for learned rows."
@@ -331,8 +339,10 @@ def evaluate_rows(model: Any, source: Source, method: str = "auto") -> Evaluatio
         raise BayesError(f'method={method!r}: give "auto", "leave-one-out" or "held-out"')
     remark = ""
     if method == "auto":
-        remark = _compare_with_learned(model, source)
-        method = "leave-one-out" if remark in (SAME, "") else "held-out"
+        remark, overlaps = _compare_with_learned(model, source)
+        method = "leave-one-out" if remark in (SAME, SAME_COUNTS, "") else "held-out"
+        if overlaps:
+            warnings.warn(BayesWarning(remark), stacklevel=3)
     if method == "held-out":
         if not hasattr(reader_of(model), "tally_"):
             raise BayesError("EM of words keeps no counts to set beside: cross-validate it")
@@ -346,17 +356,23 @@ def evaluate_rows(model: Any, source: Source, method: str = "auto") -> Evaluatio
     return replace(model.leave_one_out(source, None), remark=remark)
 
 
-def _compare_with_learned(model: Any, source: Source) -> str:
-    """Return `SAME`, `OTHER` or `NESTED` by the counts of the rows and of the model; "" if they cannot be compared.
+def _compare_with_learned(model: Any, source: Source) -> tuple[str, bool]:
+    """Return how the rows relate to those that the model learned, and True if some are learned and others not.
 
-    Equal counts mean equal rows, in any order. Rows that are a part of the others cannot be told from similar rows.
+    The hashes of both decide, if they are known. Otherwise equal counts mean equal rows, and rows whose counts are a
+    part of the others may be learned. The relation is "" if the model has no counts to compare.
     """
     can_remove = hasattr(model, "forget") or hasattr(model, "leave_one_out")
     if not can_remove or not hasattr(model, "_count_more"):
-        return ""
+        return "", False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)
         rows, learned = model._count_more(model._with_labels(source)), model._model_tally()
+    if rows.row_hash is not None and learned.row_hash is not None:
+        if learned.row_hash.matches(rows.row_hash):
+            return SAME, False
+        n_shared = learned.row_hash.n_shared(rows.row_hash)
+        return (SHARED.format(n_shared, learned.row_hash.n_rows), True) if n_shared else (OTHER, False)
     for more, less, words in (
         (learned, rows, ("these rows", "those that the model learned")),
         (rows, learned, ("the rows that the model learned", "these")),
@@ -365,8 +381,8 @@ def _compare_with_learned(model: Any, source: Source) -> str:
             rest = (more - less).n_rows
         except BayesError:
             continue
-        return SAME if rest <= GONE * more.n_rows else NESTED.format(*words)
-    return OTHER
+        return SAME_COUNTS if rest <= GONE * more.n_rows else NESTED.format(*words), False
+    return OTHER, False
 
 
 def evaluate_held_out(model: Any, source: Source) -> Evaluation:

@@ -33,6 +33,7 @@ from bayeskit.tally.plan import (
     take_codes,
 )
 from bayeskit.tally.products import Products
+from bayeskit.tally.row_hash import RowHash, combine_hashes
 from bayeskit.tally.statistic import BlockCounts, Parts, Statistic, statistic_of
 from bayeskit.tally.words import ColumnWords, WordCounts
 from bayeskit.tolerance import GONE
@@ -101,6 +102,8 @@ class Tally:
         Schema, classes and values.
     class_counts : ndarray of shape (n_classes,)
     statistics : mapping of str to Statistic
+    row_hash : RowHash or None
+        Identifies the rows in any order; None if it is not known. Equality ignores it.
 
     >>> a = Tally.from_counts({"sky": {"yes": {"sun": 3}, "no": {"sun": 1, "rain": 2}}})
     >>> b = Tally.from_counts({"sky": {"maybe": {"hail": 1}}})
@@ -113,6 +116,7 @@ class Tally:
     space: Space
     class_counts: Counts
     statistics: Mapping[str, Statistic]
+    row_hash: RowHash | None = None
 
     @classmethod
     def of(cls, space: Space, class_counts: Counts, *statistics: Statistic) -> Self:
@@ -193,7 +197,8 @@ class Tally:
         """Add the rows of a tally with the same codes, without sorting."""
         a, b = (side.as_float() for side in (self, other)) if self.weighted != other.weighted else (self, other)
         statistics = {kind: statistic.plus(b.statistics[kind]) for kind, statistic in a.statistics.items()}
-        return Tally(a.space, a.class_counts + b.class_counts, statistics)
+        row_hash = combine_hashes((a.row_hash, a.class_counts.any()), (b.row_hash, b.class_counts.any()))
+        return Tally(a.space, a.class_counts + b.class_counts, statistics, row_hash)
 
     def __sub__(self, other: Tally) -> Tally:
         """Subtract the rows of the other side, all of which must have been counted here.
@@ -207,7 +212,8 @@ class Tally:
         counts = subtract_counts(a.class_counts, b.class_counts, tolerance)
         check_forgettable(a.space, a.class_counts, b.class_counts, counts)
         left = {k: statistic.minus(b.statistics[k], a.space, tolerance) for k, statistic in a.statistics.items()}
-        return Tally(a.space, counts, left).tidy()
+        known = a.row_hash is not None and b.row_hash is not None
+        return Tally(a.space, counts, left, a.row_hash - b.row_hash if known else None).tidy()  # type: ignore[operator]
 
     def tidy(self) -> Self:
         """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
@@ -245,12 +251,12 @@ class Tally:
 
     def _recoded(self, space: Space, recoding: Recoding) -> Self:
         statistics = {kind: statistic.recode(recoding) for kind, statistic in self.statistics.items()}
-        return type(self)(space, take_codes(self.class_counts, recoding.classes, 0), statistics)
+        return type(self)(space, take_codes(self.class_counts, recoding.classes, 0), statistics, self.row_hash)
 
     def with_classes(self, index: Any, classes: Iterable[Value]) -> Self:
         """Return the counts under other classes: each is the old class of this index, or new for −1."""
         space = replace(self.space, classes=tuple(classes))
-        return self._recoded(space, Recoding.of_classes(index, self.space))
+        return replace(self._recoded(space, Recoding.of_classes(index, self.space)), row_hash=None)
 
     def with_schema(self, schema: Schema) -> Self:
         """Return the counts with another schema."""
@@ -263,7 +269,9 @@ class Tally:
     def as_float(self) -> Self:
         """Return the counts as sums of weights."""
         statistics = {kind: statistic.as_float() for kind, statistic in self.statistics.items()}
-        return type(self)(replace(self.space, weighted=True), self.class_counts.astype(np.float64), statistics)
+        return type(self)(
+            replace(self.space, weighted=True), self.class_counts.astype(np.float64), statistics, self.row_hash
+        )
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return the counts of these columns only."""
@@ -286,7 +294,7 @@ class Tally:
             "values": [[name, list(values)] for name, values in self.space.values.items()],
             "statistics": statistics,
         }
-        return header, arrays
+        return header | ({} if self.row_hash is None else {"row_hash": self.row_hash.to_json()}), arrays
 
     @classmethod
     def from_parts(cls, header: Any, arrays: list[Array]) -> Self:
@@ -312,7 +320,8 @@ class Tally:
             check_one_kind(space.classes)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise BadFile(f"this is no tally: {problem!r}") from None
-        tally = cls(space, arrays[0], statistics)
+        row_hash = RowHash.from_json(header["row_hash"]) if "row_hash" in header else None
+        tally = cls(space, arrays[0], statistics, row_hash)
         for statistic in statistics.values():
             statistic.check(space, tally.class_counts, statistics)
         tidy = tally._occurring_names() == (tally.classes, values)

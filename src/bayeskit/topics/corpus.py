@@ -17,7 +17,7 @@ from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import count_documents
 from bayeskit.data.text.word_list import WordLimits, Words, take_ranges
 from bayeskit.errors import BayesError, TooLarge
-from bayeskit.estimate.sampling import mix_bits
+from bayeskit.tally.row_hash import mix_bits
 from bayeskit.typing import Array, Bools, Ints
 
 STEP = 0x9E3779B97F4A7C15

@@ -44,10 +44,11 @@ def command(
 ) -> None:
     """Evaluate a model on its training rows or on new rows.
 
-    Training rows, recognized by their counts, are scored by exact leave-one-out:
-    each is predicted by the model without it. Other rows are scored as they are.
-    The scores stand beside those of the majority class and are
-    followed by the calibration, the scores of each class and the confusion matrix.
+    Training rows, recognized by their content in any order, are scored by exact
+    leave-one-out: each is predicted by the model without it. Other rows are scored as
+    they are; a warning tells where some of them were learned. The scores stand beside
+    those of the majority class and are followed by the calibration, the scores of each
+    class and the confusion matrix.
 
     \b
     Examples:

@@ -751,9 +751,8 @@ class Classifier(Estimator):
         X, y, sample_weight
             As for :meth:`fit`.
         method : {"auto", "leave-one-out", "held-out"}, default="auto"
-            "auto" counts the rows and compares the counts with those of the model. Equal counts mean that these are the
-            training rows, in any order. If one set of rows may be a part of the other, the rows are scored as they are
-            and ``notes`` says so.
+            "auto" recognizes the training rows in any order by their hash, or by equal counts if the model has none
+            (beyond 32,768 rows). Other rows are scored as they are, with a warning if some of them were learned.
 
         Returns
         -------

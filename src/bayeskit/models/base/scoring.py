@@ -26,9 +26,9 @@ from bayeskit.data.block import Block
 from bayeskit.engines.engine import engine_of_frame
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.column import NotFastPath, Row
-from bayeskit.estimate.sampling import mix_bits
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.base.estimator import seed_of
+from bayeskit.tally.row_hash import mix_bits
 from bayeskit.tolerance import TIE
 from bayeskit.typing import Array, Floats, Ints
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayeskit.estimate.sampling import mix_bits
+from bayeskit.tally.row_hash import mix_bits
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 # Equal rows may be copies if naive Bayes expects fewer equal rows than this.
