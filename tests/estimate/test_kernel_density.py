@@ -59,7 +59,6 @@ def test_the_bins_are_within_their_error_of_the_whole_sum(shape, n):
     exact = by_hand(points, counts, h, asked)
     error = np.abs(found.scores(asked)[:, 0] - exact) / np.maximum(1, np.abs(exact))
     assert error.max() < 1e-10
-    np.testing.assert_allclose(found.classes[0].direct(asked), exact, rtol=1e-10, atol=1e-10)
 
 
 def test_the_density_is_that_of_scipy_with_the_same_bandwidth():

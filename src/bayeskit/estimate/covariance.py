@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bayeskit import logspace
 from bayeskit.errors import BayesError
@@ -183,6 +182,8 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
 
     Missing cells are marginalized out. The term of a column is ln p(x_j | preceding columns, class).
     """
+    from scipy.linalg import solve_triangular
+
     spread, used = model.spread, model.spread.used
     n, (n_classes, k) = len(x), model.mean.shape
     scores = np.zeros((n, n_classes, k) if by_column else (n, n_classes))
@@ -192,8 +193,10 @@ def log_density(x: Floats, model: Normal, by_column: bool = False) -> Floats:
             continue
         some = x[:, columns] if isinstance(rows, slice) else x[np.ix_(rows, columns)]
         for c in range(n_classes):
-            factor, constant = _factor(spread, c, columns)
-            z = _solve(factor, ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T)
+            factor = np.linalg.cholesky(spread.correlation[c][np.ix_(columns, columns)])
+            constant = -logspace.log(np.sqrt(2 * np.pi) * np.diag(factor) * spread.deviation[c, columns])
+            away = ((some - model.mean[c, columns]) / spread.deviation[c, columns]).T
+            z = solve_triangular(factor, away, lower=True, check_finite=False)
             with np.errstate(over="ignore"):  # overflow means density zero
                 terms = constant[:, None] - 0.5 * z * z
             if by_column:
@@ -215,16 +218,3 @@ def missing_patterns(present: Bools) -> list[tuple[Bools, Any]]:
     order = np.argsort(which, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which))[:-1])
     return list(zip(present[first], groups, strict=True))
-
-
-def _factor(spread: Covariances, c: int, columns: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the Cholesky factor L of the columns' correlations R = L Lᵀ, and the constant term of each column."""
-    factor = np.linalg.cholesky(spread.correlation[c][np.ix_(columns, columns)])
-    constant = -logspace.log(np.sqrt(2 * np.pi) * np.diag(factor) * spread.deviation[c, columns])
-    return factor, constant
-
-
-def _solve(factor: Floats, d: Floats) -> Floats:
-    from scipy.linalg import solve_triangular
-
-    return np.asarray(solve_triangular(factor, d, lower=True, check_finite=False))

@@ -44,15 +44,10 @@ def best_exponents(terms: Floats, labels: Array, weights: Floats, penalty: float
         return np.ones(n_terms)
     loss = _Loss(np.ascontiguousarray(apart[usable]), weights[usable], penalty)
     with one_blas_thread():
-        return _solved(loss)
-
-
-def _solved(loss: _Loss) -> Floats:
-    """Return the minimum of the objective; small data needs at most ten Newton steps."""
-    squares = loss.weights @ (loss.apart**2).sum(axis=1)
-    start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, LEAST_SQUARE)))
-    w = _by_newton(loss, start)
-    return _by_trust_regions(loss, start, squares) if w is None else w
+        squares = loss.weights @ (loss.apart**2).sum(axis=1)
+        start = np.minimum(1.0, np.sqrt(loss.weights.sum() / np.maximum(squares, LEAST_SQUARE)))
+        w = _by_newton(loss, start)  # at most ten steps for small data
+        return _by_trust_regions(loss, start, squares) if w is None else w
 
 
 def _by_newton(loss: _Loss, w: Floats) -> Floats | None:

@@ -129,7 +129,8 @@ class NormalDensity(Written):
     @property
     def text(self) -> str:
         variance = number(self.variance)
-        return f"exp(−({number(self.x)} − {_signed(self.mean)})²/(2 · {variance}))/√(2π · {variance})"
+        mean = number(self.mean) if self.mean >= 0 else f"({number(self.mean)})"
+        return f"exp(−({number(self.x)} − {mean})²/(2 · {variance}))/√(2π · {variance})"
 
     @property
     def latex(self) -> str:
@@ -218,7 +219,3 @@ def number(x: Any) -> str:
     x = float(x)
     text = str(int(x)) if math.isfinite(x) and x == int(x) and abs(x) < LARGEST_FRACTION else f"{x:.6g}"
     return text.replace("-", "−")
-
-
-def _signed(x: float) -> str:
-    return number(x) if x >= 0 else f"({number(x)})"

@@ -99,9 +99,8 @@ class Run:
 
     @cached_property
     def _tails(self) -> tuple[tuple[Any, float], tuple[Any, float]]:
-        return self._tail(self.points - self.points[0], self.log_counts), self._tail(
-            self.points[-1] - self.points[::-1], self.log_counts[::-1]
-        )
+        from_last = self.points[-1] - self.points[::-1], self.log_counts[::-1]
+        return self._tail(self.points - self.points[0], self.log_counts), self._tail(*from_last)
 
     @staticmethod
     def _tail(u: Floats, log_counts: Floats) -> tuple[Any, float]:
@@ -149,10 +148,6 @@ class Bells:
         log_p = np.zeros(len(x))
         log_p[present] = self._log_sums((x[present] - self.origin) / self.bandwidth) - self.log_scale
         return log_p
-
-    def direct(self, x: Floats) -> Floats:
-        """Return ln p of numbers by the direct sum, the reference for :meth:`log_density`."""
-        return self._all.total((x - self.origin) / self.bandwidth) - self.log_scale
 
     def left_out(self, x: Floats, unit: Floats) -> Floats:
         """Return ln p of numbers among the points after reducing the count of each by ``unit``; −∞ if nothing is
@@ -271,10 +266,7 @@ class KernelDensity:
 
 
 def kernel_density(
-    values: Values,
-    class_counts: Array,
-    bandwidths: Floats | None = None,
-    floor: VarianceFloor | None = None,
+    values: Values, class_counts: Array, bandwidths: Floats | None = None, floor: VarianceFloor | None = None
 ) -> KernelDensity:
     """Estimate densities from counted numbers, with given bandwidths or Silverman's, subject to the floor.
 

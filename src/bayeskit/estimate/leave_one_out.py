@@ -6,7 +6,7 @@ Formula: P(value ∣ class) without one row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -185,6 +185,19 @@ def numbers_in_steps(
                 i, j = np.argwhere(lacks)[0]
                 raise leaving.refuse(int(some[i]), names[j])
         yield some, x
+
+
+def terms_by_column(leaving: Leaving, parts: Iterable[Any], used: Sequence[str]) -> dict[str, Floats]:
+    """Return ln P'(x | class) of the used columns, (n_rows, n_classes), from pairs of names
+    and a function of (numbers, labels, weights) that returns the terms of rows, (n_rows, n_classes, n_columns)."""
+    terms = {name: np.zeros((leaving.block.n_rows, len(leaving.classes))) for name in used}
+    for names, terms_of in parts:
+        for rows, x in numbers_in_steps(leaving, leaving.rows, names):
+            of_part = terms_of(x, leaving.labels[rows], leaving.unit[rows])
+            for j, name in enumerate(names):
+                if name in terms:
+                    terms[name][rows] = of_part[:, :, j]
+    return terms
 
 
 def highest_floor(n: Array, squares: Floats, total: Floats, ddof: int, floor: VarianceFloor) -> Floats:

@@ -55,7 +55,13 @@ class TransitionRules:
         k = len(states)
         if isinstance(moves, str):
             return cls._in_order(start, moves, states)
-        cells = _rows(moves, k) if moves is not None else [[None] * k for _ in range(k)]
+        cells = (
+            [[None] * k] * k
+            if moves is None
+            else [_cells(row, "a row of transitions") for row in _cells(moves, "transitions")]
+        )
+        if len(cells) != k or any(len(row) != k for row in cells):
+            raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
         names: dict[str, int] = {}
         fixed, ties = np.full((k, k), np.nan), np.full((k, k), FREE, dtype=np.int64)
         for i, row in enumerate(cells):
@@ -101,11 +107,6 @@ class TransitionRules:
                 "rows of transitions with tied ones are made of the same names, each as often, and of numbers, but for "
                 "their order: then one set of probabilities serves them all"
             )
-
-    @cached_property
-    def bound(self) -> bool:
-        """True if the rules distinguish the states."""
-        return bool((self.ties != FREE).any() or not np.isnan(self.fixed_start).all())
 
     # -- estimates -----------------------------------------------------------------------------------
 
@@ -277,13 +278,6 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     if abs(held - 1) > SLACK if full else held > 1 + SUMS_TO_ONE:
         raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
     return fixed / held if full else fixed
-
-
-def _rows(moves: Any, k: int) -> list[list[Any]]:
-    rows = [_cells(row, "a row of transitions") for row in _cells(moves, "transitions")]
-    if len(rows) != k or any(len(row) != k for row in rows):
-        raise BayesError(f"transitions are {k} rows of {k} cells, one for each state")
-    return rows
 
 
 def _cells(given: Any, what: str) -> list[Any]:

@@ -153,15 +153,15 @@ def shared_variance(
     among = used[..., None, :]
     match rule:
         case "class_feature":
-            shared = _known(_variance(squares, freedom), several)
+            shared = np.where(several, _variance(squares, freedom), np.nan)
         case "feature":
             shared = np.where(n > 0, pooled, np.nan)
         case "class":
             by_class = _variance((squares * among).sum(axis=-1), (freedom * among).sum(axis=-1))
-            shared = _known(by_class, (several & among).any(axis=-1))[..., None]
+            shared = np.where((several & among).any(axis=-1), by_class, np.nan)[..., None]
         case "all":
             one = _variance((squares * among).sum(axis=(-2, -1)), (freedom * among).sum(axis=(-2, -1)))
-            shared = _known(one, (several & among).any(axis=(-2, -1)))[..., None, None]
+            shared = np.where((several & among).any(axis=(-2, -1)), one, np.nan)[..., None, None]
     shared = np.broadcast_to(shared, n.shape)
     variance = np.where(np.isnan(shared), fallback, shared)
     return np.where(among, np.maximum(variance, floor.least(pooled, total)), np.nan), used
@@ -177,7 +177,7 @@ def pooled_variance(
     used = (total > UNDERFLOW) & ~without_value.any(axis=-2)
     freedom = np.where(n > ddof, n - ddof, 0.0)
     squares = np.where(n > ddof, squares, 0.0)
-    pooled = _known(_variance(squares.sum(axis=-2), freedom.sum(axis=-2)), (n >= 2).any(axis=-2))
+    pooled = np.where((n >= 2).any(axis=-2), _variance(squares.sum(axis=-2), freedom.sum(axis=-2)), np.nan)
     return pooled[..., None, :], total[..., None, :], used
 
 
@@ -204,8 +204,3 @@ def _variance(squares: Any, freedom: Any) -> Floats:
     """Return squares / freedom, NaN without degrees of freedom."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(freedom) > 0, np.true_divide(squares, freedom), np.nan)
-
-
-def _known(variance: Floats, several: Any) -> Floats:
-    """Return the variance if some class has two or more values; else NaN."""
-    return np.where(several, variance, np.nan)

@@ -31,7 +31,7 @@ from bayeskit.explain.evidence import class_position, format_cell, format_probab
 from bayeskit.explain.informative import check_no_texts
 from bayeskit.explain.nomogram_layout import lay_out_nomogram, svg
 from bayeskit.printable import printable
-from bayeskit.tables import ROWS, WIDTH, Picture, Readable, Sheet, Table, left_out
+from bayeskit.tables import ROWS, WIDTH, Picture, Readable, Sheet, left_out
 from bayeskit.tolerance import RANK
 from bayeskit.typing import Array, Floats
 
@@ -59,11 +59,6 @@ class Axis:
     def most(self) -> float:
         """Return the largest finite number of points."""
         return max((p for p in self.points if np.isfinite(p)), default=0.0)
-
-    @property
-    def table(self) -> Table:
-        """Return the values and their points."""
-        return Table({self.column: [format_cell(v) for v in self.values], "points": list(self.points)})
 
 
 @dataclass(frozen=True)

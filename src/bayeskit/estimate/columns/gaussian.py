@@ -13,7 +13,7 @@ from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.estimate.columns.column import Columns, Leaving, LeftOutColumns, Row, Settings, by_class, number
 from bayeskit.estimate.formulas import NormalDensity, WrittenFactor
-from bayeskit.estimate.leave_one_out import LeftOutGaussians, numbers_in_steps
+from bayeskit.estimate.leave_one_out import LeftOutGaussians, numbers_in_steps, terms_by_column
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import Gaussian, as_variance_floor, gaussian, log_peak, n_parameters
 from bayeskit.tables import Table
@@ -157,15 +157,7 @@ class LeftOutGaussianColumns(LeftOutColumns):
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
         """Return the terms, computed in double-double."""
-        shape = (leaving.block.n_rows, len(leaving.classes))
-        terms = {name: np.zeros(shape) for name in self.used}
-        for part in self.parts:
-            for some, x in numbers_in_steps(leaving, leaving.rows, part.names):
-                of_part = part.terms(x, leaving.labels[some], leaving.unit[some])
-                for j, name in enumerate(part.names):
-                    if name in terms:
-                        terms[name][some] = of_part[:, :, j]
-        return terms
+        return terms_by_column(leaving, ((part.names, part.terms) for part in self.parts), self.used)
 
 
 class GaussianCell:

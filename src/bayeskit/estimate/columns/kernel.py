@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -85,63 +85,54 @@ class KernelColumns(Columns):
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
         """Return the densities without each row; bandwidths stay fixed."""
-        return LeftOutKernels({name: LeftOutKernel(self.densities[name]) for name in self.used})
+        return LeftOutKernels({name: self.densities[name] for name in self.used})
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutKernels(LeftOutColumns):
-    """Kernel densities without one row."""
+    """Kernel densities without one row, with fixed bandwidths."""
 
-    kernels: Mapping[str, LeftOutKernel]
+    densities: Mapping[str, KernelDensity]
+    _tables: dict[Bells, Floats] = field(default_factory=dict)  # of single rows removed from each point of a class
 
     def row_terms(self, leaving: Leaving) -> Iterator[tuple[str, Floats]]:
         """Yield each used column with ln p'(x | class) of the rows that stay."""
-        rows, floats = leaving.rows, {name: leaving.block.floats[name] for name in self.kernels}
+        rows, floats = leaving.rows, {name: leaving.block.floats[name] for name in self.densities}
         raise_unusable(floats, leaving.block.start)
         labels, unit = leaving.labels[rows], leaving.unit[rows]
-        for name, kernel in self.kernels.items():
+        for name, density in self.densities.items():
             x = floats[name][rows]
-            lacks = kernel.lacks(x, labels, unit)
+            lacks = _lacks(density, x, labels, unit)
             if lacks.any():
                 raise leaving.refuse(int(rows[np.argmax(lacks)]), name)
-            yield name, kernel.scores(x, labels, unit)
+            yield name, self._scores(density, x, labels, unit)
 
-
-@dataclass(frozen=True)
-class LeftOutKernel:
-    """A kernel density without one of its values, with fixed bandwidths."""
-
-    density: KernelDensity
-
-    @cached_property
-    def _tables(self) -> dict[int, Floats]:
-        return {}
-
-    def lacks(self, x: Floats, labels: Array, unit: Floats) -> Bools:
-        """Return a mask (n_rows,) of numbers that were not counted so often in their class."""
-        values = self.density.values
-        at = values.read(x)
-        slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
-        if not len(values.points):
-            return ~np.isnan(x)
-        counted = values.counts[labels, slot] * (values.points[slot] == at)
-        return ~np.isnan(x) & (counted < unit * (1 - GONE))
-
-    def scores(self, x: Floats, labels: Array, unit: Floats) -> Floats:
+    def _scores(self, density: KernelDensity, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Return ln p'(x | class), (n_rows, n_classes); zero for all classes if the own one has no other value."""
-        scores = self.density.scores(x)
-        at, n = self.density.values.read(x), self.density.values.counts.sum(axis=1)
+        scores = density.scores(x)
+        at, n = density.values.read(x), density.values.counts.sum(axis=1)
         present = ~np.isnan(x)
-        for c, bells in enumerate(self.density.classes):
+        for c, bells in enumerate(density.classes):
             rows = np.flatnonzero(present & (labels == c) if n[c] > 0 else present)  # without rows: all together
             if bells is not None and len(rows):
-                scores[rows, c] = self._without(c, bells, at[rows], unit[rows])
+                scores[rows, c] = self._without(bells, at[rows], unit[rows])
         scores[present & (n[labels] - unit <= GONE * n[labels])] = 0.0
         return scores
 
-    def _without(self, c: int, bells: Bells, x: Floats, unit: Floats) -> Floats:
+    def _without(self, bells: Bells, x: Floats, unit: Floats) -> Floats:
         if not (unit == 1).all() or len(x) < len(bells.points):
             return bells.left_out(x, unit)
-        if c not in self._tables:
-            self._tables[c] = bells.left_out(bells.points, np.ones(len(bells.points)))
-        return self._tables[c][np.searchsorted(bells.points, x)]
+        if bells not in self._tables:
+            self._tables[bells] = bells.left_out(bells.points, np.ones(len(bells.points)))
+        return self._tables[bells][np.searchsorted(bells.points, x)]
+
+
+def _lacks(density: KernelDensity, x: Floats, labels: Array, unit: Floats) -> Bools:
+    """Return a mask (n_rows,) of numbers that were not counted so often in their class."""
+    values = density.values
+    at = values.read(x)
+    slot = np.minimum(np.searchsorted(values.points, at), max(len(values.points) - 1, 0))
+    if not len(values.points):
+        return ~np.isnan(x)
+    counted = values.counts[labels, slot] * (values.points[slot] == at)
+    return ~np.isnan(x) & (counted < unit * (1 - GONE))

@@ -30,7 +30,7 @@ from bayeskit.estimate.columns.column import (
     by_class,
     number,
 )
-from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, without
+from bayeskit.estimate.leave_one_out import Without, numbers_in_steps, terms_by_column, without
 from bayeskit.estimate.sampling import nulls_for_nan
 from bayeskit.estimate.variance import as_variance_floor, pooled_variance, shared_variance, within_or_total
 from bayeskit.tables import Table
@@ -180,26 +180,19 @@ class LeftOutMoments(LeftOutColumns):
         """Add the scores of batches of rows."""
         moments, counted = self.moments, self.columns.counted
         for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names, moments, counted):
-            impossible = np.argwhere(~np.isnan(x) & ~self.columns.possible(x))
-            for i, j in impossible:
+            for i, j in np.argwhere(~np.isnan(x) & ~self.columns.possible(x)):
                 raise leaving.refuse(int(rows[i]), self.columns.names[j])
             scores[rows] += self._terms(x, leaving.labels[rows], leaving.unit[rows]).sum(axis=-1)
 
     def terms(self, leaving: Leaving) -> Mapping[str, Floats]:
         """Return the terms of the used columns."""
-        terms = {name: np.zeros((leaving.block.n_rows, len(leaving.classes))) for name in self.columns.used}
-        for rows, x in numbers_in_steps(leaving, leaving.rows, self.columns.names):
-            of_rows = self._terms(x, leaving.labels[rows], leaving.unit[rows])
-            for name, term in terms.items():
-                term[rows] = of_rows[:, :, self.columns.names.index(name)]
-        return terms
+        return terms_by_column(leaving, [(self.columns.names, self._terms)], self.columns.used)
 
     def _terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Return ln p'(x | class), (n_rows, n_classes, n_columns); 0 for missing and unused cells."""
         occurs = np.repeat(self.occurs[None], len(x), axis=0)
-        belief = self.columns.believe(
-            without(self.moments, self.columns.counted(x), labels, unit), occurs, self.settings
-        )
+        left = without(self.moments, self.columns.counted(x), labels, unit)
+        belief = self.columns.believe(left, occurs, self.settings)
         log_p = self.columns.log_density(x[:, None, :], belief.parameters)
         unused = np.isnan(x) | ~belief.used
         return np.where(unused[:, None, :], 0.0, log_p)

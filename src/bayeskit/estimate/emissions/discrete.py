@@ -31,7 +31,6 @@ from bayeskit.estimate.emissions.emission import ColumnScale, Emission, MatrixEm
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.tally.moments import are_counts
-from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import LEAST_SHARE
 from bayeskit.typing import Floats, Ints
@@ -68,6 +67,7 @@ class CategoricalEmission(Emission):
     """Symbols of one column; ``probabilities`` has shape (n_states, n_symbols)."""
 
     kind = "symbols"
+    statistics = ("families",)
     names: tuple[str, ...]
     values: tuple[Value, ...]
     smoothing: float
@@ -78,9 +78,6 @@ class CategoricalEmission(Emission):
     def name(self) -> str:
         """Name of the column."""
         return self.names[0]
-
-    def requests(self) -> Sequence[Request]:
-        return [Request("families", self.names)]
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.values)),)
@@ -151,6 +148,7 @@ class PoissonEmission(MatrixEmission):
     """Poisson columns; ``rate`` has shape (n_states, n_columns)."""
 
     kind = "rates"
+    statistics = ("counts",)
     names: tuple[str, ...]
     scales: Mapping[str, ColumnScale]
     rate: Floats = None  # type: ignore[assignment]  # set by estimate()
@@ -159,9 +157,6 @@ class PoissonEmission(MatrixEmission):
     def overall_rate(self) -> Floats:
         """Rate of each column over all rows, never zero."""
         return np.maximum([self.scales[name].mean for name in self.names], LEAST_SHARE)
-
-    def requests(self) -> Sequence[Request]:
-        return [Request("counts", self.names)]
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),) * 2
@@ -217,13 +212,11 @@ class MultinomialEmission(MatrixEmission):
     """Multinomial columns given the row total; ``probabilities`` has shape (n_states, n_columns)."""
 
     kind = "count shares"
+    statistics = ("counts",)
     names: tuple[str, ...]
     smoothing: float
     mean_total: float = 0.0  # mean row total, for sampling
     probabilities: Floats = None  # type: ignore[assignment]  # set by estimate()
-
-    def requests(self) -> Sequence[Request]:
-        return [Request("counts", self.names)]
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),)

@@ -34,10 +34,12 @@ class Emission(Protocol):
     """Columns of one kind; :meth:`estimate` fills in the parameters of each state."""
 
     kind: ClassVar[str]
+    statistics: ClassVar[tuple[str, ...]]  # to count in labeled rows
     names: tuple[str, ...]
 
     def requests(self) -> Sequence[Request]:
         """Return what to count in labeled rows."""
+        return [Request(kind, self.names) for kind in self.statistics]
 
     def statistics_of_tally(self, tally: Tally) -> Statistics:
         """Return the statistics of labeled rows."""

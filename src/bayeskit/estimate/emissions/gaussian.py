@@ -32,7 +32,6 @@ from bayeskit.data.block import Block
 from bayeskit.estimate.covariance import missing_patterns
 from bayeskit.estimate.emissions.emission import ColumnScale, MatrixEmission, NumericColumns, Statistics, record_number
 from bayeskit.estimate.variance import log_peak
-from bayeskit.tally.plan import Request
 from bayeskit.tally.products import pairs
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, SINGULAR, UNDERFLOW
@@ -104,12 +103,10 @@ class GaussianEmission(NumericEmission):
     """Means and variances, shape (n_states, n_columns)."""
 
     kind = "normals"
+    statistics = ("moments",)
     spherical: bool = False
     mean: Floats = None  # type: ignore[assignment]  # set by estimate()
     variance: Floats = None  # type: ignore[assignment]  # set by estimate()
-
-    def requests(self) -> Sequence[Request]:
-        return [Request("moments", self.names)]
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         return ((n_states, len(self.names)),) * 3
@@ -187,12 +184,10 @@ class MultivariateGaussianEmission(MatrixEmission, NumericEmission):
     """Means (n_states, n_columns) and covariances (n_states, n_columns, n_columns)."""
 
     kind = "joint normals"
+    statistics = ("moments", "products")
     tied: bool = False
     mean: Floats = None  # type: ignore[assignment]  # set by estimate()
     covariance: Floats = None  # type: ignore[assignment]  # set by estimate()
-
-    def requests(self) -> Sequence[Request]:
-        return [Request("moments", self.names), Request("products", self.names)]
 
     def shapes(self, n_states: int) -> tuple[tuple[int, ...], ...]:
         d = len(self.names)
