@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from math import inf
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,10 @@ def table_mistake(
     joint = prior[:, None] * probabilities
     chosen = joint.argmax(axis=0)
     wrong = _mistaken_mass(joint, chosen)
-    regions: tuple[tuple[Any, ...], ...]
-    if cuts is not None:
-        regions = _merge_regions(np.array([-inf, *cuts, inf]), chosen, classes)
-    else:
-        regions = tuple((value, classes[c]) for value, c in zip(values, chosen.tolist(), strict=True))
-    return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), regions)
+    by_class, labels = dict(zip(classes, wrong, strict=True)), [classes[c] for c in chosen]
+    if cuts is None:
+        return Mistake(sum(wrong), by_class, tuple(zip(values, labels, strict=True)))
+    return Mistake(sum(wrong), by_class, _merge_regions(np.array([-inf, *cuts, inf]), labels))
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,8 @@ def line_mistake(
     mass = prior[:, None] * np.diff(line.below(edges), axis=1)  # shape (n_classes, n_parts)
     chosen = mass.argmax(axis=0) if boundaries is not None else _most_probable(line, prior, edges)
     wrong = _mistaken_mass(mass, chosen)
-    return Mistake(sum(wrong), dict(zip(classes, wrong, strict=True)), _merge_regions(edges, chosen, classes))
+    by_class, labels = dict(zip(classes, wrong, strict=True)), [classes[c] for c in chosen]
+    return Mistake(sum(wrong), by_class, _merge_regions(edges, labels))
 
 
 def _mistaken_mass(mass: Floats, chosen: Ints) -> list[float]:
@@ -150,15 +150,13 @@ def _mistaken_mass(mass: Floats, chosen: Ints) -> list[float]:
     return [float(mass[c, chosen != c].sum()) for c in range(len(mass))]
 
 
-def _merge_regions(edges: Floats, chosen: Ints, classes: list[Any]) -> tuple[tuple[float, float, Any], ...]:
+def _merge_regions(edges: Floats, labels: Sequence[Any]) -> tuple[tuple[float, float, Any], ...]:
     """Return (from, to, class), joining neighbors of the same class."""
-    regions: list[tuple[float, float, Any]] = []
-    for low, high, c in zip(edges[:-1].tolist(), edges[1:].tolist(), chosen.tolist(), strict=True):
-        if regions and regions[-1][2] == classes[c]:
-            regions[-1] = (regions[-1][0], high, classes[c])
-        else:
-            regions.append((low, high, classes[c]))
-    return tuple(regions)
+    runs = [
+        list(run)
+        for _, run in groupby(zip(edges[:-1].tolist(), edges[1:].tolist(), labels, strict=True), itemgetter(2))
+    ]
+    return tuple((run[0][0], run[-1][1], run[0][2]) for run in runs)
 
 
 def _crossings(prior: Floats, mean: Floats, sd: Floats) -> list[float]:

@@ -15,7 +15,7 @@ Formula: P = (counts + m · P_parent) / (n + m)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,8 +59,7 @@ def interpolation(counts: TagCounts) -> Floats:
     orders = [(last, n.sum()), (np.bincount(pair, n, len(pairs))[pair], middle), (n, before)]
     shares = [np.divide(count - 1, all_ - 1, out=np.zeros(len(n)), where=all_ > 1) for count, all_ in orders]
     votes = np.bincount(np.argmax(shares, axis=0), n, 3)
-    weights: Floats = votes / votes.sum()
-    return weights
+    return np.asarray(votes / votes.sum())
 
 
 def log_transitions(counts: TagCounts) -> TrigramTable:
@@ -299,8 +298,11 @@ def _node_counts(
     cells, cell = np.unique(keys[keys >= 0], return_inverse=True)
     sizes = np.bincount(cells // n_states, minlength=n_nodes)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    summed: Floats = np.bincount(cell, held[keys >= 0], len(cells)).astype(np.float64)
-    return indptr, (cells % n_states).astype(np.int32), summed
+    return (
+        indptr,
+        (cells % n_states).astype(np.int32),
+        np.bincount(cell, held[keys >= 0], len(cells)).astype(np.float64),
+    )
 
 
 def _without_counts(tree: Tree, which: Bools) -> Tree:
@@ -308,4 +310,4 @@ def _without_counts(tree: Tree, which: Bools) -> Tree:
     sizes = np.diff(tree.indptr)
     counted = ~np.repeat(which, sizes)
     indptr = np.concatenate([[0], np.cumsum(np.where(which, 0, sizes))]).astype(np.int64)
-    return Tree(tree.parent, tree.depth, tree.weight, indptr, tree.states[counted], tree.counts[counted])
+    return replace(tree, indptr=indptr, states=tree.states[counted], counts=tree.counts[counted])

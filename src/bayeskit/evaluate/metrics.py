@@ -7,7 +7,7 @@ Formula: micro and macro averages
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,9 +104,7 @@ def clip_log(log_probabilities: Floats) -> Floats:
 
 def _nats(log_true: Floats, weights: Floats | None) -> float:
     """Compute −Σ w ln P(true class)."""
-    if weights is None:
-        return -float(log_true.sum())
-    return -float((weights * log_true).sum())
+    return -float((log_true if weights is None else weights * log_true).sum())
 
 
 @dataclass(frozen=True)
@@ -158,12 +156,8 @@ class Scoreboard:
         low = log_true < LOG_LEAST
         self.clipped += int((low if weights is None else low & (weights > 0)).sum())
         self._loss += _nats(clip_log(log_true), weights)
-        if weights is None:
-            self.weight += len(labels)
-            self._brier += float(brier.sum())
-        else:
-            self.weight += float(weights.sum())
-            self._brier += float((weights * brier).sum())
+        self.weight += len(labels) if weights is None else float(weights.sum())
+        self._brier += float((brier if weights is None else weights * brier).sum())
 
     def measures(self) -> Measures:
         """Return the means over all rows; the log loss excludes lost rows, NaN if no others exist."""
@@ -197,8 +191,7 @@ def cosine_to_centroids(rows: Any, sums: Array) -> Floats:
     return cosine_similarity(rows, csr_matrix(sums.T.astype(np.float64)))
 
 
-@dataclass(frozen=True)
-class Averages:
+class Averages(NamedTuple):
     """Micro and macro averages of precision, recall and F_α."""
 
     micro_precision: float
@@ -225,12 +218,9 @@ def averages(confusion: Any, alpha: float = 1.0) -> Averages:
     if not (np.isfinite(counts) & (counts >= 0)).all():
         raise BayesError("a confusion table counts rows: none of its numbers is missing, infinite or below 0")
     right, chosen, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
-    precision, recall = _ratio(right, chosen), _ratio(right, true)
-    pooled = _ratio(right.sum(), chosen.sum()), _ratio(right.sum(), true.sum())
-    return Averages(
-        float(pooled[0]), float(pooled[1]), float(f_measure(*pooled, alpha)),
-        float(precision.mean()), float(recall.mean()), float(np.mean(f_measure(precision, recall, alpha))),
-    )  # fmt: skip
+    micro = _ratio(right.sum(), chosen.sum()), _ratio(right.sum(), true.sum())
+    macro = _ratio(right, chosen), _ratio(right, true)
+    return Averages(*(float(np.mean(m)) for p, r in (micro, macro) for m in (p, r, f_measure(p, r, alpha))))
 
 
 def _counts(confusion: Any) -> Floats:

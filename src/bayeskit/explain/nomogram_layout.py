@@ -87,9 +87,9 @@ def lay_out_nomogram(nomogram: Any) -> NomogramLayout:
         _note(page, f"not drawn: {join_names(more)}")
     if page.rings:
         page.height += 4.0
-        x, y = GUTTER + SPAN - 6, page.height
-        page.rings.append(Tick(x - 50, y - FONT / 3, y, "", "missing", 0.0))
-        page.names.append(Name(x + 6, y, "missing", "end", faint=True))
+        y = page.height
+        page.rings.append(Tick(GUTTER + SPAN - 56, y - FONT / 3, y, "", "missing", 0.0))
+        page.names.append(Name(GUTTER + SPAN, y, "missing", "end", faint=True))
     if nomogram.most >= 1:
         _total(page, nomogram)
     page.height += 6.0
@@ -105,7 +105,9 @@ def _total(page: NomogramLayout, nomogram: Any) -> None:
     row = nomogram.row if nomogram.row is not None and math.isfinite(nomogram.row.total) else None
     if row is not None:
         low, high = min(low, row.total - room), max(high, row.total + room)
-    step = _round((high - low) / 12)
+    size = (high - low) / 12
+    power = 10.0 ** math.floor(math.log10(size))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - RANK))  # a round number
     totals = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
     _scale(page, "total points", [(total, f"{total:g}") for total in totals], (low, high))
     if row is not None:
@@ -147,11 +149,11 @@ def text_width(text: str) -> float:
     return LETTER * sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+@dataclass
 class _Names:
     """Labels along one axis, placed in lanes without overlaps."""
 
-    def __init__(self) -> None:
-        self.taken: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    taken: dict[tuple[int, int], list[tuple[float, float]]] = field(default_factory=dict)
 
     def place(self, x: float, text: str, lanes: Sequence[tuple[int, int]]) -> tuple[float, tuple[int, int]] | None:
         """Place a label for a tick at x in the first free lane; return (center, lane), or None."""
@@ -160,14 +162,14 @@ class _Names:
         for side, out in lanes:
             needed = [((side, out), middle - half, middle + half)]
             needed += [((side, inner), x - 2, x + 2) for inner in range(out)]
-            if all(self._is_free(*place) for place in needed):
+            overlaps = (
+                left < end and start < right for lane, left, right in needed for start, end in self.taken.get(lane, ())
+            )
+            if not any(overlaps):
                 for lane, left, right in needed:
                     self.taken.setdefault(lane, []).append((left, right))
                 return middle, (side, out)
         return None
-
-    def _is_free(self, lane: tuple[int, int], left: float, right: float) -> bool:
-        return not any(left < other and first < right for first, other in self.taken.get(lane, ()))
 
     def lanes(self, side: int) -> int:
         """Return the number of lanes used on a side."""
@@ -311,16 +313,6 @@ def _value_marks(axis: Any) -> Iterator[_Mark]:
     rising = sorted(places)
     for points in (*rising[:1], *rising[:0:-1]):  # the ends of the ruler have the first claim to a name
         yield _Mark(points, join_names(places[points], 2), lanes)
-
-
-def _round(size: float) -> float:
-    """Round a size up to 1, 2 or 5 times a power of ten.
-
-    >>> _round(17.3), _round(0.4)
-    (20.0, 0.5)
-    """
-    power = 10.0 ** math.floor(math.log10(size))
-    return next(power * k for k in (1, 2, 5, 10) if power * k >= size * (1 - RANK))
 
 
 def svg(page: NomogramLayout) -> str:

@@ -7,7 +7,6 @@ Each factor is given as counts, after smoothing, and as a number.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,11 +91,13 @@ class Work(Readable, Drawable):
         parts: list[str | Grid] = []
         for i, label in enumerate(self.classes):
             factors = self.product(label)
-            names = [f"P({label})", *(_symbol(factor, label) for factor in self.factors)]
+            given = (", ".join((str(label), *factor.given)) for factor in self.factors)
+            names = [f"P({label})", *(f"P({f.what} | {g})" for f, g in zip(self.factors, given, strict=True))]
             columns: dict[str, list[Any]] = {f"{self.target} {label}": names}
             is_smoothed = any(factor.counted is not None for factor in factors)
             if is_smoothed:
-                columns["counted"] = [_counted(factor) for factor in factors]
+                plain = (factor.counted for factor in factors)
+                columns["counted"] = ["" if p is None else f"{p.text} = {probability(p.log_p)}" for p in plain]
             columns["smoothed" if is_smoothed else "formula"] = [factor.text for factor in factors]
             columns["P"] = [Figure(probability(factor.log_p)) for factor in factors]
             parts += ["", Grid(columns)]
@@ -150,18 +151,8 @@ def build_work(
     return Work(tally.schema.target.name, tuple(tally.classes), *written, *found, bool(np.isneginf(evidence[0])))
 
 
-def _symbol(factor: WrittenFactor, label: Value) -> str:
-    return f"P({factor.what} | {', '.join((str(label), *factor.given))})"
-
-
-def _counted(factor: Written) -> str:
-    plain = factor.counted
-    return "" if plain is None else f"{plain.text} = {probability(plain.log_p)}"
-
-
 def _sum_of(factors: Sequence[Written]) -> float:
-    logs = [factor.log_p for factor in factors]
-    return math.nan if any(math.isnan(log_p) for log_p in logs) else float(sum(logs))
+    return float(sum(factor.log_p for factor in factors))
 
 
 def _chain(factors: Sequence[Written], log_p: float) -> str:
