@@ -11,8 +11,7 @@ from sklearn.metrics import mutual_info_score
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.explain.nomogram import Axis, Nomogram, round_step
-from bayeskit.explain.nomogram_layout import lay_out_nomogram, text_width
+from bayeskit.explain.nomogram import Axis, Nomogram, lay_out_nomogram, round_step, text_width
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayeskit.errors.BayesWarning")
 SETTINGS = [

@@ -25,8 +25,7 @@ from bayeskit.charts.style import (
     title,
 )
 from bayeskit.errors import BayesError
-from bayeskit.explain.densities import ClassDensities, ClassImages
-from bayeskit.explain.regions import DecisionRegions
+from bayeskit.explain.densities import ClassDensities, ClassImages, DecisionRegions
 from bayeskit.typing import Floats
 
 CURVE = 160  # numbers at which a curve is drawn

@@ -8,8 +8,7 @@ from typing import Any
 from bayeskit.charts.style import altair, cut, in_title, inline, offline, round_to, title
 from bayeskit.errors import BayesError, format_setting
 from bayeskit.explain.evidence import format_probability
-from bayeskit.explain.nomogram import Nomogram
-from bayeskit.explain.nomogram_layout import DOT, FAINT, FONT, INK, Tick, lay_out_nomogram
+from bayeskit.explain.nomogram import DOT, FAINT, FONT, INK, Nomogram, Tick, lay_out_nomogram
 
 CURVE = 200  # steps of a smooth line
 WHOLE = 60  # letters of what is said of a tick that is pointed at

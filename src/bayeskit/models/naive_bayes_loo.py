@@ -33,7 +33,7 @@ from bayeskit.data.vocabulary import positions
 from bayeskit.errors import BayesError, BayesWarning, NotLearned
 from bayeskit.estimate import information
 from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
-from bayeskit.estimate.exponents import best_exponents
+from bayeskit.estimate.conditional_likelihood import best_exponents
 from bayeskit.estimate.prior import log_prior_without, prior_without_class
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis

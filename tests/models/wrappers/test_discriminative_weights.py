@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 import bayeskit as bk
 from bayeskit.data.frames import open_source
 from bayeskit.datasets import load_penguins
-from bayeskit.estimate.exponents import best_exponents
+from bayeskit.estimate.conditional_likelihood import best_exponents
 
 BIRDS = load_penguins().to_pandas().drop(columns="year")
 X, Y = BIRDS.drop(columns="species"), BIRDS["species"]

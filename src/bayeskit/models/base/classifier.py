@@ -54,10 +54,9 @@ from bayeskit.undecidable import Impossible, refuse_no_numbers
 
 if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
-    from bayeskit.explain.densities import ClassDensities
+    from bayeskit.explain.densities import ClassDensities, DecisionRegions
     from bayeskit.explain.informative import ColumnImportance
     from bayeskit.explain.nomogram import Nomogram
-    from bayeskit.explain.regions import DecisionRegions
     from bayeskit.explain.work import Work
 
 MOST_TABLES = 20  # columns whose tables a notebook shows
@@ -901,7 +900,7 @@ class Classifier(Estimator):
         -------
         DecisionRegions
         """
-        from bayeskit.explain.regions import decision_regions
+        from bayeskit.explain.densities import decision_regions
 
         return decision_regions(self, self.schema_.find(a), self.schema_.find(b), self._labeled(X, y, None))
 

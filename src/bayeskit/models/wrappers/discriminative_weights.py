@@ -23,7 +23,7 @@ from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
 from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
-from bayeskit.estimate.exponents import best_exponents
+from bayeskit.estimate.conditional_likelihood import best_exponents
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.export.scoring_form import ScoringForm
