@@ -276,7 +276,8 @@ class HeldOut:
         for _ in range(ROUNDS):
             before = list(numbers)
             for c, of in enumerate(self.densities):
-                worth = {k: self._worth([*numbers[:c], k, *numbers[c + 1 :]]) for k in of}
+                trials = {k: [*numbers[:c], k, *numbers[c + 1 :]] for k in of}
+                worth = {k: float(self.weights @ self._log_posterior(trial)) for k, trial in trials.items()}
                 numbers[c] = min(k for k in worth if worth[k] >= max(worth.values()) - GAIN)
                 worths[c] = {k: total / float(self.weights.sum()) for k, total in worth.items()}
             if numbers == before:
@@ -288,9 +289,6 @@ class HeldOut:
         gains = self._log_posterior(numbers) - self._log_posterior(least)
         mean = self.weights @ gains / self.weights.sum()
         return bool(self.weights @ gains > ERRORS * np.sqrt(self.weights**2 @ (gains - mean) ** 2))
-
-    def _worth(self, numbers: Sequence[int]) -> float:
-        return float(self.weights @ self._log_posterior(numbers))
 
     def _log_posterior(self, numbers: Sequence[int]) -> Floats:
         """Return ln P(class | row) for these numbers of parts."""

@@ -220,9 +220,7 @@ class MinimumStays:
 def read_minimum_stays(setting: Any, states: Sequence[Any]) -> MinimumStays:
     """Read the setting ``min_stay``: one minimum for all states, or some by name."""
     given = setting if isinstance(setting, Mapping) else dict.fromkeys(states, setting)
-    unknown = [state for state in given if state not in states]
-    if unknown:
-        raise BayesError(f"min_stay names {unknown[0]!r}, which is no state")
+    _check_states(given, states, "min_stay")
     least = [given.get(state, 1) for state in states]
     bad = [n for n in least if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
     if bad:
@@ -264,9 +262,7 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     if start is None:
         return np.full(len(states), np.nan)
     if isinstance(start, Mapping):
-        unknown = [state for state in start if state not in states]
-        if unknown:
-            raise BayesError(f"start names {unknown[0]!r}, which is no state")
+        _check_states(start, states, "start")
         start = [start.get(state) for state in states]
     cells = _cells(start, "start")
     if len(cells) != len(states):
@@ -278,6 +274,12 @@ def _fixed_start(start: Any, states: Sequence[Any]) -> Floats:
     if abs(held - 1) > SLACK if full else held > 1 + SUMS_TO_ONE:
         raise BayesError(f"the fixed probabilities of the start sum to {held:g}, not to 1")
     return fixed / held if full else fixed
+
+
+def _check_states(given: Mapping[Any, Any], states: Sequence[Any], setting: str) -> None:
+    unknown = [state for state in given if state not in states]
+    if unknown:
+        raise BayesError(f"{setting} names {unknown[0]!r}, which is no state")
 
 
 def _cells(given: Any, what: str) -> list[Any]:

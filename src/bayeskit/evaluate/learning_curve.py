@@ -18,7 +18,7 @@ from bayeskit.evaluate import cross_validation as cv
 from bayeskit.evaluate.cross_validation import Index, LabeledTable
 from bayeskit.evaluate.metrics import log_loss
 from bayeskit.tables import Readable, Sheet, Table
-from bayeskit.typing import Array, Bools, Floats, Ints
+from bayeskit.typing import Array, Floats, Ints
 
 MEASURES = ("accuracy", "log_loss")
 
@@ -251,14 +251,9 @@ def vocabulary_curve(models: Mapping[str, Any], X_test: Any, y_test: Any, sizes:
     for name, model in models.items():
         counted = model.counted_
         gain = information_gain(counted.table("documents"), model.tally_.class_counts)
-        rank = np.empty(len(gain), dtype=np.int64)
-        rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
-        accuracies = []
-        for size in sizes:
-            kept: Bools = rank < size
-            fewer = model._with_words(kept)
-            accuracies.append(float(np.mean(np.asarray(fewer.predict(test.data), dtype=object) == truth)))
-        columns[name] = accuracies
+        rank = np.argsort(np.argsort(-gain, kind="stable"))
+        predicted = (np.asarray(model._with_words(rank < n).predict(test.data), dtype=object) for n in sizes)
+        columns[name] = [float(np.mean(labels == truth)) for labels in predicted]
     return Table(columns)
 
 

@@ -91,14 +91,10 @@ class BrierParts(Drawable):
     @property
     def table(self) -> Table:
         """Return the parts with their signs."""
-        parts = {
-            "reliability (+)": self.reliability,
-            "resolution (−)": self.resolution,
-            "uncertainty (+)": self.uncertainty,
-            "within bins (+)": self.within,
-            "Brier score": self.brier,
-        }
-        return Table({"part": list(parts), "value": list(parts.values())})
+        parts = ["reliability (+)", "resolution (−)", "uncertainty (+)", "within bins (+)", "Brier score"]
+        return Table(
+            {"part": parts, "value": [self.reliability, self.resolution, self.uncertainty, self.within, self.brier]}
+        )
 
 
 @dataclass(frozen=True, repr=False)

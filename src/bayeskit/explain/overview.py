@@ -58,9 +58,8 @@ def _scores(model: Any) -> tuple[Any, ...]:
     if hasattr(model, "report"):
         report = model.report().sheet
         return (report.title, *report.parts)
-    if hasattr(model, "leave_one_out"):
-        return ("scores: leave_one_out(X, y), or bayeskit.cross_validate(model, X, y)",)
-    return ("scores: bayeskit.cross_validate(model, X, y)",)
+    first = "leave_one_out(X, y), or " if hasattr(model, "leave_one_out") else ""
+    return (f"scores: {first}bayeskit.cross_validate(model, X, y)",)
 
 
 def columns_grid(tally: Tally) -> Grid:
@@ -113,12 +112,8 @@ def column_records(tally: Tally) -> list[dict[str, Any]]:
         elif name in tally.words:
             counted = tally.words[name]
             top = np.argsort(-counted.totals("documents"), kind="stable")[:3].tolist()
-            missing = rows - counted.n_documents.sum().item()
-            record |= {
-                "words": len(counted.words),
-                "most_frequent": [counted.words[i] for i in top],
-                "missing": missing,
-            }
+            record |= {"words": len(counted.words), "most_frequent": [counted.words[i] for i in top]}
+            record["missing"] = rows - counted.n_documents.sum().item()
         elif name in tally.values:
             counts = tally.values[name].counts
             record |= {"values": counts.shape[1], "missing": rows - counts.sum().item()}

@@ -60,12 +60,12 @@ class CodedColumns(Columns):
     statistic = "families"
     smoothed = True
     names: tuple[str, ...]
-    tables: Mapping[str, ValueTable]
+    tables: dict[str, ValueTable]
 
     @classmethod
     def estimate(cls, names: Sequence[str], tally: Tally, settings: Settings) -> Self:
         """Estimate P(value | class) under the smoothing of each column."""
-        tables = {}
+        tables: dict[str, ValueTable] = {}
         for name in names:
             family, role = tally.families[name], tally.schema.columns[name]
             smoothing = as_smoothing(settings._setting_for("smoothing", name, tally.schema))
@@ -134,7 +134,8 @@ class CodedColumns(Columns):
 
     def powered(self, powers: Mapping[str, float]) -> Self:
         """Multiply log probabilities by the exponents; impossible values stay impossible."""
-        return replace(self, tables={n: _power(t, powers[n]) if n in powers else t for n, t in self.tables.items()})
+        scored = {n: logspace.power(self.tables[n].log_table, p) for n, p in powers.items() if n in self.tables}
+        return replace(self, tables=self.tables | {n: replace(self.tables[n], log_table=t) for n, t in scored.items()})
 
     def left_out(self, tally: Tally, settings: Settings) -> LeftOutColumns:
         """Return the columns without one cell."""
@@ -218,7 +219,3 @@ class LeftOutCodes(LeftOutColumns):
         for name, start in zip(self.columns, self._values.starts, strict=False):
             if self._values.lacks(start + leaving.block.codes[name][[row]], label, unit)[0]:
                 raise leaving.refuse(row, name)
-
-
-def _power(table: ValueTable, power: float) -> ValueTable:
-    return replace(table, log_table=logspace.power(table.log_table, power))
