@@ -94,7 +94,8 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
     check_file(whole, "the bytes are damaged: their checksum does not fit (a truncated or altered file)")
     fits = length <= min(HEADER_LIMIT, len(body) - _PREFIX)
     check_file(fits, f"the header claims {length} bytes, more than there are")
-    header = _header(bytes(body[_PREFIX : _PREFIX + length]))
+    encoded = bytes(body[_PREFIX : _PREFIX + length])
+    header = _header(encoded)
     arrays = _arrays(header["arrays"], body[_PREFIX + length + len(_padding(_PREFIX + length)) :])
     lists, sizes = ValueLists.of([]), header["lists"]
     if sizes:  # their values are in the last arrays
@@ -102,7 +103,10 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], list[Array]]:
         lists = ValueLists(sizes, arrays[-len(LIST_DTYPES) :])
         lists.check()
         del arrays[-len(LIST_DTYPES) :]
-    return {name: _with_lists(value, lists) for name, value in header["content"].items()}, arrays
+    content = header["content"]
+    if REFERENCE.encode() in encoded:
+        content = {name: _with_lists(value, lists) for name, value in content.items()}
+    return content, arrays
 
 
 def _without_long_lists(part: Any, lists: list[Sequence[Any]]) -> Any:

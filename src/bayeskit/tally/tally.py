@@ -217,16 +217,12 @@ class Tally:
 
     def tidy(self) -> Self:
         """Sort classes and values, declared values in declared order; drop undeclared ones without rows."""
-        return self.recode(self.schema, *self._occurring_names())
-
-    def _occurring_names(self) -> tuple[tuple[Value, ...], dict[str, tuple[Value, ...]]]:
-        """Return the classes and the values of each column that are declared or have rows, in order."""
         classes = [label for label, n in zip(self.space.classes, self.class_counts, strict=False) if n > 0]
         values = {}
         for name, held in self.space.values.items():
             there = [value for value, marked in zip(held, self.occurring_values(name).tolist(), strict=False) if marked]
             values[name] = declared_first(declared_values(self.schema, name), there)
-        return union(self.schema.target.domain or (), classes), values
+        return self.recode(self.schema, union(self.schema.target.domain or (), classes), values)
 
     def occurring_values(self, name: str) -> Bools:
         """Return a mask of the values of a coded column that occur in some row."""
@@ -324,7 +320,9 @@ class Tally:
         tally = cls(space, arrays[0], statistics, row_hash)
         for statistic in statistics.values():
             statistic.check(space, tally.class_counts, statistics)
-        tidy = tally._occurring_names() == (tally.classes, values)
+        counted = all(declared_values(tally.schema, n) or tally.occurring_values(n).all() for n in values)
+        shown = {label for label, n in zip(tally.classes, arrays[0].tolist(), strict=True) if n > 0}
+        tidy = counted and shown | {*(tally.schema.target.domain or ())} == {*tally.classes}
         check_file(tidy, "the tally has classes or values that were never counted, or lacks some that are declared")
         return tally
 
