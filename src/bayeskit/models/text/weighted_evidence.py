@@ -473,7 +473,7 @@ class Best(WeightedEvidence):
         settings, read = training.settings, training.documents
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(0)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
-        on_folds = settings.characters == AUTOMATIC and len(read.classes) > 1
+        on_folds, least = settings.characters == AUTOMATIC and len(read.classes) > 1, inf
         chosen: tuple[documents.DocumentReading, EvidenceWeights, LinearWeights | None] | None = None
         tried: list[tuple[str, EvidenceWeights]] = []
         tried_features: list[tuple[str, float]] = []
@@ -492,8 +492,10 @@ class Best(WeightedEvidence):
             pooled = _PooledFitting(reading, weights, order, n_threads).fit() if on_folds else None
             if pooled is not None:
                 tried_features.append((reading.features, pooled.log_loss))
-            if chosen is None or _is_better(weights, pooled, *chosen[1:]):
-                chosen = (reading, weights, pooled)
+            # More features must lower the loss enough: on folds of both parts, else by leave-one-out.
+            loss, gain = (weights.log_loss, EVIDENCE_GAIN) if pooled is None else (pooled.log_loss, POOLED_GAIN)
+            if chosen is None or loss < gain * least:
+                chosen, least = (reading, weights, pooled), loss
         assert chosen is not None
         reading, weights, pooled = chosen
         if len(read.classes) > 1:
@@ -607,15 +609,6 @@ class Best(WeightedEvidence):
             raise BadFile(f"{n_drawn!r} is no number of documents")
         linear = LinearWeights(words, idf, table, constant, log_prior, classes, (first, second), loss, tried, n_drawn)
         return replace(recipe, linear=linear)
-
-
-def _is_better(
-    weights: EvidenceWeights, pooled: LinearWeights | None, before: EvidenceWeights, pooled_before: LinearWeights | None
-) -> bool:
-    """Return True if more features lower the loss enough: on folds of both parts, else by leave-one-out."""
-    if pooled is None or pooled_before is None:
-        return weights.log_loss < EVIDENCE_GAIN * before.log_loss
-    return pooled.log_loss < POOLED_GAIN * pooled_before.log_loss
 
 
 class AutomaticRecipe(WeightedEvidence):
