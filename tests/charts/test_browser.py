@@ -7,7 +7,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit.charts.evidence import evidence_chart
-from bayeskit.charts.nomogram import nomogram_chart
+from bayeskit.charts.evidence import nomogram_chart
 
 pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

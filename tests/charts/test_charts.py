@@ -16,7 +16,7 @@ import pytest
 import bayeskit as bk
 from bayeskit import datasets
 from bayeskit.charts.evidence import evidence_chart
-from bayeskit.charts.nomogram import nomogram_chart
+from bayeskit.charts.evidence import nomogram_chart
 from bayeskit.charts.style import offline
 from tests.charts.drawn import head_of, rows_of
 

@@ -1,11 +1,11 @@
 from .densities import density_chart as density_chart
 from .densities import images_chart as images_chart
 from .densities import regions_chart as regions_chart
-from .dependence import dependence_chart as dependence_chart
 from .drawing import draw as draw
 from .evidence import evidence_chart as evidence_chart
+from .evidence import nomogram_chart as nomogram_chart
+from .graphs import dependence_chart as dependence_chart
 from .graphs import graph_chart as graph_chart
-from .nomogram import nomogram_chart as nomogram_chart
 from .probabilities import conditional_chart as conditional_chart
 from .scores import scatter_chart as scatter_chart
 from .sequences import state_evidence_chart as state_evidence_chart

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from bayeskit.charts.style import (
-    OTHERS,
-    PALETTE,
-    SIGNED,
-    altair,
-    color,
-    colors,
-    cut,
-    dash,
-    in_title,
-    inline,
-    name_of,
-    offline,
-    round_to,
-    safe,
-    shape,
-    title,
-)
+from bayeskit.charts import style
+from bayeskit.charts.style import alt, color, cut, finish_chart, in_title, inline, name_of, plain_axis, round_to, safe
 from bayeskit.errors import BayesError
 from bayeskit.explain.densities import ClassDensities, ClassImages, DecisionRegions
 from bayeskit.typing import Floats
 
 CURVE = 160  # numbers at which a curve is drawn
-LIGHT = (PALETTE[1], PALETTE[3], OTHERS)  # colors on which letters are dark
-MOST = len(PALETTE)  # classes that are drawn
+LIGHT = (style.PALETTE[1], style.PALETTE[3], style.OTHERS)  # colors on which letters are dark
+MOST = len(style.PALETTE)  # classes that are drawn
 
 
 def density_chart(record: ClassDensities) -> Any:
     """Draw P(class) p(x | class) of each class and shade the misclassified mass."""
-    alt = altair()
-    kept = np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
+    kept = _drawn_classes(record)
     names = [record.classes[i] for i in kept]
     joint, line = record.joint[kept], record.line
     step = max(1, (len(line) - 1) // CURVE)
@@ -47,7 +31,7 @@ def density_chart(record: ClassDensities) -> Any:
     y = alt.Y("p:Q", title=what, axis=alt.Axis(format=".2~g"))
     layers = []
     if record.counts is not None and record.edges is not None:
-        layers.append(_histogram(alt, record, record.counts, record.edges, kept, x, y))
+        layers.append(_histogram(record, record.counts, record.edges, kept, x, y))
     shaded = [{"x": round_to(float(line[i]), 6), "p": round_to(float(wrong[i]))} for i in at]
     layers.append(
         alt.Chart(inline(shaded)).mark_area(color="#555555", opacity=0.45, interpolate=_between(record)).encode(x, y)
@@ -62,7 +46,7 @@ def density_chart(record: ClassDensities) -> Any:
         alt.Chart(inline(curves))
         .transform_calculate(label=name_of(names))
         .mark_line(strokeWidth=2.2, interpolate=_between(record))
-        .encode(x, y, color(names, heading=safe(record.target)), dash(len(names)), tooltip=tip)
+        .encode(x, y, color(names, heading=safe(record.target)), style.dash(len(names)), tooltip=tip)
     )
     tops = [
         {"x": round_to(float(line[i]), 6), "p": round_to(float(joint[c, i])), "name": cut(names[c], 16)}
@@ -73,11 +57,11 @@ def density_chart(record: ClassDensities) -> Any:
     borders = [{"x": round_to(cut_at, 6)} for cut_at in record.boundaries if line[0] <= cut_at <= line[-1]]
     layers.append(alt.Chart(inline(borders)).mark_rule(color="#222222", strokeDash=[3, 3]).encode(x, tooltip=["x:Q"]))
     head = f"Densities of {in_title(record.column)} by {in_title(record.target)} (P(mistake) {record.mistake:.3g})"
-    left_out = len(record.classes) - len(kept)
     remark = "dashed: where the decision changes; dark: decided wrongly; strip: the class decided"
+    left_out = len(record.classes) - len(kept)
     more = f"{left_out:,} rarer classes are not drawn" if left_out else ""
-    upper = alt.layer(*layers).properties(width=480, height=240, title=title(head, remark, more))
-    return offline(alt.vconcat(upper, _strip(alt, record), spacing=4).resolve_scale(x="shared", color="independent"))
+    upper = alt.layer(*layers).properties(width=480, height=240, title=style.title(head, remark, more))
+    return style.offline(alt.vconcat(upper, _strip(record), spacing=4).resolve_scale(x="shared", color="independent"))
 
 
 def _range(record: ClassDensities) -> tuple[float, float]:
@@ -90,7 +74,7 @@ def _between(record: ClassDensities) -> str:
     return "step" if record.whole else "linear"
 
 
-def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floats, kept: Any, x: Any, y: Any) -> Any:
+def _histogram(record: ClassDensities, all_counts: Floats, edges: Floats, kept: Any, x: Any, y: Any) -> Any:
     """Draw the rows of each class as density."""
     names = [record.classes[i] for i in kept]
     counts, width = all_counts[kept], np.diff(edges)
@@ -114,10 +98,10 @@ def _histogram(alt: Any, record: ClassDensities, all_counts: Floats, edges: Floa
     )
 
 
-def _strip(alt: Any, record: ClassDensities) -> Any:
+def _strip(record: ClassDensities) -> Any:
     """Draw a strip below the curves, colored by predicted class."""
     low, high = _range(record)
-    of = {label: colors(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
+    of = {label: style.colors(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
     rows = [
         {
             "x": round_to(max(start, low), 6), "x2": round_to(min(end, high), 6), "label": str(label),
@@ -128,20 +112,23 @@ def _strip(alt: Any, record: ClassDensities) -> Any:
         if end > low and start < high
     ]  # fmt: skip
     base = alt.Chart(inline(rows))
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    x = alt.X("x:Q", axis=None, scale=scale)
+    x = plain_axis(alt.X, "x:Q", low, high)
     tip = [alt.Tooltip("label:N", title="decided"), alt.Tooltip("x:Q", title="from"), alt.Tooltip("x2:Q", title="to")]
     bars = base.mark_bar(height=16).encode(x, alt.X2("x2:Q"), alt.Color("color:N", scale=None), tooltip=tip)
     names = base.transform_filter("datum.room").mark_text(fontSize=10, fontWeight="bold")
     ink = alt.condition("datum.light", alt.value("#1c1c1c"), alt.value("white"))
-    texts = names.encode(alt.X("middle:Q", axis=None, scale=scale), alt.Text("short:N"), color=ink)
+    texts = names.encode(plain_axis(alt.X, "middle:Q", low, high), alt.Text("short:N"), color=ink)
     return alt.layer(bars, texts).properties(width=480, height=16)
 
 
 def _kept_first(record: ClassDensities) -> list[Any]:
     """Return the classes in the order of their colors: drawn classes first."""
-    kept = np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
+    kept = _drawn_classes(record)
     return [record.classes[i] for i in (*kept, *(i for i in range(len(record.classes)) if i not in kept))]
+
+
+def _drawn_classes(record: ClassDensities) -> Any:
+    return np.sort(np.argsort(-record.prior, kind="stable")[:MOST])
 
 
 SURE = (0.0, 0.6, 0.8, 0.95)  # steps of probability that have a shade of their own
@@ -150,7 +137,6 @@ SHADES = (0.18, 0.3, 0.42, 0.55)
 
 def regions_chart(record: DecisionRegions) -> Any:
     """Draw decision regions as runs of cells, and the rows as points or sized circles."""
-    alt = altair()
     names = list(record.classes)
     (a, b), (x0, x1), (y0, y1) = record.columns, _ends(record.x), _ends(record.y)
     wide, high = (x1 - x0) / len(record.x), (y1 - y0) / len(record.y)
@@ -178,16 +164,17 @@ def regions_chart(record: DecisionRegions) -> Any:
         .transform_calculate(label=name_of(names))
         .mark_point(filled=True, opacity=0.9, stroke="white", strokeWidth=0.6, size=42)
     )
-    drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), tooltip=told)
+    sizes = []
     remark = "other columns left out; stronger color: surer of the class"
     if record.counted:
-        size = alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130]))
-        drawn = mark.encode(x, y, hue, shape(names, heading=safe(record.target)), size, tooltip=[*told, "rows:Q"])
+        sizes.append(alt.Size("rows:Q", title="rows", scale=alt.Scale(type="sqrt", range=[4, 130])))
+        told.append("rows:Q")
         remark += "; rows counted in cells, by their commonest class"
-    if len(names) > len(PALETTE):
-        remark += f"; classes after the first {len(PALETTE)} are grey"
-    head = title(f"Decision regions of {in_title(record.target)} by {in_title(a)} and {in_title(b)}", remark)
-    return offline(alt.layer(plane, drawn).properties(width=430, height=360, title=head))
+    drawn = mark.encode(x, y, hue, style.shape(names, heading=safe(record.target)), *sizes, tooltip=told)
+    if len(names) > len(style.PALETTE):
+        remark += f"; classes after the first {len(style.PALETTE)} are grey"
+    head = f"Decision regions of {in_title(record.target)} by {in_title(a)} and {in_title(b)}"
+    return finish_chart([plane, drawn], 430, 360, head, remark)
 
 
 def _rows(record: DecisionRegions) -> list[dict[str, Any]]:
@@ -236,14 +223,11 @@ GRAYS = ("#ffffff", "#1a1a1a")
 
 def images_chart(record: ClassImages) -> Any:
     """Draw an image for each class; large images are averaged down."""
-    alt = altair()
     images = record.pixels[:CLASSES]
     if not np.isfinite(images).any():
         raise BayesError(f"nothing is known of any pixel ({record.what}): there is nothing to draw")
-    fold = 1
-    while images.size / fold**2 > PIXELS:
-        fold += 1
-    images = _average_down(images, fold)
+    fold = next(n for n in count(1) if images.size / n**2 <= PIXELS)
+    images = _average_down(images, fold) if fold > 1 else images
     k, height, width = images.shape
     low, high = float(np.nanmin(images)), float(np.nanmax(images))
     if record.signed:
@@ -270,7 +254,7 @@ def images_chart(record: ClassImages) -> Any:
     )
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, wide], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[tall - 2, -2], nice=False))
-    shades = alt.Scale(domain=[0, 99], **({"scheme": SIGNED} if record.signed else {"range": list(GRAYS)}))
+    shades = alt.Scale(domain=[0, 99], **({"scheme": style.SIGNED} if record.signed else {"range": list(GRAYS)}))
     tip = [alt.Tooltip("label:N", title=safe(record.target)), alt.Tooltip("value:Q", title=record.what, format=".3~g")]
     drawn = base.mark_rect().encode(
         x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), alt.Fill("v:Q", scale=shades, legend=None),
@@ -286,14 +270,12 @@ def images_chart(record: ClassImages) -> Any:
         remark += "; blank: says nothing"
     more = len(record.classes) - k
     told = f"{remark}; the first {k} of {len(record.classes):,} classes" if more else remark
-    head = title(f"{record.what.capitalize()} of each pixel by {record.target}", told)
-    return offline(alt.layer(drawn, words).properties(width=wide * size, height=tall * size, title=head))
+    head = f"{record.what.capitalize()} of each pixel by {record.target}"
+    return finish_chart([drawn, words], wide * size, tall * size, head, told)
 
 
 def _average_down(images: Any, fold: int) -> Any:
     """Average over squares of pixels; an incomplete edge is dropped."""
-    if fold == 1:
-        return images
     k, height, width = images.shape
     h, w = height // fold, width // fold
     return images[:, : h * fold, : w * fold].reshape(k, h, fold, w, fold).mean(axis=(2, 4))

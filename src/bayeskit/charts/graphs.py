@@ -1,19 +1,23 @@
-"""Directed graphs of networks and structures, with a layered layout."""
+"""Graphs: networks and structures in layers, and pairwise dependence as a circle of columns."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayeskit.charts.marks import MOST, SIDE, bars, heat, strongest
-from bayeskit.charts.style import INK, LETTER, altair, cut, inline, offline, round_to, title
+from bayeskit.charts.style import INK, LETTER, alt, cut, finish_chart, in_title, inline, plain_axis, round_to
 from bayeskit.errors import BayesError
+from bayeskit.explain.structure import DependenceGraph
+from bayeskit.tolerance import RANK
 
 if TYPE_CHECKING:
+    from bayeskit.evaluate.diagnosis import Diagnosis
     from bayeskit.explain.structure import StructureDescription, StructureGraph
     from bayeskit.network.network import BayesianNetwork
 
@@ -132,7 +136,7 @@ def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
             chain.append(channels[channel])
         chain.append(end)
         chains.append(chain)
-        links |= dict.fromkeys(itertools.pairwise(chain), True)
+        links |= dict.fromkeys(pairwise(chain), True)
     n_layers = max(levels) + 1
     above: list[list[int]] = [[] for _ in sizes]
     below: list[list[int]] = [[] for _ in sizes]
@@ -215,7 +219,7 @@ def _middle(places: list[int], otherwise: float) -> float:
 
 def _crossings(rows: list[list[int]], below: list[list[int]]) -> int:
     total = 0
-    for row, under in itertools.pairwise(rows):
+    for row, under in pairwise(rows):
         place = {v: k for k, v in enumerate(under)}
         ends = [place[u] for v in row for u in sorted(below[v], key=lambda u: place[u])]
         total += sum(1 for i, a in enumerate(ends) for b in ends[i + 1 :] if a > b) if len(ends) < 400 else 0
@@ -244,7 +248,7 @@ def _settle(row: list[int], wanted: list[float], sizes: list[float], x: list[flo
     """Move centers to the wanted positions as far as order and widths allow."""
     groups: list[tuple[float, list[int]]] = []  # (middle of the first, members as places in the row)
     offset = [0.0]
-    for left, right in itertools.pairwise(row):
+    for left, right in pairwise(row):
         offset.append(offset[-1] + (sizes[left] + sizes[right]) / 2 + GAP)
     for i in range(len(row)):
         groups.append((wanted[i] - offset[i], [i]))
@@ -286,7 +290,6 @@ def network_chart(record: BayesianNetwork) -> Any:
 
 def graph_chart(record: StructureGraph) -> Any:
     """Draw nodes as boxes in layers and arcs as curves."""
-    alt = altair()
     if not record.nodes:
         raise BayesError(f"{record.title}: there is nothing to draw")
     kept, arcs, remark = _kept(record)
@@ -299,9 +302,8 @@ def graph_chart(record: StructureGraph) -> Any:
         arcs = drawn
     gap = STEP + (16 if any(arc.label for _, _, arc in arcs) else 0)
     width, height = plan.width + 8, gap * (plan.n_layers - 1) + HIGH + 8
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-4, width - 4], nice=False, zero=False))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height - 4, -4], nice=False, zero=False))
-    layers = _arcs(alt, record, plan, arcs, gap, x, y)
+    x, y = plain_axis(alt.X, "x:Q", -4, width - 4), plain_axis(alt.Y, "y:Q", height - 4, -4)
+    layers = _arcs(record, plan, arcs, gap, x, y)
     boxes: dict[int, list[dict[str, Any]]] = {}
     for i, node in enumerate(nodes):
         middle, top = plan.x[i], gap * plan.layer[i]
@@ -321,8 +323,7 @@ def graph_chart(record: StructureGraph) -> Any:
     ]
     named = alt.Chart(inline(texts)).mark_text(fontSize=11, baseline="middle", color="#16181a")
     layers.append(named.encode(x, y, alt.Text("short:N")))
-    chart = alt.layer(*layers).properties(width=max(width, 120), height=height, title=title(record.title, remark))
-    return offline(chart)
+    return finish_chart(layers, max(width, 120), height, record.title, remark)
 
 
 def _strongest_arcs(widths: list[float], arcs: list[tuple[int, int, Any]]) -> tuple[Layout, list[tuple[int, int, Any]]]:
@@ -356,7 +357,7 @@ def _kept(record: StructureGraph) -> tuple[list[int], list[tuple[int, int, Any]]
 
 
 def _arcs(
-    alt: Any, record: StructureGraph, plan: Layout, arcs: list[tuple[int, int, Any]], gap: float, x: Any, y: Any
+    record: StructureGraph, plan: Layout, arcs: list[tuple[int, int, Any]], gap: float, x: Any, y: Any
 ) -> list[Any]:
     most = max((arc.bits or 0.0 for _, _, arc in arcs), default=0.0)
     bows: dict[tuple[Any, Any, bool], list[Any]] = {}  # the arcs that run from one place to the next
@@ -428,9 +429,95 @@ def _table_chart(record: StructureDescription) -> Any:
         more = len(values) - len(at)
         remark = f"the {len(at)} strongest of {len(values):,}" if more else ""
         return bars([names[i] for i in at], [values[i] for i in at], record.sentence, axis, remark=remark)
-    import numpy as np
-
     cells = np.array(list(shown.values()), dtype=np.float64).T
     kept = strongest(np.nanmax(np.abs(cells), axis=1).tolist(), min(MOST, SIDE))
     heading: dict[str, Any] = {"down_is": " · ".join(first), "across_is": "", "figure_is": "value", "form": ".3~g"}
     return heat([names[i] for i in kept], list(shown)[:SIDE], cells[kept][:, :SIDE], record.sentence, **heading)
+
+
+COLUMNS = 36  # on the circle
+LINES = 120  # between them
+BESIDE = 20  # letters beside the circle
+UPRIGHT = 12  # columns whose names stand upright
+WIDEST = 8.0  # line
+
+
+def dependence_chart(record: DependenceGraph) -> Any:
+    """Draw columns on a circle; wider and darker lines have more bits."""
+    pairs = record.pairs
+    if not pairs:
+        raise BayesError(f"no two columns depend on each other, given {record.given}: there is nothing to draw")
+    kept = _ordered_columns(record)
+    place = {name: i for i, name in enumerate(kept)}
+    drawn = [pair for pair in pairs if pair[0] in place and pair[1] in place][:LINES]
+    radius = max(90.0, 15.0 * len(kept) / (2 * math.pi) * 1.35)
+    side = LETTER * max(len(cut(name, BESIDE)) for name in kept) + 16
+    width, height = 2 * (radius + side), 2 * (radius + (side if len(kept) > UPRIGHT else 25))
+    angles = [2 * math.pi * i / len(kept) - math.pi / 2 for i in range(len(kept))]
+    at = [(width / 2 + radius * math.cos(a), height / 2 + radius * math.sin(a)) for a in angles]
+    x, y = plain_axis(alt.X, "x:Q", 0, width), plain_axis(alt.Y, "y:Q", height, 0)
+    most = drawn[0][2]
+    lines = [
+        {
+            "x": round_to(at[place[a]][0]), "y": round_to(at[place[a]][1]), "x2": round_to(at[place[b]][0]),
+            "y2": round_to(at[place[b]][1]), "pair": f"{a} – {b}", "bits": round_to(bits),
+            "w": round(max(WIDEST * bits / most, 0.6), 1), "o": round(0.25 + 0.65 * bits / most, 2),
+        }
+        for a, b, bits in reversed(drawn)
+    ]  # fmt: skip
+    tip = [alt.Tooltip("pair:N", title="columns"), alt.Tooltip("bits:Q", title="bits", format=".4f")]
+    look = alt.StrokeWidth("w:Q", scale=None, legend=None), alt.Opacity("o:Q", scale=None, legend=None)
+    rules = alt.Chart(inline(lines)).mark_rule(color=INK, strokeCap="round")
+    joined = rules.encode(x, y, alt.X2("x2:Q"), alt.Y2("y2:Q"), *look, tooltip=tip)
+    dots = [{"x": round_to(px), "y": round_to(py), "name": name} for (px, py), name in zip(at, kept, strict=True)]
+    points = alt.Chart(inline(dots)).mark_point(filled=True, color="#16181a", size=40, opacity=1)
+    layers = [joined, points.encode(x, y, tooltip=["name:N"]), *_names_around(at, angles, kept, x, y)]
+    strongest = f"strongest: {pairs[0][0]} and {pairs[0][1]}, {pairs[0][2]:.3g} bits"
+    more = len(pairs) - len(drawn)
+    remark = f"{strongest}; {more:,} weaker pairs are not drawn" if more else strongest
+    return finish_chart(layers, width, height, f"Dependencies given {in_title(record.given)}", remark)
+
+
+def diagnosis_chart(record: Diagnosis) -> Any:
+    """Draw the significant pairs of a diagnosis."""
+    return dependence_chart(DependenceGraph(record.names, "the class", record.information))
+
+
+def _names_around(at: list[tuple[float, float]], angles: list[float], kept: list[str], x: Any, y: Any) -> list[Any]:
+    """Draw names around the circle: horizontal for few columns, radial for many."""
+    layers = []
+    for right in (True, False):
+        side = [i for i, a in enumerate(angles) if (math.cos(a) >= -RANK) == right]
+        rows = []
+        for i in side:
+            ray = (math.cos(angles[i]), math.sin(angles[i]))
+            turned = math.degrees(angles[i]) + (0 if right else 180)
+            out = (9 * ray[0], 9 * ray[1]) if len(kept) > UPRIGHT else (9 if right else -9, 12 * ray[1])
+            rows.append(
+                {
+                    "x": round_to(at[i][0] + out[0]), "y": round_to(at[i][1] + out[1]), "short": cut(kept[i], BESIDE),
+                    "turned": round_to(turned if len(kept) > UPRIGHT else 0.0),
+                }
+            )  # fmt: skip
+        mark = alt.Chart(inline(rows)).mark_text(align="left" if right else "right", baseline="middle", fontSize=11)
+        layers.append(mark.encode(x, y, alt.Text("short:N"), alt.Angle("turned:Q", scale=None)))
+    return layers
+
+
+def _ordered_columns(record: DependenceGraph) -> list[str]:
+    """Return the columns on the circle, ordered along the strongest pairs."""
+    strength = record.bits.sum(axis=1)
+    names = record.columns
+    if len(names) > COLUMNS:
+        chosen: dict[str, None] = {}
+        for a, b, _ in record.pairs:
+            if len(chosen | {a: None, b: None}) <= COLUMNS:
+                chosen |= {a: None, b: None}
+        names = tuple(name for name in record.columns if name in chosen)
+    where = {name: i for i, name in enumerate(record.columns)}
+    left = sorted(names, key=lambda name: -strength[where[name]])
+    order = [left.pop(0)]
+    while left:
+        bits = [record.bits[where[order[-1]], where[name]] for name in left]
+        order.append(left.pop(int(np.argmax(bits))))
+    return order

@@ -9,29 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.charts.style import (
-    AGAINST,
-    FAINT,
-    FONT,
-    FOR,
-    INK,
-    LETTER,
-    LIGHT_TO_DARK,
-    PALETTE,
-    altair,
-    band,
-    color,
-    cut,
-    dash,
-    inline,
-    name_of,
-    named_axis,
-    offline,
-    round_to,
-    safe,
-    shape,
-    title,
-)
+from bayeskit.charts import style
+from bayeskit.charts.style import alt, band, cut, dash, finish_chart, inline, name_of, named_axis, round_to, safe, shape
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import format_factor
 from bayeskit.typing import Floats
@@ -58,23 +37,20 @@ def bars(
     ``of`` titles the names; ``ticks`` and ``intervals`` are marked beside the bars; ``tips`` are further tooltip
     fields.
     """
-    alt = altair()
     if not any(math.isfinite(number) for number in numbers):
         raise BayesError(f"{head}: there is nothing to draw")
     rows = []
     for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
-        row = {
-            "at": at,
-            "name": str(name),
-            "number": round_to(number, 6),
-            "sign": "for" if number >= 0 else "against",
-        }
+        sign = "for" if number >= 0 else "against"
+        row = {"at": at, "name": str(name), "number": round_to(number, 6), "sign": sign}
         row |= {key: column[at] for key, column in (tips or {}).items()}
         rows.append(row | ({"tick": round_to(ticks[at], 6)} if ticks is not None else {}))
     y = alt.Y("at:O", title=None if of is None else safe(of), **named_axis(names))
     axis = safe(axis)
     x = alt.X("number:Q", title=axis, scale=alt.Scale(zero=True))
-    color = alt.Color("sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[INK, AGAINST]))
+    color = alt.Color(
+        "sign:N", legend=None, scale=alt.Scale(domain=["for", "against"], range=[style.INK, style.AGAINST])
+    )
     tip = [alt.Tooltip("name:N", title="of"), alt.Tooltip("number:Q", title=axis, format=form)]
     tip += [alt.Tooltip(f"{key}:N", title=key) for key in tips or {}]
     base = alt.Chart(inline(rows))
@@ -94,10 +70,8 @@ def bars(
     if ticks is None and intervals is None:
         layers.append(figures.encode(alt.X("right:Q"), y, alt.Text("number:Q", format=form)))
     if any(number < 0 for number in numbers):
-        layers.append(alt.Chart(inline([{"number": 0}])).mark_rule(color=FAINT).encode(alt.X("number:Q")))
-    return offline(
-        alt.layer(*layers).properties(width=360, height=alt.Step(band(len(rows), most=22)), title=title(head, remark))
-    )
+        layers.append(alt.Chart(inline([{"number": 0}])).mark_rule(color=style.FAINT).encode(alt.X("number:Q")))
+    return finish_chart(layers, 360, alt.Step(band(len(rows), most=22)), head, remark)
 
 
 def rest_of(share: float) -> str:
@@ -138,7 +112,6 @@ def heat(
     shade: Floats | None = None,
 ) -> Any:
     """Draw ``cells`` (n_down, n_across) as a heat map; ``shade`` (0 to 1) replaces the share of the largest cell."""
-    alt = altair()
     most = np.nanmax(np.abs(cells), initial=0.0)
     dark = np.abs(cells) / (most or 1.0) if shade is None else shade
     figures = cells.size <= FIGURES
@@ -150,11 +123,11 @@ def heat(
         if np.isfinite(cells[i, j])
     ]
     size = _cell(len(across), len(down))
-    steep = len(across) > 1 and max(len(cut(name, 22)) for name in across) * LETTER > size - 2
+    steep = len(across) > 1 and max(len(cut(name, 22)) for name in across) * style.LETTER > size - 2
     axis = {"orient": "top", "labelAngle": -55 if steep else 0, "domain": False}
     x = alt.X("c:O", title=safe(across_is), **named_axis(across, 22, **axis))
     y = alt.Y("r:O", title=safe(down_is), **named_axis(down, domain=False))
-    scale = alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=list(LIGHT_TO_DARK))
+    scale = alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=list(style.LIGHT_TO_DARK))
     tip = [
         alt.Tooltip("down:N", title=safe(down_is)),
         alt.Tooltip("across:N", title=safe(across_is)),
@@ -165,10 +138,8 @@ def heat(
     layers = [base.mark_rect(stroke="white", strokeWidth=1).encode(x, y, shaded, tooltip=tip)]
     if figures:
         ink = alt.condition("datum.dark", alt.value("white"), alt.value("#1c1c1c"))
-        layers.append(base.mark_text(fontSize=FONT - 1).encode(x, y, alt.Text("v:Q", format=form), color=ink))
-    return offline(
-        alt.layer(*layers).properties(width=alt.Step(size), height=alt.Step(min(size, 30)), title=title(head, remark))
-    )
+        layers.append(base.mark_text(fontSize=style.FONT - 1).encode(x, y, alt.Text("v:Q", format=form), color=ink))
+    return finish_chart(layers, alt.Step(size), alt.Step(min(size, 30)), head, remark)
 
 
 def _cell(across: int, down: int) -> float:
@@ -177,7 +148,7 @@ def _cell(across: int, down: int) -> float:
 
 
 POINTS = 160  # of a line
-MOST_LINES = len(PALETTE)  # lines of a chart
+MOST_LINES = len(style.PALETTE)  # lines of a chart
 
 
 @dataclass(frozen=True)
@@ -204,59 +175,56 @@ class LineChart:
     y_domain: Sequence[float] | None = None
     log_x: bool = False
     points: bool = False
-    steps: bool = False
     rising: bool = False  # lines in an order, from light to dark
     marks: Sequence[tuple[str, float, float]] = ()  # named points
     guide: Sequence[tuple[float, float]] = ()  # a dotted line to compare with
     size: tuple[int, int] = (420, 280)
-    below: Sequence[Any] = field(default=())
 
     def chart(self) -> Any:
         """Build the chart."""
-        alt = altair()
         drawn = [line for line in self.lines if np.isfinite(line.y).any()][:MOST_LINES]
         if not drawn:
             raise BayesError(f"{self.head}: there is nothing to draw")
         names = [line.name for line in drawn]
-        x, y = self._axes(alt)
+        x, y = self._axes()
         shades = [_between(i / max(len(names) - 1, 1)) for i in range(len(names))] if self.rising else None
-        hue = color(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
-        layers = [*self.below]
+        hue = style.color(names, shades=shades, symbolStrokeWidth=0 if self.points else 3)
+        layers = []
         if self.guide:
             ends = [{"x": a, "y": b} for a, b in self.guide]
-            layers.append(alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y))
+            layers.append(alt.Chart(inline(ends)).mark_line(color=style.FAINT, strokeDash=[3, 4]).encode(x, y))
         rows: list[dict[str, Any]] = []
         bands: list[dict[str, Any]] = []
         for i, line in enumerate(drawn):
             at = thin_points(line.x, line.y)
             rows += [{"x": round_to(line.x[k], 6), "y": round_to(line.y[k], 5), "class": i} for k in at]
             if line.low is not None and line.high is not None:
-                around = ((line.x[k], line.low[k], line.high[k]) for k in at)
-                bands += [
-                    {"x": round_to(a, 6), "y": round_to(b, 5), "y2": round_to(c, 5), "class": i} for a, b, c in around
-                ]
+                for k in at:
+                    low, high = round_to(line.low[k], 5), round_to(line.high[k], 5)
+                    bands.append({"x": round_to(line.x[k], 6), "y": low, "y2": high, "class": i})
         if bands:
             layers.append(alt.Chart(inline(bands)).mark_area(opacity=0.18).encode(x, y, alt.Y2("y2:Q"), hue))
         named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
         axes = alt.Tooltip("x:Q", title=safe(self.x)), alt.Tooltip("y:Q", title=safe(self.y))
         tip = [alt.Tooltip("label:N", title="line"), *axes]
-        look = {"strokeWidth": 2.2, "interpolate": "step-after" if self.steps else "linear"}
         dashes = [] if self.rising or len(names) == 1 else [dash(len(names))]
-        layers.append(named.mark_line(**look).encode(x, y, hue, *dashes, tooltip=tip))
+        layers.append(named.mark_line(strokeWidth=2.2, interpolate="linear").encode(x, y, hue, *dashes, tooltip=tip))
         if self.points:
             shapes = [] if self.rising or len(names) == 1 else [shape(names)]
             layers.append(named.mark_point(filled=True, size=45, opacity=1).encode(x, y, hue, *shapes, tooltip=tip))
         if self.marks:
-            layers += self._marked(alt, x, y)
+            rows = [{"x": round_to(a, 6), "y": round_to(b, 6), "name": cut(name, 40)} for name, a, b in self.marks]
+            base = alt.Chart(inline(rows))
+            dots = base.mark_point(filled=True, size=70, color="#16181a", opacity=1)
+            words = base.mark_text(align="left", dx=7, dy=-7, fontSize=11, color="#16181a")
+            layers.append(dots.encode(x, y, tooltip=["name:N", "x:Q", "y:Q"]))
+            layers.append(words.encode(x, y, alt.Text("name:N")))
         left_out = len(self.lines) - len(drawn)
         remark = f"{self.remark}; {left_out:,} more lines are not drawn".lstrip("; ") if left_out else self.remark
-        width, height = self.size
-        return offline(alt.layer(*layers).properties(width=width, height=height, title=title(self.head, remark)))
+        return finish_chart(layers, *self.size, self.head, remark)
 
-    def _axes(self, alt: Any) -> tuple[Any, Any]:
-        across: dict[str, Any] = {"zero": False, "nice": False}
-        if self.log_x:
-            across = {"type": "log", "nice": False}
+    def _axes(self) -> tuple[Any, Any]:
+        across: dict[str, Any] = {"type": "log", "nice": False} if self.log_x else {"zero": False, "nice": False}
         if self.x_domain is not None:
             across["domain"] = list(self.x_domain)
         up: dict[str, Any] = {"zero": False} if self.y_domain is None else {"domain": list(self.y_domain)}
@@ -266,17 +234,10 @@ class LineChart:
             alt.Y("y:Q", title=safe(self.y), scale=alt.Scale(**up)),
         )
 
-    def _marked(self, alt: Any, x: Any, y: Any) -> list[Any]:
-        rows = [{"x": round_to(a, 6), "y": round_to(b, 6), "name": cut(name, 40)} for name, a, b in self.marks]
-        base = alt.Chart(inline(rows))
-        dots = base.mark_point(filled=True, size=70, color="#16181a", opacity=1)
-        names = base.mark_text(align="left", dx=7, dy=-7, fontSize=11, color="#16181a")
-        return [dots.encode(x, y, tooltip=["name:N", "x:Q", "y:Q"]), names.encode(x, y, alt.Text("name:N"))]
-
 
 def _between(share: float) -> str:
     """Return a shade from light to dark."""
-    shades = [tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in LIGHT_TO_DARK[1:]]
+    shades = [tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in style.LIGHT_TO_DARK[1:]]
     at = share * (len(shades) - 1)
     low = min(int(at), len(shades) - 2)
     mixed = (round(a + (b - a) * (at - low)) for a, b in zip(shades[low], shades[low + 1], strict=True))
@@ -323,7 +284,6 @@ class Waterfall:
 
 def waterfall(steps: Waterfall) -> Any:
     """Draw the bars of a sum from its start to its total."""
-    alt = altair()
     bars = _waterfall_bars(steps)
     if not bars:
         raise BayesError("the odds are infinite before any evidence: there is nothing to draw")
@@ -331,7 +291,7 @@ def waterfall(steps: Waterfall) -> Any:
     ends = f"← for {safe(steps.against, 24)} · log odds (nats) · for {safe(steps.predicted, 24)} →"
     x = alt.X("low:Q", title=ends, scale=alt.Scale(zero=True, nice=True))
     y = alt.Y("at:O", title=None, **named_axis(names, LABEL))
-    signs = alt.Scale(domain=["for", "against"], range=[FOR, AGAINST])
+    signs = alt.Scale(domain=["for", "against"], range=[style.FOR, style.AGAINST])
     tip = [
         alt.Tooltip("what:N", title="evidence"),
         alt.Tooltip("times:N", title="makes"),
@@ -346,8 +306,7 @@ def waterfall(steps: Waterfall) -> Any:
         alt.X("right:Q"), y, alt.Text("log_odds:Q", format="+.2f")
     )
     zero = alt.Chart(inline([{"low": 0}])).mark_rule(color="#444444").encode(alt.X("low:Q"))
-    chart = alt.layer(zero, drawn, figures)
-    return offline(chart.properties(width=400, height=alt.Step(band(len(bars))), title=title(steps.head, steps.remark)))
+    return finish_chart([zero, drawn, figures], 400, alt.Step(band(len(bars))), steps.head, steps.remark)
 
 
 def _waterfall_bars(steps: Waterfall) -> list[dict[str, Any]]:
@@ -362,21 +321,10 @@ def _waterfall_bars(steps: Waterfall) -> list[dict[str, Any]]:
     for at, (what, odds, last) in enumerate(listed):
         low = 0.0 if last else so_far
         so_far = low + odds
-        bars.append(
-            {
-                "at": at,
-                "what": what,
-                "low": round_to(low, 6),
-                "high": round_to(so_far, 6),
-                "right": round_to(max(low, so_far), 6),
-                "log_odds": odds,
-                "speaks": "for" if odds >= 0 else "against",
-                "times": _times(steps, odds),
-            }
-        )
+        speaks, likelier, other = "for", steps.predicted, steps.against
+        if odds < 0:
+            speaks, likelier, other = "against", other, likelier
+        times = f"{likelier} {format_factor(abs(odds))} times as likely as {other}"
+        places = {"low": round_to(low, 6), "high": round_to(so_far, 6), "right": round_to(max(low, so_far), 6)}
+        bars.append({"at": at, "what": what, **places, "log_odds": odds, "speaks": speaks, "times": times})
     return bars
-
-
-def _times(steps: Waterfall, odds: float) -> str:
-    more, less = (steps.predicted, steps.against) if odds >= 0 else (steps.against, steps.predicted)
-    return f"{more} {format_factor(abs(odds))} times as likely as {less}"

@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayeskit.charts import style
 from bayeskit.charts.marks import MOST, SIDE, Line, LineChart, bars, heat
-from bayeskit.charts.style import (
-    FAINT,
-    INK,
-    PALETTE,
-    SHAPES,
-    altair,
-    in_title,
-    inline,
-    offline,
-    round_to,
-    safe,
-    title,
-)
+from bayeskit.charts.style import alt, finish_chart, in_title, inline, offline, round_to, safe, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -104,9 +93,10 @@ def _with_others(counts: Any, kept: Any) -> Any:
 
 def costs_chart(record: Costs) -> Any:
     """Draw the cost of each decision by true class."""
-    heading: dict[str, Any] = {"down_is": "true class", "across_is": "decision", "figure_is": "cost", "form": ".3~g"}
-    matrix = record.matrix[:SIDE, :SIDE]
-    return heat(record.classes[:SIDE], record.decisions[:SIDE], matrix, "Costs", **heading)
+    return heat(
+        record.classes[:SIDE], record.decisions[:SIDE], record.matrix[:SIDE, :SIDE], "Costs",
+        down_is="true class", across_is="decision", figure_is="cost", form=".3~g",
+    )  # fmt: skip
 
 
 def decisions_chart(record: Decisions) -> Any:
@@ -115,8 +105,7 @@ def decisions_chart(record: Decisions) -> Any:
     if not taken:
         raise BayesError("there are no rows: there is nothing to draw")
     names = [*(str(d) for d in record.decisions if str(d) in taken), *(["rejected"] if "rejected" in taken else [])]
-    head = f"Decisions for {len(record):,} rows"
-    remark = f"expected loss {record.total_loss:.6g} in all"
+    head, remark = f"Decisions for {len(record):,} rows", f"expected loss {record.total_loss:.6g} in all"
     return bars(names, [taken[n] for n in names], head, "rows", form=",.0f", remark=remark)
 
 
@@ -124,13 +113,12 @@ def selection_chart(record: Selection) -> Any:
     """Draw the log loss after each added or dropped column."""
     verb, losses = record.steps.column_names[0], record.steps["log loss (nats)"]
     head = f"Log loss by columns {verb} ({len(record.columns)} selected)"
-    names = [*record.steps[verb]]
-    return bars(names, losses, head, "leave-one-out log loss (nats)", of=f"{verb}, in turn", form=".4f")
+    axis = "leave-one-out log loss (nats)"
+    return bars(record.steps[verb], losses, head, axis, of=f"{verb}, in turn", form=".4f")
 
 
 def reliability_chart(record: Reliability) -> Any:
     """Draw observed frequency by predicted probability, with sampling error, and rows by bin."""
-    alt = altair()
     rows = [
         {
             "said": round_to(record.said[i]), "seen": round_to(record.seen[i]),
@@ -150,16 +138,18 @@ def reliability_chart(record: Reliability) -> Any:
     ]
     base = alt.Chart(inline(rows))
     ideal = alt.Chart(inline([{"said": 0, "seen": 0}, {"said": 1, "seen": 1}]))
-    most = float(np.max(record.rows))
-    size = alt.Size("rows:Q", legend=None, scale=alt.Scale(domain=[0, most], range=[20, 160]))
+    size = alt.Size("rows:Q", legend=None, scale=alt.Scale(domain=[0, float(np.max(record.rows))], range=[20, 160]))
+    of = "the predicted class" if record.of is None else record.of
+    head = f"Reliability diagram of {of} ({record.verdict})"
+    error = f"calibration error {record.error:.3f}, by chance {record.by_chance:.3f}"
     upper = alt.layer(
-        ideal.mark_line(color=FAINT, strokeDash=[3, 4]).encode(x, y),
-        base.mark_rule(color=FAINT, strokeWidth=5, opacity=0.35).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
-        base.mark_line(color=INK, strokeWidth=2).encode(x, y),
-        base.mark_point(filled=True, color=INK, opacity=1).encode(x, y, size, tooltip=tip),
-    ).properties(width=300, height=300, title=title(*_heads(record)))
+        ideal.mark_line(color=style.FAINT, strokeDash=[3, 4]).encode(x, y),
+        base.mark_rule(color=style.FAINT, strokeWidth=5, opacity=0.35).encode(x, alt.Y("low:Q"), alt.Y2("high:Q")),
+        base.mark_line(color=style.INK, strokeWidth=2).encode(x, y),
+        base.mark_point(filled=True, color=style.INK, opacity=1).encode(x, y, size, tooltip=tip),
+    ).properties(width=300, height=300, title=title(head, f"{error}; bars: where chance would put the dots"))
     lower = (
-        base.mark_rect(color=INK, opacity=0.55, stroke="white")
+        base.mark_rect(color=style.INK, opacity=0.55, stroke="white")
         .encode(
             alt.X("from:Q", title="predicted probability", scale=unit),
             alt.Y("rows:Q", title="rows", axis=alt.Axis(tickCount=3, format="~s")),
@@ -174,16 +164,9 @@ def reliability_chart(record: Reliability) -> Any:
 
 def brier_chart(record: BrierParts) -> Any:
     """Draw the decomposition of the Brier score."""
-    parts = {
-        "reliability": record.reliability,
-        "resolution": -record.resolution,
-        "uncertainty": record.uncertainty,
-        "within bins": record.within,
-        "Brier score": record.brier,
-    }
     return bars(
-        list(parts),
-        list(parts.values()),
+        ["reliability", "resolution", "uncertainty", "within bins", "Brier score"],
+        [record.reliability, -record.resolution, record.uncertainty, record.within, record.brier],
         f"Decomposition of the Brier score ({record.brier:.3f})",
         "part of the Brier score",
         form="+.4f",
@@ -191,15 +174,7 @@ def brier_chart(record: BrierParts) -> Any:
     )
 
 
-def _heads(record: Reliability) -> tuple[str, str]:
-    """Return the title and subtitle of a reliability diagram."""
-    of = "of the predicted class" if record.of is None else f"of {record.of}"
-    error = f"calibration error {record.error:.3f}, by chance {record.by_chance:.3f}"
-    return f"Reliability diagram {of} ({record.verdict})", f"{error}; bars: where chance would put the dots"
-
-
 UNIT = (0.0, 1.0)
-NAMES = {"accuracy": "accuracy", "log_loss": "log loss (nats)"}
 
 
 def roc_chart(record: RocCurve) -> Any:
@@ -274,27 +249,25 @@ def rank_chart(probabilities: Any, label: object) -> Any:
 
 def learning_chart(record: LearningCurve, measure: str = "accuracy") -> Any:
     """Draw a measure by the number of training rows, with a band of one standard deviation."""
-    if measure not in NAMES:
-        raise BayesError(f"measure={measure!r}: it is one of {', '.join(NAMES)}")
+    names = {"accuracy": "accuracy", "log_loss": UNITS["log_loss"]}
+    if measure not in names:
+        raise BayesError(f"measure={measure!r}: it is one of {', '.join(names)}")
+    name = names[measure]
     sizes, means = np.asarray(record.sizes, dtype=np.float64), record.means(measure)
     spreads = record.spreads(measure) if record.accuracy.shape[2] > 1 else None
     lines = [
-        Line(name, sizes, mean, *(() if spreads is None else (mean - spreads[i], mean + spreads[i])))
-        for i, (name, mean) in enumerate(zip(record.models, means, strict=True))
+        Line(model, sizes, mean, *(() if spreads is None else (mean - spreads[i], mean + spreads[i])))
+        for i, (model, mean) in enumerate(zip(record.models, means, strict=True))
     ]
     return LineChart(
-        f"{_upper(NAMES[measure])} on {record.test_rows:,} other rows, by the number of rows learned",
+        f"{name[0].upper()}{name[1:]} on {record.test_rows:,} other rows, by the number of rows learned",
         "rows learned",
-        NAMES[measure],
+        name,
         remark="" if spreads is None else "bands: a standard deviation over the repeats",
         lines=lines,
         log_x=True,
         points=True,
     ).chart()
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 FEW = 3  # data sets: for a scatter there are more
@@ -330,7 +303,6 @@ def scatter_chart(
     remark: str = "",
 ) -> Any:
     """Draw a point for each data set: the measure of one model by that of the other."""
-    alt = altair()
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not len(known):
@@ -342,22 +314,24 @@ def scatter_chart(
     ]
     low, high = float(min(x[known].min(), y[known].min())), float(max(x[known].max(), y[known].max()))
     room = 0.04 * (high - low) or 0.5
-    scale = alt.Scale(domain=[round_to(low - room, 3), round_to(high + room, 3)], nice=False, zero=False)
+    domain = [round_to(low - room, 3), round_to(high + room, 3)]
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
     across = alt.X("x:Q", title=safe(f"{measure} of {models[0]}"), scale=scale)
     up = alt.Y("y:Q", title=safe(f"{measure} of {models[1]}"), scale=scale)
-    domain = [-1, 0, 1]
-    hue = alt.Color("wins:N", legend=None, scale=alt.Scale(domain=domain, range=[PALETTE[0], FAINT, PALETTE[2]]))
-    form = alt.Shape("wins:N", legend=None, scale=alt.Scale(domain=domain, range=[SHAPES[0], SHAPES[3], SHAPES[2]]))
+    signs = [-1, 0, 1]
+    hue = alt.Color(
+        "wins:N", legend=None, scale=alt.Scale(domain=signs, range=[style.PALETTE[0], style.FAINT, style.PALETTE[2]])
+    )
+    form = alt.Shape(
+        "wins:N", legend=None, scale=alt.Scale(domain=signs, range=[style.SHAPES[0], style.SHAPES[3], style.SHAPES[2]])
+    )
     tip = [
         alt.Tooltip("set:N", title="data"),
         alt.Tooltip("x:Q", title=safe(models[0])),
         alt.Tooltip("y:Q", title=safe(models[1])),
     ]
-    ends = [
-        {"x": round_to(low - room, 3), "y": round_to(low - room, 3)},
-        {"x": round_to(high + room, 3), "y": round_to(high + room, 3)},
-    ]
-    equal = alt.Chart(inline(ends)).mark_line(color=FAINT, strokeDash=[3, 4]).encode(across, up)
+    ends = [{"x": end, "y": end} for end in domain]
+    equal = alt.Chart(inline(ends)).mark_line(color=style.FAINT, strokeDash=[3, 4]).encode(across, up)
     points = (
         alt.Chart(inline(rows)).mark_point(filled=True, size=60, opacity=0.9).encode(across, up, hue, form, tooltip=tip)
     )
@@ -367,4 +341,4 @@ def scatter_chart(
     head = f"{second} against {first} on {len(known)} data sets ({wins} wins, {ties} ties, {losses} losses)"
     side = "above" if higher_is_better else "below"
     told = f"{side} the line (triangles): {models[1]} is better"
-    return offline(alt.layer(equal, points).properties(width=340, height=340, title=title(head, told, remark)))
+    return finish_chart([equal, points], 340, 340, head, told, remark)

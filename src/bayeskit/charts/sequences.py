@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.charts import style
 from bayeskit.charts.marks import Waterfall, waterfall
-from bayeskit.charts.style import OTHERS, PALETTE, altair, color, cut, inline, name_of, offline, round_to, title
+from bayeskit.charts.style import alt, color, cut, inline, name_of, offline, plain_axis, round_to, title
 from bayeskit.errors import BayesError
 from bayeskit.explain.evidence import format_probability
 
@@ -31,25 +32,23 @@ def states_chart(
 
     The most probable states have a color; the others share one layer.
     """
-    alt = altair()
     p = np.asarray(probabilities, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != len(states) or not len(p):
         raise BayesError(f"one probability for each step and state: {p.shape} does not fit {len(states)} states")
     n = len(p)
     kept, names, shares = _kept(p, states)
     edges = np.linspace(0, n, min(n, STEPS) + 1).astype(np.int64)
-    parts = [shares[a:b].mean(axis=0) for a, b in pairwise(edges)]
     rows = []
-    for a, b, part in zip(edges[:-1].tolist(), edges[1:].tolist(), parts, strict=True):
+    for a, b in pairwise(edges.tolist()):
         base = 0.0
-        for i, share in enumerate(part):
+        for i, share in enumerate(shares[a:b].mean(axis=0)):
             if share > 0.0005:
                 rows.append({"t": a, "t2": b, "y": round_to(base, 3), "y2": round_to(base + share, 3), "class": i})
             base += float(share)
     unit = alt.Scale(domain=[0, 1], nice=False)
     ticks = alt.Axis(tickMinStep=1, format=",d")
     x = alt.X("t:Q", title="step", axis=ticks, scale=alt.Scale(domain=[0, n], nice=False, zero=False))
-    shades = [PALETTE[i] if i < len(kept) else OTHERS for i in range(len(names))]
+    shades = [style.PALETTE[i] if i < len(kept) else style.OTHERS for i in range(len(names))]
     hue = color(names, heading="state", shades=shades)
     named = alt.Chart(inline(rows)).transform_calculate(label=name_of(names), p="datum.y2 - datum.y")
     tip = [
@@ -65,14 +64,14 @@ def states_chart(
     if path is not None:
         place = {state: i for i, state in enumerate(kept)}
         codes = [place.get(int(state), len(kept)) for state in path]
-        charts.append(_strip(alt, _runs(codes, edges), names, shades, x))
+        charts.append(_strip(_runs(codes, edges), names, shades))
     if observed is not None and n <= LETTERS:
         room = max(3, min(16, int(WIDTH / n / 6.5)))
         letters = [{"t": i + 0.5, "short": cut(what, room), "what": str(what)} for i, what in enumerate(observed)]
         words = (
             alt.Chart(inline(letters))
             .mark_text(fontSize=11)
-            .encode(_bare(alt, n), alt.Text("short:N"), tooltip=["what:N"])
+            .encode(plain_axis(alt.X, "t:Q", 0, n), alt.Text("short:N"), tooltip=["what:N"])
         )
         charts.append(words.properties(width=WIDTH, height=14))
     return offline(alt.vconcat(*charts, spacing=5).resolve_scale(color="shared"))
@@ -101,19 +100,13 @@ def state_evidence_chart(record: Any) -> Any:
     )
 
 
-def _bare(alt: Any, n: int) -> Any:
-    return alt.X("t:Q", axis=None, scale=alt.Scale(domain=[0, n], nice=False, zero=False))
-
-
 def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:
     """Return the colored states, the names of the layers, and their shares (n_steps, n_layers)."""
-    kept = sorted(np.argsort(-p.sum(axis=0), kind="stable")[: len(PALETTE)].tolist())
+    kept = sorted(np.argsort(-p.sum(axis=0), kind="stable")[: len(style.PALETTE)].tolist())
     names, shares = [states[i] for i in kept], p[:, kept]
     if len(kept) < len(states):
-        names, shares = (
-            [*names, f"{len(states) - len(kept):,} others"],
-            np.column_stack([shares, p.sum(axis=1) - shares.sum(axis=1)]),
-        )
+        names.append(f"{len(states) - len(kept):,} others")
+        shares = np.column_stack([shares, p.sum(axis=1) - shares.sum(axis=1)])
     return kept, names, shares
 
 
@@ -124,10 +117,10 @@ def _runs(codes: list[int], edges: Any) -> list[tuple[int, int, int]]:
     return [(int(edges[a]), int(edges[b]), parts[a]) for a, b in pairwise(at)]
 
 
-def _strip(alt: Any, runs: list[tuple[int, int, int]], names: Sequence[object], shades: Sequence[str], x: Any) -> Any:
+def _strip(runs: list[tuple[int, int, int]], names: Sequence[object], shades: Sequence[str]) -> Any:
     """Draw the best path as a strip of states."""
     last = runs[-1][1]
-    light = [shade in (PALETTE[1], PALETTE[3], OTHERS) for shade in shades]
+    light = [shade in (style.PALETTE[1], style.PALETTE[3], style.OTHERS) for shade in shades]
     rows = [
         {
             "t": a, "t2": b, "class": c, "middle": (a + b) / 2, "short": cut(names[c], 12), "light": light[c],
@@ -136,12 +129,12 @@ def _strip(alt: Any, runs: list[tuple[int, int, int]], names: Sequence[object], 
         for a, b, c in runs
     ]  # fmt: skip
     base = alt.Chart(inline(rows)).transform_calculate(label=name_of(names))
-    bare = _bare(alt, last)
+    bare = plain_axis(alt.X, "t:Q", 0, last)
     tip = [alt.Tooltip("label:N", title="best path"), "t:Q", alt.Tooltip("t2:Q", title="to")]
     hue = color(names, heading="state", shades=shades)
     ink = alt.condition("datum.light", alt.value("#16181a"), alt.value("white"))
     words = base.transform_filter("datum.room").mark_text(fontSize=10, fontWeight="bold")
     return alt.layer(
         base.mark_bar(height=18, stroke="white", strokeWidth=0.5).encode(bare, alt.X2("t2:Q"), hue, tooltip=tip),
-        words.encode(alt.X("middle:Q", axis=None, scale=bare["scale"]), alt.Text("short:N"), color=ink),
+        words.encode(plain_axis(alt.X, "middle:Q", 0, last), alt.Text("short:N"), color=ink),
     ).properties(width=WIDTH, height=18)

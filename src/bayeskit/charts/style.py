@@ -34,6 +34,16 @@ def altair() -> Any:
     return alt
 
 
+class _Altair:
+    """The module Altair, imported when a chart is drawn."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(altair(), name)
+
+
+alt: Any = _Altair()
+
+
 def check_converter() -> None:
     """Raise an error if the converter to PNG and SVG is missing."""
     try:
@@ -48,7 +58,6 @@ def inline(rows: list[dict[str, Any]]) -> Any:
     >>> inline([{"class": "</script>"}]).values
     '[{"class":"\\u003c/script\\u003e"}]'
     """
-    alt = altair()
     shown = [{name: printable(v, keep="") if isinstance(v, str) else v for name, v in row.items()} for row in rows]
     texts = json.dumps(shown, allow_nan=False, separators=(",", ":")).translate(_HTML)
     return alt.InlineData(values=texts, format=alt.JsonDataFormat(type="json"))
@@ -74,6 +83,16 @@ def literal(text: str) -> str:
     if text in OF_EVERY_OBJECT:
         return f"({literal(text[:1])}+{literal(text[1:])})"
     return json.dumps(text).translate(_HTML).replace("datum", r"\u0064atum")
+
+
+def finish_chart(layers: Sequence[Any], width: Any, height: Any, head: str, *remarks: str) -> Any:
+    """Return the finished chart of some layers, with its size, title and subtitles."""
+    return offline(alt.layer(*layers).properties(width=width, height=height, title=title(head, *remarks)))
+
+
+def plain_axis(channel: Any, field: str, low: float, high: float) -> Any:
+    """Encode a position from ``low`` to ``high`` without an axis."""
+    return channel(field, axis=None, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
 
 
 ROOM = 60  # pixels beside a chart, for its menu
@@ -253,7 +272,6 @@ def name_of(names: Sequence[object], field: str = "class") -> str:
 
 def title(head: str, *lines: str) -> Any:
     """Build a title and subtitles, with long lines wrapped."""
-    alt = altair()
     below = [safe(part, LINE + 14) for line in lines if line for part in _lines(line, LINE + 14)]
     return alt.Title(alt.ExprRef(_listed(_lines(head, LINE))), **({"subtitle": below} if below else {}))
 
@@ -277,7 +295,6 @@ def color(
 
     A single class has no legend.
     """
-    alt = altair()
     scale = alt.Scale(domain=list(range(len(names))), range=list(shades or colors(len(names))))
     shown = (
         alt.Legend(**({"labelExpr": lookup(names), "symbolLimit": 30, "symbolOpacity": 1} | legend))
@@ -298,14 +315,12 @@ def colors(n: int) -> list[str]:
 
 def dash(n: int, field: str = "class") -> Any:
     """Encode classes by dash pattern, for readers without colors."""
-    alt = altair()
     dashes = [list(DASHES[i % len(DASHES)]) for i in range(n)]
     return alt.StrokeDash(f"{field}:N", legend=None, scale=alt.Scale(domain=list(range(n)), range=dashes))
 
 
 def shape(names: Sequence[object], field: str = "class", heading: str | None = None) -> Any:
     """Encode classes by point shape, in the legend of their colors."""
-    alt = altair()
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
     legend = alt.Legend(labelExpr=lookup(names), symbolLimit=30)
     return alt.Shape(
@@ -315,7 +330,6 @@ def shape(names: Sequence[object], field: str = "class", heading: str | None = N
 
 def named_axis(names: Sequence[object], n: int = NAME, **axis: Any) -> dict[str, Any]:
     """Return the scale and axis of an encoding ``field:O`` whose codes have names."""
-    alt = altair()
     shown: dict[str, Any] = {"labelExpr": lookup(names, n), "labelLimit": 400, "ticks": False} | axis
     return {"scale": alt.Scale(domain=list(range(len(names)))), "axis": alt.Axis(**shown)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskit.charts.marks import SIDE, Line, LineChart, bars, heat
-from bayeskit.charts.style import altair, cut, inline, lookup, name_of, offline, round_to, title
+from bayeskit.charts.style import alt, cut, inline, lookup, name_of, offline, round_to, title
 from bayeskit.errors import BayesError
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ def words_chart(record: Any) -> Any:
 
 def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: str, remark: str = "") -> Any:
     """Draw bars of words for each group, strongest first."""
-    alt = altair()
     kept = list(groups)[:CLASSES]
     if not any(groups[label] for label in kept):
         raise BayesError(f"{head}: there is nothing to draw")
     rows = [
         {"class": i, "rank": rank, "word": word, "short": cut(word, 20), "number": round_to(number)}
         for i, label in enumerate(kept)
-        for rank, (word, number) in enumerate(_first(groups[label]))
+        for rank, (word, number) in enumerate(groups[label][:WORDS])
     ]
     most = max((len(groups[label][:WORDS]) for label in kept), default=1)
     y = alt.Y("rank:O", axis=None, scale=alt.Scale(domain=list(range(most))))
@@ -60,10 +59,6 @@ def grouped_words(groups: dict[Any, list[tuple[str, float]]], head: str, axis: s
     more = len(groups) - len(kept)
     told = f"{remark}; the first {len(kept)} of {len(groups):,}".lstrip("; ") if more else remark
     return offline(faceted.properties(title=title(head, told)))
-
-
-def _first(words: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    return words[:WORDS]
 
 
 def topics_chart(record: TopicTable, kind: str = "words") -> Any:
@@ -109,18 +104,12 @@ DOCUMENTS = 24  # of a map
 
 def topic_words_chart(words: Mapping[Any, Sequence[tuple[str, float]]], shares: Sequence[float] | None = None) -> Any:
     """Draw the most probable words of each topic, largest topics first."""
-    order = list(words)
+    remark, named = "", {str(name): list(own) for name, own in words.items()}
     if shares is not None:
-        by_share = sorted(range(len(order)), key=lambda i: -shares[i])
-        named = {f"{order[i]} ({shares[i]:.0%})": list(words[order[i]]) for i in by_share}
-    else:
-        named = {str(name): list(words[name]) for name in order}
-    return grouped_words(
-        dict(named),
-        "Words by topic",
-        "probability in the topic",
-        "beside a name: the topic's share" if shares is not None else "",
-    )
+        order = sorted(zip(shares, words, strict=True), key=lambda topic: -topic[0])
+        named = {f"{name} ({share:.0%})": list(words[name]) for share, name in order}
+        remark = "beside a name: the topic's share"
+    return grouped_words(named, "Words by topic", "probability in the topic", remark)
 
 
 def topic_shares_chart(topics: Sequence[object], shares: Any, documents: Sequence[object] | None = None) -> Any:

@@ -115,8 +115,7 @@ class _OnnxGraph:
         if key not in self._codes:
             made = self._interval(coding) if coding.cuts is not None else self._value(coding)
             if coding.refuses_unseen and coding.cuts is None:
-                unseen = self.op("Equal", made, self.constant(coding.n_codes + 1, np.int64))
-                self.refused.append(unseen)
+                self.refused.append(self.op("Equal", made, self.constant(coding.n_codes + 1, np.int64)))
             self._codes[key] = self.op("Squeeze", made, self.constant([1], np.int64))
         return self._codes[key]
 
@@ -145,7 +144,7 @@ class _OnnxGraph:
         if float in kinds:
             return self._match_floats(coding)
         keys = [int(value) for value in coding.values]
-        _refuse_beyond_64_bits(keys, f"column {coding.column!r}", coding.column)
+        _refuse_beyond_64_bits(keys, f"column {coding.column!r}")
         encoded = {"keys_int64s": keys, "values_int64s": codes, "default_int64": unseen}
         if max((abs(key) for key in keys), default=0) >= EXACT:
             return self.op("LabelEncoder", self.column(coding.column, "INT64"), domain="ai.onnx.ml", **encoded)
@@ -248,26 +247,23 @@ class _OnnxGraph:
             chosen = self.op("Where", at, instead, chosen)
         for refused in self.refused:
             shares = self.op("Where", refused, self.constant(np.nan), shares)
-        self._result("label", "Gather", self._labels(form), chosen)
-        self._result("probabilities", "Identity", shares, shape=["rows", len(form.classes)], kind="DOUBLE")
-
-    def _labels(self, form: ScoringForm) -> str:
         kinds = {type(label) for label in form.classes}
-        if kinds == {str}:
-            self.label_kind = "STRING"
-            return self.constant(form.classes, object)
-        self.label_kind = "BOOL" if kinds == {bool} else "INT64" if float not in kinds else "DOUBLE"
-        if self.label_kind == "INT64":
-            _refuse_beyond_64_bits(form.classes, "the target", form.target)
-        return self.constant(form.classes, {"BOOL": np.bool_, "INT64": np.int64, "DOUBLE": np.float64}[self.label_kind])
+        kind = (
+            "STRING" if kinds == {str} else "BOOL" if kinds == {bool} else "INT64" if float not in kinds else "DOUBLE"
+        )
+        if kind == "INT64":
+            _refuse_beyond_64_bits(form.classes, "the target")
+        dtypes = {"STRING": object, "BOOL": np.bool_, "INT64": np.int64, "DOUBLE": np.float64}
+        self._result("label", kind, ["rows"], "Gather", self.constant(form.classes, dtypes[kind]), chosen)
+        self._result("probabilities", "DOUBLE", ["rows", len(form.classes)], "Identity", shares)
 
-    def _result(self, name: str, op: str, *arguments: str, shape: list[Any] | None = None, kind: str = "") -> None:
+    def _result(self, name: str, kind: str, shape: list[Any], op: str, *arguments: str) -> None:
         self.nodes.append(self.onnx.helper.make_node(op, list(arguments), [name]))
-        element = getattr(self.onnx.TensorProto, kind or self.label_kind)
-        self.results.append(self.onnx.helper.make_tensor_value_info(name, element, shape or ["rows"]))
+        element = getattr(self.onnx.TensorProto, kind)
+        self.results.append(self.onnx.helper.make_tensor_value_info(name, element, shape))
 
 
-def _refuse_beyond_64_bits(values: Sequence[Any], place: str, culprit: str) -> None:
+def _refuse_beyond_64_bits(values: Sequence[Any], place: str) -> None:
     """Raise an error for integers beyond 64 bits."""
     if beyond := [value for value in values if not -(2**63) <= value < 2**63]:
         raise BayesError(f"{place} holds {beyond[0]}, beyond the whole numbers of ONNX: make it text")

@@ -18,18 +18,9 @@ from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql_syntax import Dialect, Node, as_dialect, exp
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
+from bayeskit.export import sql_terms
 from bayeskit.export.scoring_form import ContextTerm, ScoringForm, TableTerm, WordsTerm
-from bayeskit.export.sql_lookups import ROWS, CellReader, double_literal, in_64_bits
-from bayeskit.export.sql_terms import (
-    CELLS,
-    LookupJoin,
-    TermScores,
-    TermWriter,
-    WordTable,
-    cell,
-    relative_form,
-    word_sums,
-)
+from bayeskit.export.sql_terms import CellReader, LookupJoin, TermScores, TermWriter, WordTable, cell, double_literal
 from bayeskit.tolerance import TIE
 
 LONGEST = 60  # bytes: PostgreSQL cuts names after 63
@@ -64,27 +55,6 @@ def check_keys(keys: str | Sequence[str] | None, dialect: Dialect) -> tuple[str,
     if len(long := max(given, key=lambda key: len(key.encode())).encode()) > dialect.longest_name:
         raise BayesError(f"key {long.decode()!r} is longer than a name of {dialect.title} can be")
     return given
-
-
-def check_keys_free(names: Iterable[str], keys: Sequence[str]) -> None:
-    """Raise an error if a key has the name of a result column."""
-    taken = {name.casefold() for name in names}
-    if clash := [key for key in keys if key.casefold() in taken]:
-        raise BayesError(f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance")
-
-
-def check_distinct_columns(columns: Iterable[str], dialect: Dialect) -> None:
-    """Raise an error if the database cannot distinguish two columns."""
-    if alike := dialect.one_to_it(columns):
-        raise BayesError(
-            f"{dialect.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is "
-            "called in the table",
-        )
-
-
-def class_labels(classes: Sequence[Value]) -> list[object]:
-    """Return classes as they appear in names: 3.0 is 3."""
-    return [int(c) if isinstance(c, float) and c.is_integer() else c for c in classes]
 
 
 @dataclass(frozen=True)
@@ -133,11 +103,15 @@ def scoring_query(
         raise BayesError(
             f"columns= names {unknown[0]!r}, which the model does not read (it reads: {', '.join(form.columns)})",
         )
-    check_distinct_columns(dict.fromkeys(named.get(name, name) for name in form.columns), of)
+    if alike := of.one_to_it(dict.fromkeys(named.get(name, name) for name in form.columns)):
+        raise BayesError(
+            f"{of.title} takes {' and '.join(map(repr, alike))} for one column: say by columns= what each is called in "
+            "the table"
+        )
     if evidence and len(form.classes) < 2:
         raise BayesError("there is one class only: there are no odds to give as evidence")
     shift = len(form.classes) > 1 and not can_be_impossible(form)
-    form = relative_form(form) if shift else form
+    form = sql_terms.relative_form(form) if shift else form
     return _QueryBuilder(form, of, table, check_keys(keys, of), named, evidence, words or {}, shift).record()
 
 
@@ -155,20 +129,17 @@ class _QueryBuilder:
 
     def record(self) -> ScoringQuery:
         form = self.form
-        names = result_names("p_", class_labels(form.classes), ["predicted", "against"])
+        labels = [int(c) if isinstance(c, float) and c.is_integer() else c for c in form.classes]  # 3.0 is 3
+        names = result_names("p_", labels, ["predicted", "against"])
         term_names = [term.name for term in form.terms] if self.evidence else []
         parts = result_names("evidence_", term_names)
-        check_keys_free(["predicted", *names, *parts, *(["against"] if term_names else [])], self.keys)
-        query = self._query(names, dict(zip(term_names, parts, strict=True)))
-        return ScoringQuery(
-            self.dialect.sql(query),
-            self.dialect.name,
-            self.keys,
-            "predicted",
-            dict(zip(form.classes, names, strict=True)),
-            dict(zip(term_names, parts, strict=True)),
-            "against" if self.evidence else None,
-        )
+        taken = {name.casefold() for name in ("predicted", *names, *parts, *(["against"] if term_names else []))}
+        if clash := [key for key in self.keys if key.casefold() in taken]:
+            raise BayesError(f"the query gives a column {clash[0]!r} itself: rename the key, in a view for instance")
+        evidence = dict(zip(term_names, parts, strict=True))
+        query = self.dialect.sql(self._query(names, evidence))
+        columns = "predicted", dict(zip(form.classes, names, strict=True)), evidence
+        return ScoringQuery(query, self.dialect.name, self.keys, *columns, "against" if self.evidence else None)
 
     # -- steps ---------------------------------------------------------------------------------------
 
@@ -176,7 +147,7 @@ class _QueryBuilder:
         cells = CellReader(self.dialect, self.columns)
         writer = TermWriter(self.dialect, cells, self.prefix)
         scores = [self._scores(writer, term, i) for i, term in enumerate(self.form.terms)]
-        for alias, table in writer.lookups.tables.items():
+        for alias, table in writer.lookups.items():
             self.steps.append((alias, table.columns, table.body(self.dialect)))
         last = self._centered(cells, self._cells(cells))
         last = self._codes(writer, last)
@@ -218,29 +189,28 @@ class _QueryBuilder:
             return writer.write(term)
         if term.name not in self.words:
             raise BayesError(
-                f"column {term.name!r} is text, and a query has no words: give words=, a table that has them",
+                f"column {term.name!r} is text, and a query has no words: give words=, a table that has them"
             )
         alias = f"{self.prefix}w{position}"
-        self.steps += word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
+        self.steps += sql_terms.word_sums(term, alias, self.words[term.name], self.keys, self.dialect)
         scores = writer.words(term, alias)
         joined = tuple(f"k{i}" for i in range(len(self.keys)))
         scores.joins.append(LookupJoin(alias, joined, joined))
         return scores
 
     def _cells(self, cells: CellReader) -> str:
-        columns = [syntax.named(syntax.column(ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
+        columns = [syntax.named(syntax.column(sql_terms.ROWS, key), f"k{i}") for i, key in enumerate(self.keys)]
         columns += [syntax.named(node, name) for name, node in cells.read.items()]
         if (condition := cells.refusal()) is not None:
             columns.append(syntax.named(syntax.case([(condition, syntax.whole(1))], syntax.whole(0)), "bad"))
             cells.read["bad"] = None
-        return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, ROWS)))
+        return self._step("cells", exp.Select(expressions=columns).from_(syntax.table_name(self.table, sql_terms.ROWS)))
 
     def _centered(self, cells: CellReader, last: str) -> str:
         """Add centered numbers and their squares."""
         if not cells.centered:
             return last
-        passed = [*self._key_names(), *cells.read]
-        columns = _passed_on(passed)
+        columns = _passed_on([*self._key_names(), *cells.read])
         columns += [syntax.named(node, name) for name, node in cells.centered.items()]
         cells.read.update(dict.fromkeys(cells.centered))
         return self._step("centered", self._joined(columns, last, ()))
@@ -250,8 +220,7 @@ class _QueryBuilder:
         if not writer.codes:
             return last
         made = list(writer.codes.values())
-        passed = [*self._key_names(), *(name for name in writer.cells.read)]
-        columns = _passed_on(passed)
+        columns = _passed_on([*self._key_names(), *writer.cells.read])
         columns += [syntax.named(node, f"b{i}") for i, (node, _) in enumerate(made)]
         joins = [join for _, joins in made for join in joins]
         if len(joins) > self.dialect.joins:
@@ -262,15 +231,12 @@ class _QueryBuilder:
         return self._step("codes", self._joined(columns, last, joins))
 
     def _joined(self, columns: list[Node], last: str, joins: Sequence[LookupJoin]) -> Node:
-        select = exp.Select(expressions=columns).from_(syntax.table_name((last,), CELLS))
+        select = exp.Select(expressions=columns).from_(syntax.table_name((last,), sql_terms.CELLS))
         for join in joins:
-            on = syntax.all_of(
-                [
-                    syntax.compared(cell(theirs), "is" if join.missing else "=", syntax.column(join.alias, ours))
-                    for ours, theirs in zip(join.keys, join.cells, strict=True)
-                ]
-            )
-            select = select.join(syntax.table_name((join.alias,)), on=on, join_type="left", copy=False)
+            sign, pairs = "is" if join.missing else "=", zip(join.keys, join.cells, strict=True)
+            same = [syntax.compared(cell(theirs), sign, syntax.column(join.alias, ours)) for ours, theirs in pairs]
+            table = syntax.table_name((join.alias,))
+            select = select.join(table, on=syntax.all_of(same), join_type="left", copy=False)
         return select
 
     def _sums(self, scores: Sequence[TermScores], last: str, cells: list[str], parts: Mapping[str, str]) -> str:
@@ -333,13 +299,8 @@ class _QueryBuilder:
         columns += [syntax.named(self._power(c), f"q{c}") for c in range(n)]
         columns.append(syntax.named(self._chosen(), "a"))
         last = self._step("powers", self._joined(columns, last, ()))
-        passed = [
-            *self._key_names(),
-            "a",
-            *(f"q{c}" for c in range(n)),
-            *(self._passed(parts)[len(self.keys) :] if parts else ()),
-        ]
-        columns = _passed_on(passed)
+        scores = self._passed(parts)[len(self.keys) :] if parts else ()
+        columns = _passed_on([*self._key_names(), "a", *(f"q{c}" for c in range(n)), *scores])
         columns.append(syntax.named(syntax.total(cell(f"q{c}") for c in range(n)), "s"))
         if parts:
             columns.append(syntax.named(self._runner_up(), "b"))
@@ -361,12 +322,8 @@ class _QueryBuilder:
             instead = syntax.null() if form.prior is None else self._double(form.prior[c])
             branches.append((syntax.compared(cell("m"), "=", self.dialect.minus_infinity()), instead))
         if self.dialect.name == "postgres":
-            branches.append(
-                (
-                    syntax.compared(tempered.copy(), "<", self._double(VANISHES)),
-                    self._double(0.0),
-                )
-            )
+            vanishes = syntax.compared(tempered.copy(), "<", self._double(VANISHES))
+            branches.append((vanishes, self._double(0.0)))
         power = syntax.called("EXP", tempered)
         return syntax.case(branches, power) if branches else power
 
@@ -384,37 +341,23 @@ class _QueryBuilder:
     def _runner_up(self) -> Node:
         """Return the position of the best other class."""
         n = len(self.form.classes)
-        others = [
-            syntax.case(
-                [(syntax.compared(cell("a"), "=", syntax.whole(c)), self.dialect.minus_infinity())], cell(f"z{c}")
-            )
-            for c in range(n)
-        ]
+        others = []
+        for c in range(n):
+            is_predicted = syntax.compared(cell("a"), "=", syntax.whole(c))
+            others.append(syntax.case([(is_predicted, self.dialect.minus_infinity())], cell(f"z{c}")))
         best = syntax.called(self.dialect.greatest, *others)
-        return syntax.case(
-            [
-                (
-                    syntax.all_of(
-                        [
-                            syntax.compared(cell("a"), "<>", syntax.whole(c)),
-                            syntax.compared(cell(f"z{c}"), "=", best.copy()),
-                        ]
-                    ),
-                    syntax.whole(c),
-                )
-                for c in range(n)
-            ]
-        )
+        branches = []
+        for c in range(n):
+            is_best = syntax.compared(cell(f"z{c}"), "=", best.copy())
+            is_other = syntax.compared(cell("a"), "<>", syntax.whole(c))
+            branches.append((syntax.all_of([is_other, is_best]), syntax.whole(c)))
+        return syntax.case(branches)
 
     def _part(self, term: int) -> Node:
         """Return the log odds of one term for the predicted class against the runner-up."""
-        of = [
-            syntax.case(
-                [(syntax.whole(c), cell(f"e{term}_{c}")) for c in range(len(self.form.classes))], of=cell(position)
-            )
-            for position in ("a", "b")
-        ]
-        odds = syntax.minus(*of)
+        n = len(self.form.classes)
+        of = [[(syntax.whole(c), cell(f"e{term}_{c}")) for c in range(n)] for _ in range(2)]
+        odds = syntax.minus(syntax.case(of[0], of=cell("a")), syntax.case(of[1], of=cell("b")))
         return odds if self.form.temperature == 1 else syntax.over(odds, self._double(self.form.temperature))
 
     def _class_of(self, position: str) -> Node:
@@ -473,6 +416,6 @@ def _label(label: Value, classes: Sequence[Value], dialect: Dialect) -> Node:
         return dialect.truth(label)
     if any(isinstance(c, float) and not c.is_integer() for c in classes):
         return syntax.cast(syntax.number(float(label)), "double")
-    if dialect.name == "sqlite" and not in_64_bits(label):  # SQLite would store it as a double
+    if dialect.name == "sqlite" and not sql_terms.in_64_bits(label):  # SQLite would store it as a double
         raise BayesError(f"class {label!r} is beyond the whole numbers of {dialect.title}")
     return syntax.whole(int(label))
