@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -118,14 +118,11 @@ def _in_a_page(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
 def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
     """Lay out a connected graph within a row width."""
     layer = _rows(widths, arcs, room)
-    n_children, n_parents = [0] * len(widths), [0] * len(widths)
-    for start, end in arcs:
-        n_children[start] += 1
-        n_parents[end] += 1
+    parents, children = _neighbors(len(widths), arcs)
     sizes, levels, links, chains = [*widths], [*layer], dict[tuple[int, int], bool](), list[list[int]]()
     channels: dict[tuple[bool, int, int], int] = {}
     for start, end in arcs:
-        fans_out = n_children[start] >= n_parents[end]
+        fans_out = len(children[start]) >= len(parents[end])
         chain = [start]
         for level in range(layer[start] + 1, layer[end]):
             channel = (fans_out, start if fans_out else end, level)
@@ -138,11 +135,7 @@ def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
         chains.append(chain)
         links |= dict.fromkeys(pairwise(chain), True)
     n_layers = max(levels) + 1
-    above: list[list[int]] = [[] for _ in sizes]
-    below: list[list[int]] = [[] for _ in sizes]
-    for a, b in links:
-        below[a].append(b)
-        above[b].append(a)
+    above, below = _neighbors(len(sizes), links)
     rows: list[list[int]] = [[] for _ in range(n_layers)]
     for v in range(len(widths)):
         rows[levels[v]].append(v)
@@ -157,14 +150,19 @@ def _joined(widths: Sequence[float], arcs: Arcs, room: float) -> Layout:
     return Layout(x[: len(widths)], layer, ways, width, n_layers)
 
 
-def _rows(widths: Sequence[float], arcs: Arcs, room: float) -> list[int]:
-    """Return the row of each node: its layer, or one of the rows of a wide layer."""
-    layer = _layers(len(widths), arcs)
-    parents: list[list[int]] = [[] for _ in widths]
-    children: list[list[int]] = [[] for _ in widths]
+def _neighbors(n: int, arcs: Iterable[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the parents and the children of each of n nodes."""
+    parents, children = ([list[int]() for _ in range(n)] for _ in range(2))
     for start, end in arcs:
         parents[end].append(start)
         children[start].append(end)
+    return parents, children
+
+
+def _rows(widths: Sequence[float], arcs: Arcs, room: float) -> list[int]:
+    """Return the row of each node: its layer, or one of the rows of a wide layer."""
+    layer = _layers(len(widths), arcs)
+    parents, children = _neighbors(len(widths), arcs)
     row, top = [0] * len(widths), 0
     for level in range(max(layer) + 1):
         members = [v for v in range(len(widths)) if layer[v] == level]
@@ -186,13 +184,9 @@ def _layers(n: int, arcs: Arcs) -> list[int]:
                 layer[end], moved = layer[start] + 1, True
         if not moved:
             break
-    children: list[list[int]] = [[] for _ in range(n)]
-    n_parents = [0] * n
-    for start, end in arcs:
-        children[start].append(end)
-        n_parents[end] += 1
+    parents, children = _neighbors(n, arcs)
     for v in sorted(range(n), key=lambda v: -layer[v]):
-        if len(children[v]) > n_parents[v]:
+        if len(children[v]) > len(parents[v]):
             layer[v] = min(layer[child] for child in children[v]) - 1
     return layer
 
@@ -206,15 +200,12 @@ def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int
             fixed = {v: k for k, v in enumerate(rows[i - 1 if down else i + 1])}
             near = above if down else below
             where = {v: k for k, v in enumerate(rows[i])}
-            rows[i].sort(key=lambda v: (_middle([fixed[u] for u in near[v]], where[v]), where[v]))
+            middle = {v: sum(fixed[u] for u in near[v]) / len(near[v]) if near[v] else where[v] for v in rows[i]}
+            rows[i].sort(key=lambda v: (middle[v], where[v]))
         crossings = _crossings(rows, below)
         if crossings < fewest:
             best, fewest = [list(row) for row in rows], crossings
     return best
-
-
-def _middle(places: list[int], otherwise: float) -> float:
-    return sum(places) / len(places) if places else otherwise
 
 
 def _crossings(rows: list[list[int]], below: list[list[int]]) -> int:

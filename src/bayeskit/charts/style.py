@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from bayeskit.errors import BayesError
+from bayeskit.lazy import import_extra
 from bayeskit.printable import printable
 
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -27,11 +27,7 @@ OF_EVERY_OBJECT = {
 
 def altair() -> Any:
     """Import Altair, which is an optional dependency."""
-    try:
-        import altair as alt
-    except ImportError as missing:
-        raise BayesError.not_installed("charts are drawn by Altair", missing, "charts") from missing
-    return alt
+    return import_extra("altair", "charts are drawn by Altair", "charts")
 
 
 class _Altair:
@@ -46,10 +42,7 @@ alt: Any = _Altair()
 
 def check_converter() -> None:
     """Raise an error if the converter to PNG and SVG is missing."""
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError as missing:
-        raise BayesError.not_installed("pictures are made by vl-convert", missing, "charts") from missing
+    import_extra("vl_convert", "pictures are made by vl-convert", "charts")
 
 
 def inline(rows: list[dict[str, Any]]) -> Any:
@@ -112,8 +105,10 @@ class Offline:
         """Write the chart as PNG, SVG, HTML (without network access) or JSON, by file extension."""
         if (format or Path(str(fp)).suffix.removeprefix(".")) != "json":
             check_converter()
-        of_page = {"inline": inline} if _is_page(fp, format) else {}
-        super().save(fp, format=format, **of_page, **settings)  # type: ignore[misc]
+        is_named = format is None and isinstance(fp, (str, Path))
+        if format == "html" or (is_named and Path(fp).suffix.lower() == ".html"):
+            settings["inline"] = inline
+        super().save(fp, format=format, **settings)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "image/svg+xml": picture(self), "text/html": frame(self)}
@@ -129,10 +124,6 @@ def _both(house: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         name: _both(house[name], part) if isinstance(part, dict) and isinstance(house.get(name), dict) else part
         for name, part in parts.items()
     }
-
-
-def _is_page(file: Any, form: Any) -> bool:
-    return form == "html" or (form is None and isinstance(file, (str, Path)) and Path(file).suffix.lower() == ".html")
 
 
 def offline(chart: Any) -> Any:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from bayeskit.memory import memory_size
@@ -48,14 +51,16 @@ class Page:
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """Print a line of text, wrapped between words."""
-        import textwrap
-
         if self.as_json:
             return
         width = min(self.width, WIDEST_LINE)
-        lines = textwrap.wrap(printable(text), width, break_on_hyphens=False, subsequent_indent="  ") or [""]
-        for part in lines:
+        for part in textwrap.wrap(printable(text), width, break_on_hyphens=False, subsequent_indent="  ") or [""]:
             self.console.print(part, style=style, markup=False)
+
+    def sentences(self, texts: Iterable[str]) -> None:
+        """Print texts one below the other, each wrapped between words."""
+        for text in texts:
+            self.line(text)
 
     def lines(self, texts: Sequence[str]) -> None:
         """Print lines unchanged, such as those of a tree."""
@@ -106,8 +111,7 @@ class Page:
             elif hasattr(part, "columns"):
                 self.grid(part)
             elif hasattr(part, "sentences"):
-                for sentence in part.sentences:
-                    self.line(sentence)
+                self.sentences(part.sentences)
             else:
                 self.lines(part.lines[:ROWS])
                 self.more(len(part.lines) - ROWS, "lines")
@@ -115,8 +119,7 @@ class Page:
     def grid(self, grid: Any, limit: int | None = None, what: str = "") -> None:
         """Print the first rows of a grid and the number of the others; without a limit, up to three more rows."""
         n = len(next(iter(grid.columns.values()), ()))
-        most = (n if n <= ROWS + 3 else ROWS) if limit is None else limit
-        shown = min(n, most)
+        shown = (n if n <= ROWS + 3 else ROWS) if limit is None else min(n, limit)
         self.table({name: values[:shown] for name, values in grid.columns.items()})
         self.more(n - shown + grid.more, what)
 
@@ -142,8 +145,7 @@ def _fitting(wide: Mapping[str, int], width: int, keys: int) -> list[list[str]]:
     parts, room = [first.copy()], free
     for name in rest:
         if room < GAP + wide[name] and len(parts[-1]) > keys:
-            parts.append(first.copy())
-            room = free
+            parts, room = [*parts, first.copy()], free
         parts[-1].append(name)
         room -= GAP + wide[name]
     return parts
@@ -171,8 +173,6 @@ def _head(name: str, width: int) -> list[str]:
     >>> _head("P(bill_length_mm | Chinstrap, flipper_length_mm)", 18)
     ['P(bill_length_mm |', 'Chinstrap,', 'flipper_length_mm)']
     """
-    import textwrap
-
     return textwrap.wrap(printable(name), width, break_on_hyphens=False) or [""]
 
 
@@ -194,13 +194,20 @@ def _quoted(word: str) -> str:
     >>> print(_quoted("two words"), _quoted("a\x1b'b"))
     'two words' $'a\x1b\x27b'
     """
-    import os
-    import shlex
-
     if printable(word, keep="") == word:
         return shlex.quote(word)
     plain = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in os.fsencode(word))
     return f"$'{''.join(plain)}'"
+
+
+def columns_of(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a table by name."""
+    return {name: table[name] for name in table.column_names}
+
+
+def records_of(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of a table as mappings."""
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns_of(table).values(), strict=True)]
 
 
 def short(number: float) -> Figure:

@@ -30,7 +30,7 @@ from bayeskit.storage.files import (
 
 if TYPE_CHECKING:
     from bayeskit.data.io.files import Progress
-    from bayeskit.data.io.streams import Place, Unreadable
+    from bayeskit.data.io.streams import Unreadable
 
 
 STARTS = {
@@ -51,60 +51,44 @@ PARQUET = b"PAR1"
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 
 
-def refuse_no_table(place: Place, encoding: str | None) -> None:
-    """Raise an error if a file does not start like CSV, Parquet or JSON lines."""
-    from bayeskit.data.io.streams import peek
-
-    refuse_start(peek(place), place.name, encoding)
-
-
 def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
     """Raise an error if the first bytes and the name are not those of a table."""
-    if what := _kind(start, Path(name).suffix.lower(), encoding):
-        raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
-
-
-def _kind(start: bytes, suffix: str, encoding: str | None) -> str | None:
+    suffix = Path(name).suffix.lower()
+    what = next((what for first, what in STARTS.items() if start.startswith(first)), None)
     if suffix == ".bif":
-        return "a Bayesian network, for bayes ask"
-    if start.startswith(b"PK\x03\x04"):
-        return ARCHIVES.get(suffix, "a zip archive")
-    for first, what in STARTS.items():
-        if start.startswith(first):
-            return what
-    is_table = start.startswith((PARQUET, *WIDE)) or suffix in (".parquet", ".pq") or encoding is not None
-    return "a binary file" if b"\0" in start and not is_table else None
+        what = "a Bayesian network, for bayes ask"
+    elif start.startswith(b"PK\x03\x04"):
+        what = ARCHIVES.get(suffix, "a zip archive")
+    elif what is None and b"\0" in start and encoding is None and suffix not in (".parquet", ".pq"):
+        what = None if start.startswith((PARQUET, *WIDE)) else "a binary file"
+    if what is not None:
+        raise BadFile(f"{name} is {what}, and no table: give a CSV, Parquet or JSON lines file")
 
 
 def open_data(paths: Sequence[str], target: str | None, reading: Reading, unreadable: Unreadable | None = None) -> Any:
     """Open the data of a command: the rows of all its files, or of a database."""
     if (rows := open_database(paths, reading)) is not None:
         return rows if target is None else rows.with_target(target)
-    from bayeskit.cli.inputs import refuse_no_table
     from bayeskit.data.io.files import FileSource
+    from bayeskit.data.io.streams import peek
 
-    source = FileSource.of(
-        paths, None, pairs("--type", reading.column_type) or None, None, **reading.settings, unreadable=unreadable
-    )
-    if len(source.files) == len(paths):  # named one by one, and not found in a folder by their endings
-        for file in source.files:
-            refuse_no_table(file.place, reading.encoding)
-    if target is None:
-        return source
-    return source.with_target(target)
+    types = pairs("--type", reading.column_type) or None
+    rows = FileSource.of(paths, None, types, None, **reading.settings, unreadable=unreadable)
+    if len(rows.files) == len(paths):  # named one by one, and not found in a folder by their endings
+        for file in rows.files:
+            refuse_start(peek(file.place), file.place.name, reading.encoding)
+    return rows if target is None else rows.with_target(target)
 
 
 def open_database(paths: Sequence[str], reading: Reading) -> Any:
     """Open the rows of a query or of a database table; None if the data is not a database."""
-    from bayeskit.data.io.sql import is_address, is_database_file
+    from bayeskit.data.io.sql import SqlSource, is_address, is_database_file
 
     given = [path for path in paths if is_address(path) or is_database_file(path)]
     if not given:
         if reading.sql is not None:
             raise BayesError("--sql asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
         return None
-    from bayeskit.data.io.sql import SqlSource
-
     if len(paths) > 1:
         raise BayesError(f"{shown(given[0])} is a database: name it alone, and its tables in --sql")
     if reading.settings != Reading().settings or reading.column_type:
@@ -128,11 +112,9 @@ def open_rows(
     """Open rows to predict; those of a pipe are streamed."""
     if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
-    from bayeskit.cli.inputs import refuse_start
     from bayeskit.data.io.pipes import open_arriving
 
-    look = partial(refuse_start, encoding=reading.encoding)
-    types = pairs("--type", reading.column_type)
+    look, types = partial(refuse_start, encoding=reading.encoding), pairs("--type", reading.column_type)
     return open_arriving(paths[0], types, look, **reading.settings, unreadable=unreadable)
 
 

@@ -1,19 +1,25 @@
-"""Write predictions and charts to files and standard output."""
+"""Write predictions and charts to files and standard output, and notes on them to standard error."""
 
 from __future__ import annotations
 
+import csv as csv_module
 import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.options import option
 from bayeskit.errors import BayesError
+from bayeskit.lazy import pa
 from bayeskit.printable import printable, printable_json
 from bayeskit.storage.files import is_stream, replace_file
+
+if TYPE_CHECKING:
+    from bayeskit.data.io.streams import Unreadable
+    from bayeskit.evaluate.drift import Shift
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -23,14 +29,14 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
     """Return a function that writes tables with the same columns one after another."""
     if output == "-":
         file = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
-        with _Writer(file, kind or "csv") as write:
+        with closing(_Writer(file, kind or "csv")) as write:
             yield write
         sys.stdout.flush()
         return
     kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if is_stream(output) else None)
     if kind is None:
         raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
-    with replace_file(output) as file, _Writer(file, kind) as write:
+    with replace_file(output) as file, closing(_Writer(file, kind)) as write:
         yield write
 
 
@@ -58,9 +64,6 @@ class _Writer:
         self.open: Any = None
         self.first = True
 
-    def __enter__(self) -> _Writer:
-        return self
-
     def __call__(self, table: Any) -> None:
         table = plain(table)
         if self.kind == "jsonl":
@@ -69,7 +72,6 @@ class _Writer:
         elif self.kind == "csv":
             self._write_csv(table)
         else:
-            import pyarrow as pa
             from pyarrow import parquet
 
             if self.open is None:
@@ -81,15 +83,11 @@ class _Writer:
 
     def _write_csv(self, table: Any) -> None:
         """Write CSV with quotes only where needed; Arrow decides that for a whole batch only."""
-        import csv as header
-        import io
-
-        import pyarrow as pa
         from pyarrow import csv
 
         if self.first:
             line = io.StringIO()
-            header.writer(line, lineterminator="\n").writerow(table.column_names)
+            csv_module.writer(line, lineterminator="\n").writerow(table.column_names)
             self.file.write(line.getvalue().encode())
         for quoting in ("none", "needed"):
             block = io.BytesIO()
@@ -100,7 +98,8 @@ class _Writer:
                 continue
         self.file.write(block.getvalue())
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Write the end of the file."""
         if self.open is not None:
             self.open.close()
 
@@ -121,8 +120,6 @@ def beside(columns: Mapping[str, Any], made: Iterable[tuple[str, Any]], prefix: 
 
 def plain(table: Any) -> Any:
     """Decode dictionary columns, so that every batch has the same column types."""
-    import pyarrow as pa
-
     for i, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
@@ -138,7 +135,6 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     """Raise an error, before the work starts, if a chart cannot be written or a library is missing."""
     from bayeskit.charts.style import altair, check_converter
     from bayeskit.cli.inputs import check_writable
-    from bayeskit.errors import BayesError
 
     if path is None:
         return
@@ -151,8 +147,6 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
 
 def draw(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
     """Draw a chart to a file if requested, and report it."""
-    from bayeskit.storage.files import replace_file
-
     if path is None:
         return
     form = Path(path).suffix.lower().removeprefix(".")
@@ -166,10 +160,61 @@ def draw(page: Any, path: str | None, chart: Callable[[], Any]) -> None:
 
 def joined(charts: Sequence[Any], across: bool = False) -> Any:
     """Join several charts vertically or horizontally."""
-    from bayeskit.charts.style import altair, offline
+    from bayeskit.charts.style import alt, offline
 
     if len(charts) == 1:
         return charts[0]
-    alt = altair()
     both = (alt.hconcat if across else alt.vconcat)(*charts)
     return offline(both.resolve_scale(color="independent", shape="independent", size="independent"))
+
+
+SHOWN = 5  # columns named in a note
+
+
+def report(n_rows: int, output: str, cells: Unreadable, shifts: Sequence[Shift] = ()) -> None:
+    """Print on standard error how many rows were written to a file, and notes on rows with problems."""
+    from bayeskit.cli.console import plural
+
+    sys.stdout.flush()  # keeps the order if both go to the same terminal
+    notes = [unreadable_cells(cells)] if cells.total else []
+    for note in [*notes, drift_from_training(shifts)] if shifts else notes:
+        print(printable(f"bayes: note: {note}"), file=sys.stderr)
+    if output != "-":
+        print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
+
+
+def unreadable_cells(cells: Unreadable) -> str:
+    """Count the unreadable cells and name their columns.
+
+    >>> from bayeskit.data.io.streams import Unreadable
+    >>> unreadable_cells(Unreadable({"age": 1, "height": 2}, {"age": "old", "height": "tall"}))
+    "3 cells could not be read and count as missing: 1 of age, such as 'old'; 2 of height, such as 'tall'"
+    """
+    columns = "; ".join(f"{count:,} of {name}, such as {cells.first[name]!r}" for name, count in cells.counts.items())
+    from bayeskit.cli.console import plural
+
+    what = plural(cells.total, "cell")
+    return f"{what} could not be read and {'counts' if cells.total == 1 else 'count'} as missing: {columns}"
+
+
+def drift_from_training(shifts: Sequence[Shift]) -> str:
+    """Name the columns that differ from training.
+
+    >>> from bayeskit.evaluate.drift import Shift
+    >>> drift_from_training([Shift("age", "missing", 40, 100, 0.25)])
+    'these rows are unlike those of the training: age is missing in 40% of the rows (25% there)'
+    >>> drift_from_training([Shift("sex", "unseen", 30, 100, 0.001)])[45:]
+    'sex has a value never seen there in 30% of the cells (0% expected)'
+    """
+    columns = [_shift(shift) for shift in shifts[:SHOWN]]
+    if len(shifts) > SHOWN:
+        columns.append(f"and {len(shifts) - SHOWN:,} more")
+    return f"these rows are unlike those of the training: {'; '.join(columns)}"
+
+
+def _shift(shift: Shift) -> str:
+    if shift.what == "missing":
+        return f"{shift.column} is missing in {shift.share:.0%} of the rows ({shift.expected:.0%} there)"
+    return (
+        f"{shift.column} has a value never seen there in {shift.share:.0%} of the cells ({shift.expected:.0%} expected)"
+    )

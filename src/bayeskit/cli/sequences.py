@@ -14,7 +14,7 @@ import bayeskit
 from bayeskit import logspace
 from bayeskit.arrow_arrays import arrow_array
 from bayeskit.cli import summary
-from bayeskit.cli.commands.explain import record_of_row, show_row
+from bayeskit.cli.commands.explain import show_row
 from bayeskit.cli.console import Page, plural, short
 from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model
 from bayeskit.cli.options import pairs
@@ -304,8 +304,8 @@ def explain_data(
         page.line() if i else None
         if _classifies_sequences(model):
             explanation = model.explain(sequences.take([number]), against=rival)[0]
-            show_row(page, explanation, number, f"sequence {sequences.ids[number] if sequences.ids else number}")
-            records.append(record_of_row(explanation, number))
+            name = f"sequence {sequences.ids[number] if sequences.ids else number}"
+            records.append(show_row(page, explanation, number, name))
             continue
         at = number if sequences.rows is None else int(np.flatnonzero(sequences.rows == number)[0])
         sequence, step = sequences.place(at)

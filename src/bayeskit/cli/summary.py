@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.console import Page, short
+from bayeskit.cli.console import Page, records_of, short
 from bayeskit.explain.overview import classes_grid, columns_grid, percent
 from bayeskit.tables import Figure
 
@@ -27,16 +27,15 @@ def show_classes(page: Page, tally: Tally) -> None:
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
     """Return scores as plain data."""
-    by_class, confusion = evaluation.by_class, evaluation.confusion
     names = ("accuracy", "log_loss", "brier")
     return {
         "method": evaluation.method,
         "rows": evaluation.n_rows,
         **{name: getattr(evaluation, name) for name in names},
         "baseline": {name: getattr(evaluation.baseline, name) for name in names},
-        "by_class": [dict(zip(by_class.column_names, row, strict=True)) for row in _rows(by_class)],
+        "by_class": records_of(evaluation.by_class),
         "classes": list(evaluation.classes),
-        "confusion": [list(row[1:]) for row in _rows(confusion)],
+        "confusion": [list(row.values())[1:] for row in records_of(evaluation.confusion)],
         "calibration": calibration_record(evaluation),
         "notes": evaluation.notes,
     }
@@ -49,46 +48,31 @@ def calibration_record(evaluation: Evaluation) -> dict[str, Any] | None:
         return None
     parts = evaluation.brier_parts()
     return {
-        "error": curve.error,
-        "by_chance": curve.by_chance,
+        **{name: getattr(curve, name) for name in ("error", "by_chance")},
         "said": curve.said_in_all,
         "seen": curve.seen_in_all,
-        "p_value": curve.p_value,
-        "detectable": curve.detectable,
-        "verdict": curve.verdict,
+        **{name: getattr(curve, name) for name in ("p_value", "detectable", "verdict")},
         "brier_parts": {n: getattr(parts, n) for n in ("reliability", "resolution", "uncertainty", "within")},
     }
 
 
-def _rows(table: Any) -> list[tuple[Any, ...]]:
-    return list(zip(*(table[name] for name in table.column_names), strict=True))
-
-
 def show_measures(page: Page, evaluation: Evaluation) -> None:
     """Show scores beside those of the majority class."""
-    model = [percent(evaluation.accuracy), short(evaluation.log_loss), short(evaluation.brier)]
-    base = evaluation.baseline
-    majority = [percent(base.accuracy), short(base.log_loss), short(base.brier)]
-    page.table(
-        {
-            evaluation.method: ["accuracy", "log loss (nats)", "Brier score"],
-            "model": model,
-            "majority class": majority,
-        }
-    )
-    for note in evaluation.notes:
-        page.line(note)
+    columns: dict[str, Any] = {evaluation.method: ["accuracy", "log loss (nats)", "Brier score"]}
+    for name, scores in (("model", evaluation), ("majority class", evaluation.baseline)):
+        columns[name] = [percent(scores.accuracy), short(scores.log_loss), short(scores.brier)]
+    page.table(columns)
+    page.sentences(evaluation.notes)
 
 
 def show_importance(page: Page, informative: Any, limit: int = 6) -> None:
     """Show the most informative columns."""
+    first = informative.columns[:limit]
     page.table(
         {
-            "most informative columns": [column.column for column in informative.columns[:limit]],
-            f"bits of {informative.class_bits:.3g}": [
-                Figure(f"{column.bits:.3f}") for column in informative.columns[:limit]
-            ],
-            "share": [Figure(f"{column.share:.0%}") for column in informative.columns[:limit]],
+            "most informative columns": [column.column for column in first],
+            f"bits of {informative.class_bits:.3g}": [Figure(f"{column.bits:.3f}") for column in first],
+            "share": [Figure(f"{column.share:.0%}") for column in first],
         }
     )
 
@@ -140,9 +124,5 @@ def show_left_out(page: Page, model: Any) -> None:
 
 def left_out_record(model: Any) -> dict[str, Any]:
     """Return the out-of-sample scores as plain data."""
-    scores, importance = model.left_out_, model.importance_
-    return {
-        "optimistic": True,
-        "models": [dict(zip(scores.column_names, row, strict=True)) for row in _rows(scores)],
-        "importance": importance.by_column,
-    }
+    importance = model.importance_.by_column
+    return {"optimistic": True, "models": records_of(model.left_out_), "importance": importance}

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayeskit.cli.console import Page, plural, records_of
+from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model, watched
 from bayeskit.cli.options import Reading, RowOptions
 from bayeskit.cli.outputs import check_plot, draw
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
 from bayeskit.inner_model import reader_of
+from bayeskit.lazy import pa
+from bayeskit.tables import Figure
 
 if TYPE_CHECKING:
     from bayeskit.cli.commands.fit import DocumentOptions, FitOptions, SentenceOptions
-    from bayeskit.cli.console import Page
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".jsonl", ".ndjson", ".json")
 
@@ -40,7 +43,6 @@ def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:
 
 def open_labeled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
     """Open labeled documents: two columns of a table, or a folder with one subfolder per class."""
-    from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, TextColumn
 
     folders = [path for path in map(Path, data) if path.is_dir() and (text is None or not _has_tables(path))]
@@ -62,7 +64,6 @@ def open_unlabeled(
     ``named``: True if the command names the column; then a pipe is a table, too.
     ``whole_file``: True if each file is one document, whatever its name.
     """
-    from bayeskit.cli.inputs import open_data
     from bayeskit.data.text.folders import FolderSource, LinesSource, TextColumn
 
     if whole_file and named:
@@ -82,7 +83,6 @@ def open_unlabeled(
 
 def open_kept(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading) -> tuple[Any, Any]:
     """Return the documents to predict and a function from a batch of them to the kept columns."""
-    from bayeskit.cli.inputs import check_kept
 
     source = open_unlabeled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
     columns = columns_of(source)
@@ -101,7 +101,6 @@ def open_kept(model: Any, data: Sequence[str], rows: RowOptions, reading: Readin
 
 
 def _as_text(lines: Any) -> Any:
-    import pyarrow as pa
 
     try:
         return lines.cast(pa.large_string())
@@ -144,7 +143,6 @@ def word_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
     """Explain the class of a document by its strongest words."""
     from bayeskit.explain.evidence import format_log_odds, format_probability
-    from bayeskit.tables import Figure
 
     sure = "" if record["probability"] is None else f" with probability {format_probability(record['probability'])}"
     page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")
@@ -201,7 +199,6 @@ def tell_scores(page: Page, model: Any, method: str) -> None:
 
 def documents_of(source: Any, name: str, target: str) -> tuple[Any, Any]:
     """Return documents and classes as an Arrow table in memory, and their weights."""
-    import pyarrow as pa
 
     from bayeskit.data.reader import read_batch
 
@@ -210,7 +207,6 @@ def documents_of(source: Any, name: str, target: str) -> tuple[Any, Any]:
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
 
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
@@ -226,8 +222,6 @@ def fit_documents(
 ) -> None:
     """Fit a TextClassifier, score it and save it."""
     from bayeskit.cli import summary
-    from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import check_writable, save_model, watched
     from bayeskit.models.text.classifier import TextClassifier
 
     output, text = shared.output, options.text
@@ -260,6 +254,7 @@ def fit_documents(
     page.line()
     page.saved(output, written)
     draw(page, shared.plot, lambda: model.telling_words(12).chart())
+    tried = getattr(getattr(model, "linear_", None), "tried", ())  # feature sets of recipe "best"
     page.json(
         {
             "data": source.name,
@@ -267,8 +262,8 @@ def fit_documents(
             "target": target,
             "recipe": model.recipe_.name,
             "words": len(model.words_),
-            "candidates": candidate_records(model),
-            "features": feature_records(model),
+            "candidates": records_of(model.candidates_) if hasattr(model, "candidates_") else None,
+            "features": [{"features": name, "log loss": loss} for name, loss in tried] or None,
             "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
@@ -279,25 +274,8 @@ def fit_documents(
     )
 
 
-def candidate_records(model: Any) -> list[dict[str, Any]] | None:
-    """Return the candidates of weighted evidence, with the leave-one-out log loss of each."""
-    if not hasattr(model, "candidates_"):
-        return None
-    table = model.candidates_
-    rows = zip(*(table[name] for name in table.column_names), strict=True)
-    return [dict(zip(table.column_names, row, strict=True)) for row in rows]
-
-
-def feature_records(model: Any) -> list[dict[str, Any]] | None:
-    """Return the feature sets tried by recipe "best", with their cross-validated log loss; None if there was no
-    choice."""
-    tried = getattr(getattr(model, "linear_", None), "tried", ())
-    return [{"features": name, "log loss": loss} for name, loss in tried] or None
-
-
 def _what(model: Any) -> str:
     """Describe the recipe and its choices in words."""
-    from bayeskit.cli.console import plural
 
     tokenizer = model.schema_.columns["text"].tokenizer
     unit = "characters" if tokenizer.pattern in ("char", "char_wb") else "words"
@@ -325,11 +303,8 @@ def _what(model: Any) -> str:
 
 def fit_sentences(data: list[str], shared: FitOptions, options: SentenceOptions, reading: Reading, json: bool) -> None:
     """Fit a Tagger and save it."""
-    from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import check_writable, save_model, watched
     from bayeskit.data.text.folders import LinesSource
     from bayeskit.data.text.tagged import read_tagged
-    from bayeskit.errors import BayesError
     from bayeskit.models.tagger import Tagger
 
     output = shared.output

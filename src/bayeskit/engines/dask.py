@@ -14,7 +14,7 @@ from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, groups
 from bayeskit.errors import BayesError, LostParts, with_article
-from bayeskit.lazy import pa
+from bayeskit.lazy import import_extra, pa
 
 FAN_IN = 16  # records that a task merges, on the worker that has most of them
 BYTES = 1 << 26  # of files, for one task
@@ -164,8 +164,4 @@ def _meta(frame: Any) -> Any:
 
 
 def _dask() -> Any:
-    try:
-        import dask
-    except ImportError as problem:
-        raise BayesError.not_installed("such frames are read by dask", problem, "dask") from None
-    return dask
+    return import_extra("dask", "such frames are read by dask", "dask")

@@ -18,7 +18,7 @@ from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, 
 from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource
 from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
 from bayeskit.errors import BayesError, LostParts
-from bayeskit.lazy import pa
+from bayeskit.lazy import import_extra, pa
 
 BYTES = 1 << 27  # of files, for one task
 RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabeled bigint, error binary"
@@ -263,11 +263,8 @@ def _record(row: Mapping[str, Any]) -> Counted:
 
 
 def _current_session() -> Any:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as problem:
-        raise BayesError.not_installed("such frames are read by pyspark", problem, "spark") from None
-    session = SparkSession.getActiveSession()
+    pyspark = import_extra("pyspark.sql", "such frames are read by pyspark", "spark")
+    session = pyspark.SparkSession.getActiveSession()
     if session is None:
         raise BayesError("there is no Spark session: pass one, as in Spark(session)")
     return session

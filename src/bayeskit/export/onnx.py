@@ -24,6 +24,7 @@ from bayeskit.export.scoring_form import (
     TableTerm,
     WordsTerm,
 )
+from bayeskit.lazy import import_extra
 from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 
@@ -32,18 +33,9 @@ OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 OWN = "bayeskit:"  # prefix of intermediate names
 
 
-def onnx_library() -> Any:
-    """Import onnx, an optional dependency."""
-    try:
-        import onnx
-    except ImportError as missing:
-        raise BayesError.not_installed("ONNX files are written by onnx", missing, "onnx") from missing
-    return onnx
-
-
 def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
     """Return the ONNX file as bytes, checked by onnx; write it if a path is given."""
-    onnx = onnx_library()
+    onnx = import_extra("onnx", "ONNX files are written by onnx", "onnx")
     graph = _OnnxGraph(onnx)
     scores = graph.scores(form)
     graph.outputs(form, scores)

@@ -74,8 +74,7 @@ def command(
     page.line(first)
     if "distribution" in answer:
         _show_values(page, answer)
-    for line in rest:
-        page.line(line)
+    page.sentences(rest)
     draw(page, plot, lambda: reply_of(answer).chart())
     page.json(answer)
 
@@ -111,6 +110,7 @@ def _show_values(page: Page, record: Record) -> None:
 
 def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
     """Show a network or a joint distribution: its variables and their values, or the table of one."""
+    from bayeskit.cli.console import columns_of
     from bayeskit.nearest import did_you_mean
 
     values = fitted.states if hasattr(fitted, "states") else fitted.values
@@ -119,7 +119,7 @@ def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: s
         if column not in values:
             raise BayesError(f"there is no variable {column!r}{did_you_mean(column, values)}")
         table = fitted.table(column) if parents else fitted.marginal(column).table()
-        columns = {name: table[name] for name in table.column_names}
+        columns = columns_of(table)
         page.table(columns, keys=max(len(parents.get(column, ())), 1))
         draw(page, plot, table.chart if parents else fitted.marginal(column).chart)
         page.json({"column": column, **columns})

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from bayeskit.cli.inputs import open_data
 from bayeskit.cli.options import (
     DATA,
     DROP_UNLABELED,
@@ -19,6 +24,8 @@ from bayeskit.cli.options import (
     pairs,
 )
 from bayeskit.cli.outputs import PLOT, check_plot, draw
+from bayeskit.lazy import pa
+from bayeskit.progress import Bar
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
 
@@ -64,14 +71,11 @@ def command(
       bayes compare tables/*.csv -t class --models naive,tree --plot both.svg
     """
     from bayeskit.cli.console import Page
-    from bayeskit.errors import BayesError
 
     page = Page(json)
     check_plot(plot, data)
     models = _models(trials.models, pairs("--role", role), drop_unlabeled)
     tables = _tables(data, target, reading)
-    if not tables:
-        raise BayesError("there is no file to compare on")
     comparison = _compared(models, tables, target, trials)
     page.sheet(comparison.sheet_of(trials.measure))
     draw(page, plot, lambda: comparison.chart(measure=trials.measure))
@@ -82,27 +86,21 @@ def _models(names: str, roles: dict[str, str], drop_unlabeled: bool) -> dict[str
     """Return the models by name, with the column settings."""
     import bayeskit
 
+    given: dict[str, Any] = ({"roles": roles} if roles else {}) | ({"unlabeled": "drop"} if drop_unlabeled else {})
     models = {}
     for name in (part.strip() for part in names.split(",")):
         model = bayeskit.model_named(name)
-        settings = model.get_params()
-        for setting, value in {"roles": roles or None, "unlabeled": "drop" if drop_unlabeled else None}.items():
-            for path in [path for path in settings if path.rpartition("__")[2] == setting]:
-                model.set_params(**{path: value} if value is not None else {})
-        if name == "exponents" and (roles or drop_unlabeled):
-            naive = bayeskit.NaiveBayes(roles=roles or None, unlabeled="drop" if drop_unlabeled else "error")
-            model.set_params(nb=naive)
+        if name == "exponents" and given:
+            model.set_params(nb=bayeskit.NaiveBayes(**given))
+        for setting, value in given.items():
+            paths = [path for path in model.get_params() if path.rpartition("__")[2] == setting]
+            model.set_params(**dict.fromkeys(paths, value))
         models[name] = model
     return models
 
 
 def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
     """Return the rows of each file by its name, in memory."""
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from bayeskit.cli.inputs import open_data
     from bayeskit.data.reader import read_batch
 
     tables: dict[str, Any] = {}
@@ -117,11 +115,7 @@ def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
 
 def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trials: Trials) -> Any:
     """Compare the models, with a progress bar on a terminal."""
-    import sys
-    from collections import Counter
-
     from bayeskit.evaluate.compare import LEAVE_ONE_OUT, compare
-    from bayeskit.progress import Bar
 
     folds = LEAVE_ONE_OUT if trials.leave_one_out else trials.folds
     begun: Counter[str] = Counter()
@@ -136,19 +130,19 @@ def _compared(models: dict[str, Any], tables: dict[str, Any], target: str, trial
 
 def record(comparison: Any) -> dict[str, Any]:
     """Return the comparison as plain data."""
-    from dataclasses import asdict
-
     from bayeskit.evaluate.compare import MEASURES
 
-    several = len(comparison.datasets) > 1
+    duels = (
+        [duel for name in ("accuracy", "log_loss") for duel in comparison.duels(name)]
+        if len(comparison.datasets) > 1
+        else []
+    )
     return {
         "models": list(comparison.models),
         "datasets": list(comparison.datasets),
         "rows": list(comparison.n_rows),
         "method": comparison.method,
         **{measure: comparison.scores(measure).tolist() for measure in MEASURES},
-        "duels": [asdict(duel) for name in ("accuracy", "log_loss") for duel in comparison.duels(name)]
-        if several
-        else [],
+        "duels": [asdict(duel) for duel in duels],
         "refused": [asdict(refusal) for refusal in comparison.refused],
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from bayeskit.cli.options import DATA, JSON, MODEL, TEXT, Reading, grouped
 from bayeskit.cli.outputs import PLOT, check_plot, draw
+from bayeskit.errors import BayesError, with_article
+from bayeskit.inner_model import reader_of
 
 SHOWN = 10  # pairs in the table; --json has all
 
@@ -33,9 +36,7 @@ def command(
     """
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
-    from bayeskit.cli.saved_models import load_classifier, open_labeled, reading_model, target_of
-    from bayeskit.errors import BayesError, with_article
-    from bayeskit.inner_model import reader_of
+    from bayeskit.cli.saved_models import fit_command, load_classifier, open_labeled, reading_model, target_of
 
     page = Page(json)
     check_plot(plot, (model, *data))
@@ -44,32 +45,24 @@ def command(
     of_texts = texts.is_text(fitted)
     naive = reader_of(fitted) if of_texts else reading_model(fitted)
     if not hasattr(naive, "diagnose"):
+        who = with_article(type(naive).__name__)
         raise BayesError(
-            f"{with_article(type(naive).__name__)} is not naive: it looks at columns together. Diagnose a model of "
-            "bayes fit --model naive."
+            f"{who} is not naive: it looks at columns together. Diagnose a model of bayes fit --model naive."
         )
     source = open_labeled(fitted, data, target, text, reading)
     diagnosis = naive.diagnose(source, target)
     _show(page, diagnosis, source.name)
     if not of_texts:
         for cure in diagnosis.cures[1:]:
-            words = command_of(cure, data, target, naive, reading)
-            if words and cure.log_loss < diagnosis.log_loss:
-                page.command(f"{cure.what}:", words)
+            if cure.key in ("tan", "exponents", "drop") and "-" not in data and cure.log_loss < diagnosis.log_loss:
+                options = [] if cure.key == "drop" else ["-m", cure.key]
+                output = f"{cure.key}.bayes"
+                again = fit_command(data, target, naive, options, reading, output, ignored=cure.column)
+                page.command(f"{cure.what}:", again)
     elif diagnosis.best.key != "as it is":
         page.line(f"In Python: {diagnosis.best.python}")
     draw(page, plot, diagnosis.chart)
     page.json(record(diagnosis, model, source.name))
-
-
-def command_of(cure: Any, data: list[str], target: str, naive: Any, reading: Reading) -> list[str]:
-    """Return the command that applies an alternative; an empty list if there is none."""
-    from bayeskit.cli.saved_models import fit_command
-
-    if cure.key not in ("tan", "exponents", "drop") or "-" in data:
-        return []
-    options = [] if cure.key == "drop" else ["-m", cure.key]
-    return fit_command(data, target, naive, options, reading, f"{cure.key}.bayes", ignored=cure.column)
 
 
 def _show(page: Any, diagnosis: Any, name: str) -> None:
@@ -78,19 +71,15 @@ def _show(page: Any, diagnosis: Any, name: str) -> None:
 
     page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
     page.line()
-    for sentence in diagnosis.sentences:
-        page.line(sentence)
-    if diagnosis.pairs:
-        pairs = diagnosis.pairs
+    page.sentences(diagnosis.sentences)
+    if pairs := diagnosis.pairs:
         page.line()
         columns: dict[str, Any] = {
             f"{diagnosis.things} that depend": [f"{pair.first} × {pair.second}" for pair in pairs],
             "bits": [Figure(f"{pair.bits:.3f}") for pair in pairs],
             "p": [Figure(f"{pair.p_value:.0e}") for pair in pairs],
-            "costs": [Figure("–" if pair.cost is None else f"{pair.cost:+.4f}") for pair in pairs],
-            "too sure by": [
-                Figure("–" if pair.overconfidence is None else f"{pair.overconfidence:+.4f}") for pair in pairs
-            ],
+            "costs": [_signed(pair.cost) for pair in pairs],
+            "too sure by": [_signed(pair.overconfidence) for pair in pairs],
         }
         page.grid(Grid(columns), SHOWN)
     page.line()
@@ -103,10 +92,14 @@ def _show(page: Any, diagnosis: Any, name: str) -> None:
     )
 
 
+def _signed(number: float | None) -> Any:
+    from bayeskit.tables import Figure
+
+    return Figure("–" if number is None else f"{number:+.4f}")
+
+
 def record(diagnosis: Any, model: str, name: str) -> dict[str, Any]:
     """Return the diagnosis as plain data."""
-    from dataclasses import asdict
-
     return {
         "model": model,
         "data": name,

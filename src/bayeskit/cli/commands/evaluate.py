@@ -105,7 +105,7 @@ def _show(
 ) -> None:
     """Show the evaluations one after another; ``show_trust`` adds their calibration."""
     from bayeskit.cli import summary, texts
-    from bayeskit.cli.console import plural
+    from bayeskit.cli.console import columns_of, plural
 
     for i, evaluation in enumerate(evaluations):
         if i:
@@ -117,8 +117,7 @@ def _show(
         if show_trust is not None:
             show_trust(evaluation)
         page.line()
-        by_class = evaluation.by_class
-        page.table({name: by_class[name] for name in by_class.column_names})
+        page.table(columns_of(evaluation.by_class))
         page.line()
         _show_confusion(page, evaluation)
 
@@ -135,16 +134,14 @@ def _evaluate(model: Any, source: Any, method: str) -> Any:
 
     try:
         return evaluate_rows(model, source, method)
+    except NotLearned as problem:
+        text = f"{str(problem).removesuffix('.')}. If the rows are new to the model, use --held-out."
+        raise NotLearned(text) from None
     except BayesError as problem:
-        if not isinstance(problem, NotLearned):
-            if hasattr(model, "leave_one_out"):
-                raise
-            raise BayesError(
-                problem.message, hint="use --folds 10, or --held-out if the rows are new to the model"
-            ) from None
-        raise NotLearned(
-            f"{str(problem).removesuffix('.')}. If the rows are new to the model, use --held-out."
-        ) from None
+        if hasattr(model, "leave_one_out"):
+            raise
+        hint = "use --folds 10, or --held-out if the rows are new to the model"
+        raise BayesError(problem.message, hint=hint) from None
 
 
 def _cross_validate(model: Any, source: Any, target: str, folds: int, group: str | None = None) -> Any:
@@ -211,9 +208,5 @@ def _show_confusion(page: Any, evaluation: Any) -> None:
     if len(names) > 20:
         page.line(f"confusion of {len(names)} classes: --json has it all", style="dim")
         return
-    page.table(
-        {
-            f"true {evaluation.target}": names,
-            **{f"→ {name}": counts[:, i].tolist() for i, name in enumerate(names)},
-        }
-    )
+    predicted = {f"→ {name}": counts[:, i].tolist() for i, name in enumerate(names)}
+    page.table({f"true {evaluation.target}": names, **predicted})

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayeskit.cli.options import JSON, MODEL, TEXT, WHOLE_FILE, Reading, argument, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
+from bayeskit.errors import BayesError, with_article
 
 
 @grouped
@@ -41,7 +42,6 @@ def command(
     from bayeskit.cli import texts
     from bayeskit.cli.console import Page
     from bayeskit.cli.saved_models import family_function, load_classifier, open_unlabeled, probability_model
-    from bayeskit.errors import BayesError, with_article
 
     page, rows = Page(json), sorted(set(row or [0]))
     check_plot(plot, (model, *(data or ())))
@@ -83,8 +83,7 @@ def command(
 def _explain_row(page: Any, model: Any, number: int, row: Any, against: Any) -> tuple[Any, dict[str, Any]]:
     """Show the evidence of the columns of a row; return the explanation and its record."""
     explanation = model.explain(row, against=against)[0]
-    show_row(page, explanation, number)
-    return explanation, record_of_row(explanation, number)
+    return explanation, show_row(page, explanation, number)
 
 
 def _explain_document(page: Any, model: Any, number: int, row: Any, against: Any) -> tuple[Any, dict[str, Any]]:
@@ -110,8 +109,6 @@ def _work_row(page: Any, model: Any, number: int, row: Any, against: Any) -> tup
 
 def _check_work(model: Any, data: list[str] | None, against: str | None) -> None:
     """Raise an error if ``--work`` does not apply."""
-    from bayeskit.errors import BayesError
-
     if against is not None:
         raise BayesError("--work shows all classes: leave --against out")
     if not data:
@@ -126,29 +123,20 @@ def record_of_work(work: Any, number: int) -> dict[str, Any]:
     """Return a worked row as plain data."""
     from bayeskit.logspace import exp
 
-    return {
-        "row": number,
-        "classes": [
-            {
-                "class": label,
-                "prior": {"formula": work.prior[i].text, "p": float(exp(work.prior[i].log_p))},
-                "factors": [
-                    {
-                        "of": f.what,
-                        "given": list(f.given),
-                        "formula": f.of_class[i].text,
-                        "p": float(exp(f.of_class[i].log_p)),
-                    }
-                    for f in work.factors
-                ],
-                "log_product": work.log_joint[i],
-                "posterior": work.posterior[i],
-            }
-            for i, label in enumerate(work.classes)
-        ],
-        "left_out": list(work.left_out),
-        "undecidable": work.undecidable,
-    }
+    def formula(part: Any) -> dict[str, Any]:
+        return {"formula": part.text, "p": float(exp(part.log_p))}
+
+    classes = [
+        {
+            "class": label,
+            "prior": formula(work.prior[i]),
+            "factors": [{"of": f.what, "given": list(f.given), **formula(f.of_class[i])} for f in work.factors],
+            "log_product": work.log_joint[i],
+            "posterior": work.posterior[i],
+        }
+        for i, label in enumerate(work.classes)
+    ]
+    return {"row": number, "classes": classes, "left_out": list(work.left_out), "undecidable": work.undecidable}
 
 
 def _label(text: str | None, model: Any) -> Any:
@@ -160,25 +148,22 @@ def _rows(source: Any, wanted: list[int]) -> Any:
     """Yield (number, source of that row alone), reading the files once."""
     from bayeskit.arrow_arrays import cut
     from bayeskit.data.source import Batch, OneBatch
-    from bayeskit.errors import BayesError
 
     start, left = 0, list(wanted)
     for batch in source.batches():
         while left and left[0] < start + batch.n_rows:
             at = left[0] - start
             columns = {name: cut(column, at, at + 1) for name, column in batch.columns.items()}
-            yield (
-                left.pop(0),
-                OneBatch(source.kinds, Batch(columns, 1, batch.start + at), getattr(source, "here", None)),
-            )
+            row = Batch(columns, 1, batch.start + at)
+            yield left.pop(0), OneBatch(source.kinds, row, getattr(source, "here", None))
         if not left:
             return
         start += batch.n_rows
     raise BayesError(f"{source.name} has {start:,} rows, counted from 0: there is no row {left[0]}")
 
 
-def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
-    """Show an explanation as a table and in words."""
+def show_row(page: Any, explanation: Any, number: int, name: str = "") -> dict[str, Any]:
+    """Show an explanation as a table and in words; return it as plain data."""
     from bayeskit.explain.evidence import format_log_odds
     from bayeskit.tables import Figure
 
@@ -197,11 +182,18 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> None:
     )
     if explanation.undecidable:
         page.line("undecidable: the evidence of the columns is left out of the sum")
-    odds = f"{explanation.predicted} : {explanation.against}"
-    page.line(f"sum: {format_log_odds(explanation.log_odds)}, the natural logarithm of the odds {odds}")
+    odds = f"the natural logarithm of the odds {explanation.predicted} : {explanation.against}"
+    page.line(f"sum: {format_log_odds(explanation.log_odds)}, {odds}")
     page.line()
-    for sentence in explanation.sentences[1:]:
-        page.line(sentence)
+    page.sentences(explanation.sentences[1:])
+    facts = ("column", "value", "state", "log_odds", "sentence")
+    return {
+        "row": number,
+        **{name: getattr(explanation, name) for name in ("predicted", "probability", "against", "log_odds")},
+        "prior_log_odds": explanation.prior_log_odds,
+        "contributions": [{name: getattr(c, name) for name in facts} for c in explanation.contributions],
+        **{name: getattr(explanation, name) for name in ("undecidable", "n_orders")},
+    }
 
 
 def _value(contribution: Any) -> str:
@@ -209,25 +201,6 @@ def _value(contribution: Any) -> str:
 
     value = format_cell(contribution.value)
     return f"{value} (never seen)" if contribution.state == "unseen" else value
-
-
-def record_of_row(explanation: Any, number: int) -> dict[str, Any]:
-    """Return an explanation as plain data."""
-    parts = [
-        {"column": c.column, "value": c.value, "state": c.state, "log_odds": c.log_odds, "sentence": c.sentence}
-        for c in explanation.contributions
-    ]
-    return {
-        "row": number,
-        "predicted": explanation.predicted,
-        "probability": explanation.probability,
-        "against": explanation.against,
-        "log_odds": explanation.log_odds,
-        "prior_log_odds": explanation.prior_log_odds,
-        "contributions": parts,
-        "undecidable": explanation.undecidable,
-        "n_orders": explanation.n_orders,
-    }
 
 
 def _show_words(page: Any, model: Any, plot: str | None) -> None:
@@ -242,7 +215,6 @@ def _show_words(page: Any, model: Any, plot: str | None) -> None:
 def _show_columns(page: Any, model: Any, plot: str | None) -> None:
     """Show the most informative columns and values."""
     from bayeskit.cli import summary
-    from bayeskit.errors import BayesError
 
     informative = summary.importance_of(model)
     if informative is None:
@@ -253,13 +225,9 @@ def _show_columns(page: Any, model: Any, plot: str | None) -> None:
     if informative.values:
         page.line()
         page.line("most informative values", style="dim")
-        for value in informative.values[:10]:
-            page.line(value.sentence)
+        page.sentences(value.sentence for value in informative.values[:10])
     draw(page, plot, informative.chart)
-    values = [
-        {"column": v.column, "value": v.value, "favors": v.favors, "log_odds": v.log_odds, "bits": v.bits}
-        for v in informative.values
-    ]
-    page.json(
-        {"class_bits": informative.class_bits, "columns": summary.importance_records(informative), "values": values}
-    )
+    names = ("column", "value", "favors", "log_odds", "bits")
+    values = [{name: getattr(value, name) for name in names} for value in informative.values]
+    columns = summary.importance_records(informative)
+    page.json({"class_bits": informative.class_bits, "columns": columns, "values": values})

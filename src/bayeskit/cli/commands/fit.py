@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bayeskit.cli.hints import OPTIONS, with_options
+from bayeskit.cli.inputs import check_writable, open_data, save_model, shown, watched
 from bayeskit.cli.options import (
     DATA,
     DROP_UNLABELED,
@@ -34,7 +36,7 @@ from bayeskit.cli.options import (
     typed,
 )
 from bayeskit.cli.outputs import PLOT, check_plot, draw
-from bayeskit.errors import BayesError
+from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.inner_model import reader_of
 from bayeskit.tolerance import NO_WORSE
 
@@ -164,10 +166,9 @@ class DocumentOptions:
         given: dict[str, Any] = {"recipe": self.recipe, "prior": shared.class_prior, "pattern": self.pattern}
         given |= {"hash_bits": self.hash_bits, "smoothing": shared.amount, "unlabeled": shared.unlabeled}
         given["keep_rows"] = self.keep_rows or None
-        given["ngrams"] = None if self.ngrams is None else _runs(self.ngrams, "--ngrams")
-        given["characters"] = (
-            self.characters if self.characters in (None, "auto") else _runs(self.characters, "--characters")
-        )
+        given |= {"ngrams": _runs(self.ngrams, "--ngrams"), "characters": self.characters}
+        if self.characters != "auto":
+            given["characters"] = _runs(self.characters, "--characters")
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -276,7 +277,6 @@ def fit_table(
     """Fit a classifier of rows, score it and save it."""
     from bayeskit.cli import summary
     from bayeskit.cli.console import Page, plural
-    from bayeskit.cli.inputs import check_writable, open_data, save_model, watched
     from bayeskit.engines.processes import Processes
     from bayeskit.engines.sql import count_in_database
     from bayeskit.explain.overview import column_records
@@ -346,10 +346,12 @@ def fit_table(
         rule = None if options.unseen == "smooth" else options.unseen  # other models do not support this rule
         stronger = TableOptions("best", role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
-    for sentence in advice:
-        page.line(f"advice: {sentence}")
+    page.sentences(f"advice: {sentence}" for sentence in advice)
     page.saved(output, written)
     draw(page, shared.plot, lambda: _picture(before))
+    scores = None
+    if evaluation is not None:
+        scores = summary.evaluation_record(evaluation) | worse_record(evaluation, harm)
     page.json(
         {
             "data": source.name,
@@ -357,9 +359,7 @@ def fit_table(
             "target": target,
             "columns": column_records(tally),
             "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
-            "leave_one_out": None
-            if evaluation is None
-            else summary.evaluation_record(evaluation) | worse_record(evaluation, harm),
+            "leave_one_out": scores,
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
             "column_importance": summary.importance_records(importance),
             "advice": advice,
@@ -407,11 +407,8 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
     model = getattr(bayeskit, MODELS[kind])()
     settings = {name: value for name, value in given.items() if value is not None}
     for name in settings.keys() - model.get_params():
-        if name in ("smoothing", "numeric", "memory_limit", "variance", "ddof", "cuts", "domains") or (
-            name == "prior" and settings[name] != "empirical"
-        ):
-            option_name = "--domain" if name == "domains" else f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=option_name)
+        if name not in ("unlabeled", "unseen", "roles") and (name, settings[name]) != ("prior", "empirical"):
+            raise typer.BadParameter(f"--model {kind} has no such setting", param_hint=OPTIONS[name])
         del settings[name]
     model.set_params(**settings)
     model._check_settings()
@@ -420,7 +417,6 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
 
 def _best_takes(tally: Any) -> bool:
     """Return True if ``--model best`` supports these rows: no texts, and all rows fit in memory."""
-    from bayeskit.errors import BayesError
     from bayeskit.models.ensemble.classifier import BayesClassifier
 
     try:
@@ -432,25 +428,12 @@ def _best_takes(tally: Any) -> bool:
 
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
     """Return a command with these options and the same file and output."""
-    from bayeskit.cli.inputs import shown
-
-    words = [
-        "bayes",
-        "fit",
-        *map(shown, data),
-        *typed(FitOptions(target=target)),
-        *(word for group in groups for word in typed(group)),
-    ]
-    return [*words, *typed(FitOptions(output=output))]
+    groups = (FitOptions(target=target), *groups, FitOptions(output=output))
+    return ["bayes", "fit", *map(shown, data), *(word for group in groups for word in typed(group))]
 
 
 def _fit(model: Any, source: Any, target: str, engine: Any = None, group: str | None = None) -> list[str]:
     """Fit the model and return its advice."""
-    import warnings
-
-    from bayeskit.cli.hints import with_options
-    from bayeskit.errors import AdviceWarning
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if group is not None:
@@ -466,10 +449,13 @@ def _fit(model: Any, source: Any, target: str, engine: Any = None, group: str | 
             model.fit_source(source, engine=engine)
         else:
             model.fit(source, target)
+    advice = []
     for warning in caught:
-        if not issubclass(warning.category, AdviceWarning):
+        if issubclass(warning.category, AdviceWarning):
+            advice.append(with_options(warning.message))
+        else:
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    return [with_options(w.message) for w in caught if issubclass(w.category, AdviceWarning)]
+    return advice
 
 
 TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
@@ -531,10 +517,8 @@ def _cut(text: str) -> Any:
         return int(text)
     except ValueError:
         if sign or not text.isalpha():
-            refusal = (
-                f"{text!r} is no way to cut: give mdl, frequency, width, a number of intervals, or points such as 1,5"
-            )
-            raise typer.BadParameter(refusal, param_hint="--cuts") from None
+            ways = "mdl, frequency, width, a number of intervals, or points such as 1,5"
+            raise typer.BadParameter(f"{text!r} is no way to cut: give {ways}", param_hint="--cuts") from None
         return text
 
 
@@ -605,10 +589,8 @@ def show_worse(
         page.line("No single column is the cause. If columns depend on each other, fit a model that allows for it.")
         return
     column, without = harm
-    page.line(
-        f"Column {column!r} is the main cause: without it the accuracy is {percent(without.accuracy)}, "
-        f"the log loss {short(without.log_loss)}."
-    )
+    scores = f"the accuracy is {percent(without.accuracy)}, the log loss {short(without.log_loss)}"
+    page.line(f"Column {column!r} is the main cause: without it {scores}.")
     if command is not None:
         page.command("without it:", [*command, "--role", f"{column}=ignore"])
 
@@ -623,7 +605,9 @@ def worse_record(evaluation: Evaluation, harm: tuple[str, Evaluation] | None) ->
     return worse
 
 
-def _runs(text: str, option: str) -> tuple[int, int]:
+def _runs(text: str | None, option: str) -> tuple[int, int] | None:
+    if text is None:
+        return None
     low, sign, high = text.partition("-")
     try:
         return (int(low), int(high)) if sign else (1, int(low))

@@ -28,7 +28,7 @@ def command(
       bayes inspect tan.bayes --plot tree.svg
     """
     from bayeskit.cli import summary, texts
-    from bayeskit.cli.console import Page, plural
+    from bayeskit.cli.console import Page, columns_of, plural
     from bayeskit.cli.inputs import load_model
     from bayeskit.cli.saved_models import family_function, n_counted, reading_model, target_of, unit_of
     from bayeskit.explain.overview import column_records
@@ -44,8 +44,10 @@ def command(
     if column is not None:
         reading_model(fitted)
         of_text = texts.is_text(fitted) and column == texts.column_of(fitted)
-        table = _table_of(reads, "text" if of_text else column)
-        columns = {name: table[name] for name in table.column_names}
+        if not hasattr(reads, "table"):
+            raise BayesError("EM of words keeps no counts of a column: explain a document in Python")
+        table = reads.table("text" if of_text else column)
+        columns = columns_of(table)
         for i, part in enumerate(_parts(columns, table.keys)):
             page.line() if i else None
             page.table(part, keys=table.keys)
@@ -69,7 +71,9 @@ def command(
             page.line()
             summary.show_classes(page, tally)
     described = fitted.describe_structure() if hasattr(fitted, "describe_structure") else None
+    structure = None
     if described is not None:
+        structure = {"sentence": described.sentence, "lines": described.lines, "table": columns_of(described.table)}
         page.line()
         page.sheet(described.sheet)
     whole = f"{with_article(type(fitted).__name__)} as a whole"
@@ -83,15 +87,9 @@ def command(
             "settings": {name: repr(value) for name, value in settings.items()},
             "columns": [] if tally is None else column_records(tally),
             "classes": counts if of_classes else None,
-            "structure": _structure_record(described),
+            "structure": structure,
         }
     )
-
-
-def _table_of(reads: Any, column: str) -> Any:
-    if not hasattr(reads, "table"):
-        raise BayesError("EM of words keeps no counts of a column: explain a document in Python")
-    return reads.table(column)
 
 
 def picture(record: Any, what: str) -> Any:
@@ -108,14 +106,6 @@ def _parts(columns: dict[str, Any], keys: int) -> list[dict[str, Any]]:
     counts = {name: cells for name, cells in rest if name.startswith("count | ")}
     others = {name: cells for name, cells in rest if name not in counts}
     return [first | part for part in (counts, others) if part]
-
-
-def _structure_record(described: Any) -> dict[str, Any] | None:
-    if described is None:
-        return None
-    table = described.table
-    columns = {name: table[name] for name in table.column_names}
-    return {"sentence": described.sentence, "lines": described.lines, "table": columns}
 
 
 def _settings(model: Any) -> dict[str, Any]:

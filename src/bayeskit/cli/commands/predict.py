@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import Any
 
 from bayeskit.cli.options import DATA, MODEL, Reading, RowOptions, grouped, option
 from bayeskit.errors import BayesError
-from bayeskit.printable import printable
+from bayeskit.lazy import pa
 from bayeskit.storage.files import is_stream
-
-if TYPE_CHECKING:
-    from bayeskit.evaluate.drift import Drift
 
 
 @grouped
@@ -50,13 +47,13 @@ def command(
       tail -f messages.log | bayes predict spam.bayes -
       bayes predict spam.bayes --whole-file letters/*.txt
     """
-    from bayeskit.cli.console import plural
     from bayeskit.cli.inputs import check_writable, load_model, watched
-    from bayeskit.cli.notes import drift_from_training, note, unreadable_cells
-    from bayeskit.cli.outputs import writer
+    from bayeskit.cli.outputs import report, writer
     from bayeskit.cli.saved_models import family_function, open_to_predict, refuse_no_classes
+    from bayeskit.cli.texts import is_text
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.io.streams import Unreadable
+    from bayeskit.evaluate.drift import Drift
 
     check_writable(output, is_model=False, reads=(model, *data, costs))
     fitted = load_model(model)
@@ -65,23 +62,25 @@ def command(
             raise BayesError(f"{model} is of sequences: --costs and --reject are for rows")
         with writer(output, "jsonl" if json else None) as write:
             write(answers := predict_data(fitted, data, rows, reading, proba))
-        if output != "-" and not rows.quiet:
-            print(f"{plural(len(answers), 'row')} written to {printable(output)}", file=sys.stderr)
+        if not rows.quiet:
+            report(len(answers), output, Unreadable())
         return
-    of_numbers = hasattr(fitted, "predict_interval")
-    if of_numbers and (proba or costs or reject is not None):
-        raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")
-    if not of_numbers:
+    needs_probabilities = proba or costs is not None or reject is not None
+    if not hasattr(fitted, "predict_interval"):
         refuse_no_classes(fitted, model)
-    if not of_numbers and not hasattr(fitted, "predict_proba") and (proba or costs or reject is not None):
-        option = "--proba" if proba else "--costs and --reject"
-        raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {option} out")
+    elif needs_probabilities:
+        raise BayesError(f"{model} predicts numbers: --proba, --costs and --reject are for classes")
+    if needs_probabilities and not hasattr(fitted, "predict_proba"):
+        left_out = "--proba" if proba else "--costs and --reject"
+        raise BayesError(f"recipe {fitted.recipe} gives no probabilities: leave {left_out} out")
     decides = costs is not None or reject is not None or hasattr(fitted, "costs_")
     decide = _decider(fitted, costs, reject) if decides else None
     unreadable = Unreadable()
     at_once = output == "-" or is_stream(output)  # a file appears when it is complete
     source, of_batch = open_to_predict(fitted, data, rows, reading, unreadable, as_they_come=at_once)
-    drift, n_rows = _drift_from(fitted), 0
+    has_counts = hasattr(fitted, "tally_") and not is_text(fitted)
+    drift = Drift(fitted.tally_, fitted._encoder().vocabularies) if has_counts else None
+    n_rows = 0
     with (
         watched(source, "predicting", printing=output == "-") as watching,
         writer(output, "jsonl" if json else None) as write,
@@ -94,30 +93,14 @@ def command(
                 asked = EncodedRows(asked, block)
             write(_answers(fitted, asked, kept, proba, decide))
             n_rows += batch.n_rows
-    if unreadable.total and not rows.quiet:
-        note(unreadable_cells(unreadable))
-    absent = getattr(source, "absent", ())  # reports whole missing columns
-    shifts = [shift for shift in drift.shifts() if shift.column not in absent] if drift is not None else []
-    if shifts and not rows.quiet:
-        note(drift_from_training(shifts))
-    if output != "-" and not rows.quiet:
-        print(f"{plural(n_rows, 'row')} written to {printable(output)}", file=sys.stderr)
-
-
-def _drift_from(model: Any) -> Drift | None:
-    """Return a drift counter against the training rows if the model has the counts of a table."""
-    from bayeskit.cli.texts import is_text
-    from bayeskit.evaluate.drift import Drift
-
-    if is_text(model) or not hasattr(model, "tally_"):
-        return None
-    return Drift(model.tally_, model._encoder().vocabularies)
+    if not rows.quiet:
+        absent = getattr(source, "absent", ())  # reports whole missing columns
+        shifts = [shift for shift in drift.shifts() if shift.column not in absent] if drift is not None else []
+        report(n_rows, output, unreadable, shifts)
 
 
 def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     """Return a function from probabilities to decisions; the costs are read and matched with the classes first."""
-    import pyarrow as pa
-
     from bayeskit.decisions import Costs, decide, read_costs
 
     classes = fitted.classes_.tolist()
@@ -141,10 +124,7 @@ def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
 
 def _answers(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: Any) -> Any:
     """Return one batch of predictions as an Arrow table."""
-    import warnings
-
     import numpy as np
-    import pyarrow as pa
 
     from bayeskit.arrow_arrays import arrow_array
     from bayeskit.cli.outputs import beside

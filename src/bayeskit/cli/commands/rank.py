@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from bayeskit.cli.options import DATA, MODEL, Reading, RowOptions, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw
-from bayeskit.printable import printable
+from bayeskit.lazy import pa
 
 
 @grouped
@@ -35,10 +34,9 @@ def command(
       bayes rank birds.bayes new.csv --class Gentoo --json
     """
     from bayeskit.charts.scores import rank_chart
-    from bayeskit.cli.console import Page, plural
+    from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, watched
-    from bayeskit.cli.notes import note, unreadable_cells
-    from bayeskit.cli.outputs import writer
+    from bayeskit.cli.outputs import report, writer
     from bayeskit.cli.saved_models import load_classifier, open_to_predict
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
@@ -60,16 +58,13 @@ def command(
     with writer(output, "jsonl" if json else None) as write:
         write(best)
     draw(Page(json, output="-"), plot, lambda: rank_chart(best.column(best.num_columns - 1).to_numpy(), label))
-    if unreadable.total and not rows.quiet:
-        note(unreadable_cells(unreadable))
-    if output != "-" and not rows.quiet:
-        print(f"{plural(len(best), 'row')} written to {printable(output)}", file=sys.stderr)
+    if not rows.quiet:
+        report(len(best), output, unreadable)
 
 
 def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: int) -> Any:
     """Return the rows of one batch: their log odds, their numbers, the kept columns and the probability."""
     import numpy as np
-    import pyarrow as pa
 
     from bayeskit import logspace
     from bayeskit.cli.outputs import beside, plain
@@ -95,8 +90,6 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
 
 def _first(best: Any, rows: Any, limit: int | None) -> Any:
     """Merge both in decreasing log odds, cut to the limit."""
-    import pyarrow as pa
-
     if best is not None:
         rows = pa.concat_tables([best, rows], promote_options="permissive")
     odds, number = rows.column_names[:2]

@@ -12,7 +12,7 @@ from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql import BATCH, Address, Field, T, attempt, closing
 from bayeskit.data.io.sql_syntax import DIALECTS, Node, exp
 from bayeskit.errors import BayesError
-from bayeskit.lazy import pa
+from bayeskit.lazy import import_extra, pa
 
 DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -22,13 +22,8 @@ INFERRED = 1 << 16  # rows by which SQLite's driver tells what a column holds
 
 def driver(dialect: str) -> Any:
     """Import the driver's module, an optional dependency."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"{DRIVERS[dialect]}.dbapi")
-    except ImportError as missing:
-        read = f"{DIALECTS[dialect].title} is read by {DRIVERS[dialect]}"
-        raise BayesError.not_installed(read, missing, "sql") from missing
+    name = DRIVERS[dialect]
+    return import_extra(f"{name}.dbapi", f"{DIALECTS[dialect].title} is read by {name}", "sql")
 
 
 class AdbcDatabase:
@@ -244,11 +239,7 @@ EXACT_DIGITS = 15  # decimals of as many digits become doubles by one division
 
 def duckdb_library() -> Any:
     """Import DuckDB, an optional dependency."""
-    try:
-        import duckdb
-    except ImportError as missing:
-        raise BayesError.not_installed("DuckDB is read by its own library", missing, "sql") from missing
-    return duckdb
+    return import_extra("duckdb", "DuckDB is read by its own library", "sql")
 
 
 class DuckDatabase:

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any
 
 from bayeskit.errors import BayesError
+from bayeskit.lazy import import_extra
 from bayeskit.nearest import did_you_mean
 
 Node = Any  # sqlglot.exp.Expression
@@ -22,11 +23,7 @@ NUL = "\x00"
 
 def sqlglot() -> Any:
     """Import sqlglot, an optional dependency."""
-    try:
-        import sqlglot
-    except ImportError as missing:
-        raise BayesError.not_installed("SQL is written by sqlglot", missing, "sql") from missing
-    return sqlglot
+    return import_extra("sqlglot", "SQL is written by sqlglot", "sql")
 
 
 class _Expressions:
