@@ -26,7 +26,6 @@ def test_zero_probability_is_minus_infinity_without_a_warning():
         assert logspace.log(0) == -np.inf
         assert logspace.log_sum_exp([-np.inf, -np.inf]) == -np.inf
         assert logspace.log_sum_exp([]) == -np.inf
-        assert logspace.log_mean_exp([-np.inf, 0.0]) == logspace.log(0.5)
         log_posterior, log_evidence = logspace.log_normalize(np.array([[-np.inf, -np.inf], [-np.inf, 3.0]]))
     np.testing.assert_array_equal(log_posterior, [[np.nan, np.nan], [-np.inf, 0.0]])
     np.testing.assert_array_equal(log_evidence, [-np.inf, 3.0])
@@ -59,11 +58,6 @@ def test_two_thousand_flips_underflow_as_a_product_and_not_here():
     probabilities, _ = logspace.normalize(np.array([[fair, loaded]]))
     odds = (Fraction(6, 10) * Fraction(4, 10) / Fraction(1, 4)) ** 1000
     assert probabilities[0, 1] == pytest.approx(float(odds / (1 + odds)), rel=1e-9)
-
-
-@given(arrays(np.float64, st.integers(1, 8), elements=st.floats(1e-6, 1.0)))
-def test_log_mean_exp_is_the_log_of_the_mean(p):
-    assert logspace.log_mean_exp(np.log(p)) == pytest.approx(np.log(p.mean()), rel=1e-12, abs=1e-14)
 
 
 @given(scores, st.sampled_from([0.0, -4e9, 1e12]))

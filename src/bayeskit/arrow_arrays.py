@@ -105,15 +105,13 @@ def is_arrow(column: Column) -> bool:
 
 def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a chunked column as one array."""
-    if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(_unified(column))
-    return column
-
-
-def _unified(column: pa.ChunkedArray) -> list[pa.Array]:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
     if column.num_chunks == 0:
-        return [pa.nulls(0, column.type)]
-    return list((column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column).chunks)
+        return pa.nulls(0, column.type)
+    if column.num_chunks > 1 and pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def taken(column: Column, rows: Array) -> Column:

@@ -146,16 +146,6 @@ def log_odds_of_each(log_joint: Floats) -> Floats:
     return log_odds(log_p, log_rest)
 
 
-def log_mean_exp(a: ArrayLike, axis: int = -1) -> Any:
-    """Return the logarithm of the mean probability, log (1/n) Σ exp(a), along an axis.
-
-    >>> float(exp(log_mean_exp(log([0.2, 0.4]))).__round__(6))
-    0.3
-    """
-    terms = np.asarray(a, dtype=np.float64)
-    return log_sum_exp(terms, axis=axis) - log(terms.shape[axis])
-
-
 def normalize(log_joint: Floats, n_threads: int = 1, out: Floats | None = None) -> tuple[Floats, Floats]:
     """Return posteriors, shape (n_rows, n_classes), and log evidence, shape (n_rows,), of log P(c, x); ``out`` is
     optional.

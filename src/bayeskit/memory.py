@@ -62,8 +62,7 @@ def memory_size(n_bytes: float) -> str:
 
 def format_integer(n: int) -> str:
     """Format an integer of any size as a.bce+nn."""
-    digits = str(n) if n < 10**4000 else None
-    if digits is None:
+    if n >= 10**4000:
         return "more than 1e+4000"
-    first = round(int(digits[:4]) / 1000, 2)
-    return f"{first:g}e+{len(digits) - 1}"
+    digits = str(n)
+    return f"{round(int(digits[:4]) / 1000, 2):g}e+{len(digits) - 1}"

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 import bayeskit as bk
-from bayeskit.charts.evidence import evidence_chart
-from bayeskit.charts.evidence import nomogram_chart
+from bayeskit.charts.evidence import evidence_chart, nomogram_chart
 
 pytestmark = pytest.mark.slow
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -15,8 +15,7 @@ import pytest
 
 import bayeskit as bk
 from bayeskit import datasets
-from bayeskit.charts.evidence import evidence_chart
-from bayeskit.charts.evidence import nomogram_chart
+from bayeskit.charts.evidence import evidence_chart, nomogram_chart
 from bayeskit.charts.style import offline
 from tests.charts.drawn import head_of, rows_of
 

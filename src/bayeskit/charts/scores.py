@@ -281,8 +281,7 @@ def comparison_chart(
     scores, higher = record.scores(measure), measure == "accuracy"
     name = UNITS.get(measure, measure)
     if len(record.models) < 2 or (len(record.datasets) < FEW and first is None and second is None):
-        means = [float(np.nanmean(scores[:, m])) if np.isfinite(scores[:, m]).any() else math.nan
-                 for m in range(len(record.models))]  # fmt: skip
+        means = [float(np.nanmean(of)) if np.isfinite(of).any() else math.nan for of in scores.T]
         sets = f"{len(record.datasets)} data sets" if len(record.datasets) > 1 else record.datasets[0]
         head = f"{name[0].upper()}{name[1:]} of {len(record.models)} models on {sets}"
         return bars(record.models, means, head, name, remark=record.method)

@@ -86,18 +86,13 @@ def state_evidence_chart(record: Any) -> Any:
     parts = [*((f"{name} now", odds) for name, odds in record.observation.items()), ("what came after", record.future)]
     never = ", ".join(what for what, odds in parts if not math.isfinite(odds))
     start = ("the start" if record.step == 0 else "what went before", record.past)
-    return waterfall(
-        Waterfall(
-            f"Evidence for {record.predicted} against {record.against} at step {record.step} "
-            f"(probability {format_probability(record.probability)})",
-            f"ruled out by {never}" if never else "",
-            str(record.predicted),
-            str(record.against),
-            start,
-            parts,
-            record.log_odds,
-        )
+    head = f"Evidence for {record.predicted} against {record.against} at step {record.step}"
+    head, remark = (
+        f"{head} (probability {format_probability(record.probability)})",
+        f"ruled out by {never}" * bool(never),
     )
+    labels = str(record.predicted), str(record.against)
+    return waterfall(Waterfall(head, remark, *labels, start, parts, record.log_odds))
 
 
 def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:

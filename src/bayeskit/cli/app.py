@@ -80,21 +80,16 @@ def run() -> None:
         problem.show(text)
         print(printable(_without_secrets(text.getvalue())), end="", file=sys.stderr)
         sys.exit(problem.exit_code)
-    except typer.Abort:
-        _say("bayes: ended")
-        sys.exit(1)
-    except QueryError as problem:
+    except QueryError as problem:  # of several lines, with a mark below the place
         print(f"bayes: {with_options(problem, _command_with)}", file=sys.stderr)
         sys.exit(1)
-    except BayesError as problem:
-        _say(f"bayes: {with_options(problem, _command_with)}")
-        sys.exit(1)
-    except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        _say(f"bayes: {where}{problem.strerror or problem}")
-        sys.exit(1)
-    except MemoryError:
-        _say("bayes: there is not enough memory for this")
+    except (BayesError, OSError, MemoryError, typer.Abort) as problem:
+        message = "there is not enough memory for this" if isinstance(problem, MemoryError) else "ended"
+        if isinstance(problem, OSError):
+            message = f"{problem.filename}: " * bool(problem.filename) + (problem.strerror or str(problem))
+        elif isinstance(problem, BayesError):
+            message = with_options(problem, _command_with)
+        _say(f"bayes: {message}")
         sys.exit(1)
 
 

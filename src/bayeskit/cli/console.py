@@ -57,6 +57,11 @@ class Page:
         for part in textwrap.wrap(printable(text), width, break_on_hyphens=False, subsequent_indent="  ") or [""]:
             self.console.print(part, style=style, markup=False)
 
+    def heading(self, text: str) -> None:
+        """Print a bold line and a blank one below it."""
+        self.line(text, style="bold")
+        self.line()
+
     def sentences(self, texts: Iterable[str]) -> None:
         """Print texts one below the other, each wrapped between words."""
         for text in texts:

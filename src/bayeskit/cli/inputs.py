@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Any
 from bayeskit.cli.options import Reading, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.progress import Bar
-from bayeskit.storage.files import (
-    LOCK_TIMEOUT,
-    MAGIC,
-    expand_user,
-    hide_secrets,
-    is_stream,
-    lock_file,
-    path_kind,
-    read_all,
-    resolve_links,
-)
+from bayeskit.storage import files
+from bayeskit.storage.files import LOCK_TIMEOUT, MAGIC, hide_secrets, resolve_links
 
 if TYPE_CHECKING:
     from bayeskit.data.io.files import Progress
@@ -110,7 +101,7 @@ def open_rows(
     paths: Sequence[str], reading: Reading, unreadable: Unreadable | None = None, *, as_they_come: bool = True
 ) -> Any:
     """Open rows to predict; those of a pipe are streamed."""
-    if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or path_kind(paths[0]) == "pipe"):
+    if not as_they_come or len(paths) != 1 or not (paths[0] == "-" or files.path_kind(paths[0]) == "pipe"):
         return open_data(paths, None, reading, unreadable)
     from bayeskit.data.io.pipes import open_arriving
 
@@ -173,7 +164,7 @@ def load_model(path: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)  # reported when the model was fitted
         try:
-            return from_bytes(read_all(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
+            return from_bytes(files.read_all(sys.stdin.buffer, MAGIC)) if path == "-" else load(path)
         except BadFile as problem:
             if "does not start" not in str(problem):
                 raise
@@ -185,7 +176,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
     A model may only replace a model; a table may replace any file but a model and the input.
     """
-    if path == "-" or is_stream(path):
+    if path == "-" or files.is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
             raise BayesError("a model is no text, and standard output is a terminal: name a file with -o, or a pipe")
         return
@@ -208,7 +199,7 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
 
 def _covers(given: str, file: Path) -> bool:
     """Return True if a path, a folder or a glob of the command line matches the file."""
-    where = expand_user(given)
+    where = files.expand_user(given)
     if where.is_dir():
         return where.resolve() in file.parents
     return any(file.samefile(name) for name in ([where] if where.exists() else glob.glob(str(where), recursive=True)))  # noqa: PTH207
@@ -247,7 +238,7 @@ def changing(paths: Sequence[str], output: str, wait: float = LOCK_TIMEOUT) -> A
     if output == "-" or resolve_links(output) not in [resolve_links(path) for path in paths if path != "-"]:
         return nullcontext()
     check_is_file(output)
-    return lock_file(output, wait, partial(_tell_waiting, output))
+    return files.lock_file(output, wait, partial(_tell_waiting, output))
 
 
 def _tell_waiting(path: str) -> None:

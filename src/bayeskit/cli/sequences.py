@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from bayeskit import logspace
 from bayeskit.arrow_arrays import arrow_array
 from bayeskit.cli import summary
 from bayeskit.cli.commands.explain import show_row
-from bayeskit.cli.console import Page, plural, short
+from bayeskit.cli.console import Page, columns_of, plural, short
 from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model
 from bayeskit.cli.options import pairs
 from bayeskit.cli.outputs import beside
@@ -266,8 +266,8 @@ def _class_of(model: Any, text: str) -> Any:
     return next((label for label in model.classes_.tolist() if str(label) == text), text)
 
 
-def _show(page: Page, table: Any) -> None:
-    page.table({name: [short(x) if isinstance(x, float) else x for x in table[name]] for name in table.column_names})
+def _show(page: Page, table: Any, form: Callable[[float], Figure] = short) -> None:
+    page.table({name: [form(x) if isinstance(x, float) else x for x in table[name]] for name in table.column_names})
 
 
 def _record(model: Any, evaluation: Any = None) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def _record(model: Any, evaluation: Any = None) -> dict[str, Any]:
         "learned": "states of rows",
         "target": target_of(model),
         "states": [str(state) for state in model.states_.tolist()],
-        "tables": {name: {column: table[column] for column in table.column_names} for name, table in tables.items()},
+        "tables": {name: columns_of(table) for name, table in tables.items()},
     }
 
 
@@ -310,14 +310,10 @@ def explain_data(
         at = number if sequences.rows is None else int(np.flatnonzero(sequences.rows == number)[0])
         sequence, step = sequences.place(at)
         state = model.explain(sequences, step - 1, sequence - 1, against=rival)
-        page.line(f"row {number}: {state.sentences[0]}", style="bold")
+        page.heading(f"row {number}: {state.sentences[0]}")
+        _show(page, state.table, lambda odds: Figure(format_log_odds(odds)))
         page.line()
-        parts = state.table
-        odds = lambda cell: Figure(format_log_odds(cell)) if isinstance(cell, float) else cell  # noqa: E731
-        page.table({name: [*map(odds, parts[name])] for name in parts.column_names})
-        page.line()
-        for sentence in state.sentences[1:]:
-            page.line(sentence)
+        page.sentences(state.sentences[1:])
         names = ("predicted", "probability", "against", "past", "observation", "future", "log_odds")
         records.append({"row": number, **{name: getattr(state, name) for name in names}})
     page.json({"model": path, "data": source.name, "rows": records})

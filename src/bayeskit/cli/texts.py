@@ -43,14 +43,19 @@ def refuse_text(model: Any, text: str | None, whole_file: bool = False) -> None:
 
 def open_labeled(data: Sequence[str], text: str | None, target: str, reading: Reading) -> Any:
     """Open labeled documents: two columns of a table, or a folder with one subfolder per class."""
-    from bayeskit.data.text.folders import FolderSource, TextColumn
+    from bayeskit.data.text.folders import FolderSource
 
     folders = [path for path in map(Path, data) if path.is_dir() and (text is None or not _has_tables(path))]
     if folders and len(data) > 1:
         raise BayesError(f"{folders[0]} is a folder of classes, which is given alone: put all of them below one folder")
     if folders:
         return FolderSource.of_classes(folders[0], target, encoding=reading.encoding)
-    source = open_data(data, target, reading)
+    return _text_column(open_data(data, target, reading), text)
+
+
+def _text_column(source: Any, text: str | None) -> Any:
+    from bayeskit.data.text.folders import TextColumn
+
     if text is None:
         raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
     return TextColumn.of(source, text)
@@ -64,7 +69,7 @@ def open_unlabeled(
     ``named``: True if the command names the column; then a pipe is a table, too.
     ``whole_file``: True if each file is one document, whatever its name.
     """
-    from bayeskit.data.text.folders import FolderSource, LinesSource, TextColumn
+    from bayeskit.data.text.folders import FolderSource, LinesSource
 
     if whole_file and named:
         raise BayesError("--text names a column of a table, and with --whole-file there is none: leave one of them out")
@@ -74,10 +79,7 @@ def open_unlabeled(
     if all(path.is_dir() and not (text is not None and _has_tables(path)) for path in paths):
         return FolderSource.of_files(paths, encoding=reading.encoding)
     if named or any(str(path) != "-" and (_is_table(path) or not path.exists()) for path in paths):
-        source = open_data(data, None, reading)
-        if text is None:
-            raise BayesError(f"which column of {source.name} holds the text? --text COLUMN ({', '.join(source.kinds)})")
-        return TextColumn.of(source, text)
+        return _text_column(open_data(data, None, reading), text)
     return LinesSource.of(data, encoding=reading.encoding)
 
 
@@ -132,10 +134,9 @@ def show_words(page: Page, model: Any, n: int = 8) -> None:
 
 def word_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
     """Return the most informative words of each class, with counts and evidence."""
-    table = model.telling_words(n)
     words_of: dict[str, list[dict[str, Any]]] = {str(label): [] for label in model.classes_.tolist()}
-    columns = [table[name] for name in table.column_names]
-    for label, word, count, evidence in zip(*columns, strict=True):
+    for row in records_of(model.telling_words(n)):
+        label, word, count, evidence = row.values()
         words_of[str(label)].append({"word": word, "count": count, "evidence": evidence})
     return words_of
 
@@ -145,21 +146,14 @@ def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words:
     from bayeskit.explain.evidence import format_log_odds, format_probability
 
     sure = "" if record["probability"] is None else f" with probability {format_probability(record['probability'])}"
-    page.line(f"{record['document']}: {explanation.label}{sure}", style="bold")
-    page.line()
-    words = explanation.words[:n_words]
-    rest = sum(evidence for _, _, evidence in explanation.words[n_words:])
-    names = ["(without words)", *(word for word, _, _ in words)]
-    counts = [Figure(""), *(Figure(f"{count:,}") for _, count, _ in words)]
-    evidence = [explanation.base, *(evidence for _, _, evidence in words)]
-    if len(explanation.words) > n_words:
-        names.append(f"(and {len(explanation.words) - n_words:,} more)")
-        counts.append(Figure(""))
-        evidence.append(rest)
-    page.table({
-        "word": names, "count": counts,
-        f"evidence for {explanation.label}": [Figure(format_log_odds(x)) for x in evidence],
-    })  # fmt: skip
+    page.heading(f"{record['document']}: {explanation.label}{sure}")
+    rows = [("(without words)", "", explanation.base)]
+    rows += [(word, f"{count:,}", evidence) for word, count, evidence in explanation.words[:n_words]]
+    if more := explanation.words[n_words:]:
+        rows.append((f"(and {len(more):,} more)", "", sum(evidence for _, _, evidence in more)))
+    evidence = [Figure(format_log_odds(x)) for _, _, x in rows]
+    columns: dict[str, Any] = {"word": [row[0] for row in rows], "count": [Figure(row[1]) for row in rows]}
+    page.table(columns | {f"evidence for {explanation.label}": evidence})
     scores = "a difference of scores" if record["probability"] is None else "the natural logarithm of the odds"
     if explanation.undecidable:
         page.line("undecidable: impossible under every class; the words are left out, and the prior alone decides")
@@ -335,21 +329,13 @@ def shares(model: Any) -> dict[str, list[Any]]:
     from bayeskit.explain.overview import percent
 
     counts = dict(zip(model.tally_.classes, model.tally_.class_counts.tolist(), strict=True))
-    tags = sorted(counts, key=counts.__getitem__, reverse=True)
-    n = sum(counts.values())
-    return {
-        "tag": tags,
-        "words": [f"{counts[tag]:,}" for tag in tags],
-        "share": [percent(counts[tag] / n) for tag in tags],
-    }
+    tags, n = sorted(counts, key=counts.__getitem__, reverse=True), sum(counts.values())
+    shares = [percent(counts[tag] / n) for tag in tags]
+    return {"tag": tags, "words": [f"{counts[tag]:,}" for tag in tags], "share": shares}
 
 
 def record(model: Any) -> dict[str, Any]:
     """Return a tagger as plain data."""
     counts = dict(zip(map(str, model.tally_.classes), model.tally_.class_counts.tolist(), strict=True))
-    return {
-        "words": int(model.tally_.n_rows),
-        "tags": counts,
-        "states": len(model.states_),
-        "own_states": list(model.own_states_),
-    }
+    states = {"states": len(model.states_), "own_states": list(model.own_states_)}
+    return {"words": int(model.tally_.n_rows), "tags": counts, **states}

@@ -12,22 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.export.scoring_form import (
-    Coding,
-    ContextTerm,
-    LinearTerm,
-    QuadraticTerm,
-    ScoringForm,
-    TableTerm,
-    Term,
-    WordsTerm,
-)
+from bayeskit.export import scoring_form as terms
 from bayeskit.storage.files import write_file
 
 VERSION = 1
 
 
-def json_model(form: ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
+def json_model(form: terms.ScoringForm, path: str | Path | None = None) -> dict[str, Any]:
     """Return the form as plain JSON data; write it if a path is given."""
     data = {
         "format": "bayeskit scoring form",
@@ -57,27 +48,27 @@ def numbers(array: npt.ArrayLike) -> Any:
     return [None if np.isneginf(x) else x for x in values.tolist()]
 
 
-def _coding(coding: Coding) -> dict[str, Any]:
+def _coding(coding: terms.Coding) -> dict[str, Any]:
     cells = {"values": list(coding.values)} if coding.cuts is None else {"cuts": list(coding.cuts)}
     return {"column": coding.column, **cells, "refuses_unseen": coding.refuses_unseen}
 
 
-def _term(term: Term) -> dict[str, Any]:
-    if isinstance(term, TableTerm):
+def _term(term: terms.Term) -> dict[str, Any]:
+    if isinstance(term, terms.TableTerm):
         ends = {"missing": numbers(term.table[0]), "unseen": numbers(term.table[-1])}
         return {"kind": "table", **_coding(term.coding), **ends, "scores": numbers(term.table[1:-1])}
-    if isinstance(term, QuadraticTerm):
+    if isinstance(term, terms.QuadraticTerm):
         parts = {"mean": term.mean, "precision": term.precision, "constant": term.constant}
         return {"kind": "normal", "column": term.name, **{name: numbers(part) for name, part in parts.items()}}
-    if isinstance(term, LinearTerm):
+    if isinstance(term, terms.LinearTerm):
         slope, present = numbers(term.slope), numbers(term.present)
         return {"kind": "linear", "column": term.name, "center": term.center, "slope": slope, "present": present}
-    if isinstance(term, ContextTerm):
+    if isinstance(term, terms.ContextTerm):
         levels = [{"codes": level.codes.tolist(), "scores": numbers(level.tables)} for level in term.levels]
         return {
             "kind": "contexts", **_coding(term.coding), "parents": [_coding(p) for p in term.parents], "levels": levels,
         }  # fmt: skip
-    assert isinstance(term, WordsTerm)
+    assert isinstance(term, terms.WordsTerm)
     shares = term.shares
     return {
         "kind": "words",

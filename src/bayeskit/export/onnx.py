@@ -15,15 +15,7 @@ import numpy as np
 
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BayesError
-from bayeskit.export.scoring_form import (
-    Coding,
-    ContextTerm,
-    LinearTerm,
-    QuadraticTerm,
-    ScoringForm,
-    TableTerm,
-    WordsTerm,
-)
+from bayeskit.export import scoring_form as terms
 from bayeskit.lazy import import_extra
 from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
@@ -33,7 +25,7 @@ OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 OWN = "bayeskit:"  # prefix of intermediate names
 
 
-def onnx_model(form: ScoringForm, path: str | Path | None = None) -> bytes:
+def onnx_model(form: terms.ScoringForm, path: str | Path | None = None) -> bytes:
     """Return the ONNX file as bytes, checked by onnx; write it if a path is given."""
     onnx = import_extra("onnx", "ONNX files are written by onnx", "onnx")
     graph = _OnnxGraph(onnx)
@@ -101,7 +93,7 @@ class _OnnxGraph:
             self.refused.append(self.op("Greater", self.op("Abs", x), self.constant(LARGEST)))
         return x
 
-    def code(self, coding: Coding) -> str:
+    def code(self, coding: terms.Coding) -> str:
         """Return the code of each cell, shape (n_rows,): 0 is missing, V + 1 unseen."""
         key = coding.column
         if key not in self._codes:
@@ -111,7 +103,7 @@ class _OnnxGraph:
             self._codes[key] = self.op("Squeeze", made, self.constant([1], np.int64))
         return self._codes[key]
 
-    def _interval(self, coding: Coding) -> str:
+    def _interval(self, coding: terms.Coding) -> str:
         x = self.number(coding.column)
         if coding.cuts:
             above = self.cast(self.op("Greater", x, self.constant([coding.cuts])), "INT64")
@@ -121,7 +113,7 @@ class _OnnxGraph:
         code = self.op("Add", passed, self.constant(1, np.int64))
         return self.op("Where", self.op("IsNaN", x), self.constant(0, np.int64), code)
 
-    def _value(self, coding: Coding) -> str:
+    def _value(self, coding: terms.Coding) -> str:
         kinds, unseen = {type(value) for value in coding.values}, coding.n_codes + 1
         codes = list(range(1, unseen))
         if kinds <= {str}:
@@ -150,7 +142,7 @@ class _OnnxGraph:
         code = self.op("Where", whole, code, self.constant(unseen, np.int64))
         return self.op("Where", gap, self.constant(0, np.int64), code)
 
-    def _match_floats(self, coding: Coding) -> str:
+    def _match_floats(self, coding: terms.Coding) -> str:
         """Encode fractional numbers by comparison with each value."""
         x = self.column(coding.column, "DOUBLE")
         same = self.cast(self.op("Equal", x, self.constant([[float(v) for v in coding.values]])), "INT64")
@@ -162,7 +154,7 @@ class _OnnxGraph:
 
     # -- terms ---------------------------------------------------------------------------------------
 
-    def scores(self, form: ScoringForm) -> str:
+    def scores(self, form: terms.ScoringForm) -> str:
         """Return the scores, shape (n_rows, n_classes)."""
         total = self.constant([form.base])
         for term in form.terms:
@@ -172,30 +164,30 @@ class _OnnxGraph:
         return total
 
     def _term(self, term: Any) -> str:
-        if isinstance(term, TableTerm):
+        if isinstance(term, terms.TableTerm):
             return self.op("Gather", self.constant(term.table), self.code(term.coding), axis=0)
-        if isinstance(term, ContextTerm):
+        if isinstance(term, terms.ContextTerm):
             return self._contexts(term)
-        if isinstance(term, WordsTerm):
+        if isinstance(term, terms.WordsTerm):
             raise BayesError(f"column {term.name!r} is text, whose words an ONNX file cannot cut")
         x = self.number(term.name)
-        if isinstance(term, QuadraticTerm):
+        if isinstance(term, terms.QuadraticTerm):
             away = self.op("Sub", x, self.constant([term.mean]))
             square = self.op("Mul", self.constant([0.5 * term.precision]), self.op("Mul", away, away))
             score = self.op("Sub", self.constant([term.constant]), square)
         else:
-            assert isinstance(term, LinearTerm)
+            assert isinstance(term, terms.LinearTerm)
             away = self.op("Sub", x, self.constant(term.center))
             score = self.op("Add", self.constant([term.present]), self.op("Mul", self.constant([term.slope]), away))
         return self.op("Where", self.op("IsNaN", x), self.constant(0.0), score)
 
-    def _known(self, coding: Coding) -> str:
+    def _known(self, coding: terms.Coding) -> str:
         """Return which cells hold a known value, shape (n_rows,)."""
         code = self.code(coding)
         present = self.op("Greater", code, self.constant(0, np.int64))
         return self.op("And", present, self.op("LessOrEqual", code, self.constant(coding.n_codes, np.int64)))
 
-    def _contexts(self, term: ContextTerm) -> str:
+    def _contexts(self, term: terms.ContextTerm) -> str:
         """Follow the parents' codes down the tree of contexts, and look up the table reached."""
         for parent in term.parents:
             gap = self.op("And", self._known(term.coding), self.op("Not", self._known(parent)))
@@ -222,7 +214,7 @@ class _OnnxGraph:
 
     # -- outputs -------------------------------------------------------------------------------------
 
-    def outputs(self, form: ScoringForm, scores: str) -> None:
+    def outputs(self, form: terms.ScoringForm, scores: str) -> None:
         """Add the outputs: the first class within a tie of the best, and the probabilities."""
         best = self.op("ReduceMax", scores, axes=[1], keepdims=1)
         impossible = self.op("IsInf", best)

@@ -24,17 +24,7 @@ from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql_syntax import Dialect, Node, exp
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.export.scoring_form import (
-    Coding,
-    ContextTables,
-    ContextTerm,
-    LinearTerm,
-    QuadraticTerm,
-    ScoringForm,
-    TableTerm,
-    Term,
-    WordsTerm,
-)
+from bayeskit.export import scoring_form as terms
 from bayeskit.tolerance import LEAST_NUMBER
 from bayeskit.typing import Floats
 
@@ -58,12 +48,12 @@ class CellReader:
         """Return the raw column."""
         return syntax.column(ROWS, self.columns.get(column, column))
 
-    def text(self, coding: Coding) -> str:
+    def text(self, coding: terms.Coding) -> str:
         """Return the cell name of a column that is compared with values."""
         kind = kind_of(coding)
         return self._named(coding.column, kind, lambda: self._comparable(coding, kind))
 
-    def _comparable(self, coding: Coding, kind: str) -> Node:
+    def _comparable(self, coding: terms.Coding, kind: str) -> Node:
         raw, dialect = self.raw(coding.column), self.dialect
         if dialect.name == "sqlite":
             right = "text" if kind == "text" else "number"
@@ -152,7 +142,7 @@ def _is_stored_as(raw: Node, kinds: Sequence[str]) -> Node:
     return exp.In(this=syntax.called("TYPEOF", raw), expressions=[exp.Literal.string(kind) for kind in kinds])
 
 
-def kind_of(coding: Coding) -> str:
+def kind_of(coding: terms.Coding) -> str:
     """Return the database type of the values: "text", "boolean", "integer" or "float"."""
     kinds = {type(value) for value in coding.values}
     if kinds <= {str}:
@@ -261,7 +251,7 @@ APART = 100.0  # nats between a mean and the center; differences then keep thirt
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialTerm(Term):
+class PolynomialTerm(terms.Term):
     """Polynomial score: constant_c + linear_c (x − center) + square_c (x − center)², each (n_classes,)."""
 
     center: float
@@ -270,21 +260,20 @@ class PolynomialTerm(Term):
     square: Floats
 
 
-def relative_form(form: ScoringForm) -> ScoringForm:
+def relative_form(form: terms.ScoringForm) -> terms.ScoringForm:
     """Return the form with scores relative to the first class."""
-    terms: tuple[Any, ...] = tuple(map(_relative_term, form.terms))
-    return replace(form, base=form.base - form.base[0], terms=terms)
+    return replace(form, base=form.base - form.base[0], terms=tuple(map(_relative_term, form.terms)))
 
 
 def _relative_term(term: Any) -> Any:
-    if isinstance(term, TableTerm):
+    if isinstance(term, terms.TableTerm):
         return replace(term, table=term.table - term.table[:, :1])
-    if isinstance(term, LinearTerm):
+    if isinstance(term, terms.LinearTerm):
         return replace(term, slope=term.slope - term.slope[0], present=term.present - term.present[0])
-    if isinstance(term, ContextTerm):
-        levels = (ContextTables(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
+    if isinstance(term, terms.ContextTerm):
+        levels = (terms.ContextTables(level.codes, level.tables - level.tables[:, :, :1]) for level in term.levels)
         return replace(term, levels=tuple(levels))
-    if isinstance(term, WordsTerm):
+    if isinstance(term, terms.WordsTerm):
         repeats, present = (None if part is None else part - part[..., :1] for part in (term.repeats, term.present))
         shares = term.shares and replace(term.shares, scores=term.shares.scores - term.shares.scores[:, :1])
         weights = term.weights - term.weights[:, :1]
@@ -292,7 +281,7 @@ def _relative_term(term: Any) -> Any:
     return _polynomial(term)
 
 
-def _polynomial(term: QuadraticTerm) -> PolynomialTerm | QuadraticTerm:
+def _polynomial(term: terms.QuadraticTerm) -> PolynomialTerm | terms.QuadraticTerm:
     center, half = float(term.mean.mean()), 0.5 * term.precision
     apart = term.mean - center
     if (half * apart**2).max() > APART:
@@ -335,15 +324,17 @@ class TermWriter:
         # Codes of columns, computed in a step between cells and scores.
         self.codes: dict[tuple[str, bool], tuple[Node, list[LookupJoin]]] = {}
 
-    def write(self, term: TableTerm | PolynomialTerm | QuadraticTerm | LinearTerm | ContextTerm) -> TermScores:
+    def write(
+        self, term: terms.TableTerm | PolynomialTerm | terms.QuadraticTerm | terms.LinearTerm | terms.ContextTerm
+    ) -> TermScores:
         """Return the expressions of a term."""
-        if isinstance(term, TableTerm):
+        if isinstance(term, terms.TableTerm):
             return self._intervals(term) if term.coding.cuts is not None else self._values(term)
         if isinstance(term, PolynomialTerm):
             return self._polynomial(term)
-        if isinstance(term, QuadraticTerm):
+        if isinstance(term, terms.QuadraticTerm):
             return self._quadratic(term)
-        return self._linear(term) if isinstance(term, LinearTerm) else self._contexts(term)
+        return self._linear(term) if isinstance(term, terms.LinearTerm) else self._contexts(term)
 
     def _look_up(self, keys: Mapping[str, LookupKey], scores: Mapping[str, Floats]) -> str:
         """Add a lookup table; return its alias."""
@@ -362,7 +353,7 @@ class TermWriter:
             by_class.append(syntax.total(parts) if parts else self._double(0.0))
         return TermScores(by_class)
 
-    def _quadratic(self, term: QuadraticTerm) -> TermScores:
+    def _quadratic(self, term: terms.QuadraticTerm) -> TermScores:
         x, zero = self.cells.number(term.name), self._double(0.0)
         by_class = []
         for mean, half, constant in zip(term.mean, 0.5 * term.precision, term.constant, strict=True):
@@ -373,7 +364,7 @@ class TermWriter:
         relative = [zero] + [syntax.minus(density, first.copy()) for density in by_class[1:]]
         return TermScores([syntax.first_known(node, zero.copy()) for node in relative])
 
-    def _linear(self, term: LinearTerm) -> TermScores:
+    def _linear(self, term: terms.LinearTerm) -> TermScores:
         x, zero = self.cells.number(term.name), self._double(0.0)
         by_class = []
         for slope, present in zip(term.slope, term.present, strict=True):
@@ -383,7 +374,7 @@ class TermWriter:
             by_class.append(syntax.first_known(there, zero.copy()))
         return TermScores(by_class)
 
-    def _intervals(self, term: TableTerm) -> TermScores:
+    def _intervals(self, term: terms.TableTerm) -> TermScores:
         x, cuts = self.cells.number(term.coding.column), term.coding.cuts or ()
         by_class = []
         for scores in term.table.T:
@@ -395,7 +386,7 @@ class TermWriter:
 
     # -- values --------------------------------------------------------------------------------------
 
-    def _values(self, term: TableTerm) -> TermScores:
+    def _values(self, term: terms.TableTerm) -> TermScores:
         name, kind, known = self.cells.text(term.coding), kind_of(term.coding), self._storable(term.coding)
         values = [value_node(value, kind, self.dialect) for _, value in known]
         rows = [code for code, _ in known]
@@ -415,7 +406,7 @@ class TermWriter:
         join = LookupJoin(alias, ("v",), (name,), self.dialect.joins_missing)
         return TermScores(by_class, [join], self._refusals(term.coding, name, alias))
 
-    def _storable(self, coding: Coding) -> list[tuple[int, Value]]:
+    def _storable(self, coding: terms.Coding) -> list[tuple[int, Value]]:
         """Return (code, value) of the values that the database can store."""
         return [(i + 1, v) for i, v in enumerate(coding.values) if storable(v, self.dialect)]
 
@@ -428,7 +419,7 @@ class TermWriter:
     def _double(self, x: float) -> Node:
         return double_literal(x, self.dialect)
 
-    def _refusals(self, coding: Coding, name: str, alias: str | None) -> list[Node]:
+    def _refusals(self, coding: terms.Coding, name: str, alias: str | None) -> list[Node]:
         """Return the condition that rejects unseen values, if they are rejected."""
         if not coding.refuses_unseen:
             return []
@@ -441,7 +432,7 @@ class TermWriter:
 
     # -- contexts ------------------------------------------------------------------------------------
 
-    def _contexts(self, term: ContextTerm) -> TermScores:
+    def _contexts(self, term: terms.ContextTerm) -> TermScores:
         """Join the tables of all levels; the longest context that was seen counts."""
         child, parents = self._code(term.coding), [self._code(parent) for parent in term.parents]
         joins, aliases = [], []
@@ -464,7 +455,7 @@ class TermWriter:
             refused.append(syntax.compared(cell(child), "=", syntax.whole(-1)))
         return TermScores(by_class, joins, refused)
 
-    def _level(self, level: ContextTables) -> str:
+    def _level(self, level: terms.ContextTables) -> str:
         n_contexts, n_values, n_classes = level.tables.shape
         keys = {"v": LookupKey("integer", np.tile(np.arange(1, n_values + 1), n_contexts).tolist())}
         keys |= {
@@ -472,14 +463,14 @@ class TermWriter:
         }
         return self._look_up(keys, _class_columns(level.tables.reshape(-1, n_classes)))
 
-    def _code(self, coding: Coding) -> str:
+    def _code(self, coding: terms.Coding) -> str:
         """Return the name of a column's code: NULL if missing, −1 if unseen."""
         key = (coding.column, coding.cuts is None)
         if key not in self.codes:
             self.codes[key] = self._made_code(coding)
         return f"b{list(self.codes).index(key)}"
 
-    def _made_code(self, coding: Coding) -> tuple[Node, list[LookupJoin]]:
+    def _made_code(self, coding: terms.Coding) -> tuple[Node, list[LookupJoin]]:
         if coding.cuts is not None:
             x = self.cells.number(coding.column)
             leaves = [syntax.whole(code) for code in range(1, coding.n_codes + 1)]
@@ -497,7 +488,7 @@ class TermWriter:
 
     # -- words ---------------------------------------------------------------------------------------
 
-    def words(self, term: WordsTerm, alias: str) -> TermScores:
+    def words(self, term: terms.WordsTerm, alias: str) -> TermScores:
         """Return the expressions for the word sums of a document."""
         zero, by_class = self._double(0.0), []
         n_classes = term.weights.shape[1]
@@ -565,7 +556,7 @@ def word_tables(words: Any, texts: Sequence[str]) -> dict[str, WordTable]:
     return {name: table if isinstance(table, WordTable) else WordTable(table) for name, table in given.items()}
 
 
-def word_sums(term: WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
+def word_sums(term: terms.WordsTerm, alias: str, words: WordTable, keys: Sequence[str], dialect: Dialect) -> list[Step]:
     """Return the steps that sum words; the last one has the sums of each document."""
     theirs = tuple(words.keys or keys)
     names = [f"k{i}" for i in range(len(keys))]
@@ -617,7 +608,7 @@ def _shares(n_classes: int, table: str, dialect: Dialect) -> dict[str, Node]:
     return added
 
 
-def _word_score(term: WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
+def _word_score(term: terms.WordsTerm, c: int, table: str, dialect: Dialect) -> Node:
     """Return what one word adds to the score of a class."""
     weight = syntax.column(table, f"s{c}")
     if term.repeats is not None:

@@ -124,8 +124,7 @@ def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: s
         draw(page, plot, table.chart if parents else fitted.marginal(column).chart)
         page.json({"column": column, **columns})
         return
-    page.line(f"{path}: {repr(fitted).strip('<>')}", style="bold")
-    page.line()
+    page.heading(f"{path}: {repr(fitted).strip('<>')}")
     listing: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
     if parents:
         listing["parents"] = [", ".join(parents[node]) for node in values]

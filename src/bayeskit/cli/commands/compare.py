@@ -8,21 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bayeskit.cli import options as opt
 from bayeskit.cli.inputs import open_data
-from bayeskit.cli.options import (
-    DATA,
-    DROP_UNLABELED,
-    GROUP,
-    JSON,
-    ROLES,
-    TARGET,
-    Reading,
-    choice,
-    grouped,
-    option,
-    option_group,
-    pairs,
-)
+from bayeskit.cli.options import Reading, choice, grouped, option, option_group, pairs
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.lazy import pa
 from bayeskit.progress import Bar
@@ -38,7 +26,7 @@ class Trials:
     folds: int = option("--folds", "N", "Number of folds.", 5, min=2)
     repeats: int = option("--repeats", "N", "Number of repetitions with other folds.", 1, min=1)
     leave_one_out: bool = option("--leave-one-out", None, "Leave one row out instead of folds.", False)
-    group: str | None = GROUP
+    group: str | None = opt.GROUP
     measure: str = choice(
         "--measure", "Measure in the table of data sets.", "accuracy log_loss brier seconds", "accuracy"
     )
@@ -46,15 +34,15 @@ class Trials:
 
 @grouped
 def command(
-    data: list[str] = DATA,
+    data: list[str] = opt.DATA,
     *,
-    target: str = TARGET,
+    target: str = opt.TARGET,
     trials: Trials,
     reading: Reading,
-    role: list[str] | None = ROLES,
-    drop_unlabeled: bool = DROP_UNLABELED,
+    role: list[str] | None = opt.ROLES,
+    drop_unlabeled: bool = opt.DROP_UNLABELED,
     plot: str | None = PLOT,
-    json: bool = JSON,
+    json: bool = opt.JSON,
 ) -> None:
     """Compare models on the same folds of each file.
 

@@ -69,8 +69,7 @@ def _show(page: Any, diagnosis: Any, name: str) -> None:
     from bayeskit.cli.console import short
     from bayeskit.tables import Figure, Grid
 
-    page.line(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}", style="bold")
-    page.line()
+    page.heading(f"{diagnosis.n_rows:,} rows of {name}, {len(diagnosis.names)} {diagnosis.things}")
     page.sentences(diagnosis.sentences)
     if pairs := diagnosis.pairs:
         page.line()

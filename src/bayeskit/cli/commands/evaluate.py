@@ -8,39 +8,29 @@ from typing import Any
 
 import typer
 
-from bayeskit.cli.options import (
-    DATA,
-    DROP_UNLABELED,
-    GROUP,
-    JSON,
-    MODEL,
-    TEXT,
-    WEIGHT,
-    Reading,
-    grouped,
-    option,
-)
+from bayeskit.cli import options as opt
+from bayeskit.cli.options import Reading, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
 from bayeskit.inner_model import reader_of
 
 
 @grouped
 def command(
-    model: str = MODEL,
-    data: list[str] = DATA,
+    model: str = opt.MODEL,
+    data: list[str] = opt.DATA,
     *,
     folds: int | None = option("--folds", "N", "Also cross-validate with N folds (rows in memory).", min=2),
     leave_one_out: bool = option(
         "--leave-one-out", None, "The model learned the rows: predict each by the model without it.", False
     ),
     held_out: bool = option("--held-out", None, "The rows are new to the model: no leave-one-out.", False),
-    text: str | None = TEXT,
+    text: str | None = opt.TEXT,
     reading: Reading,
-    drop_unlabeled: bool = DROP_UNLABELED,
-    weight: str | None = WEIGHT,
-    group: str | None = GROUP,
+    drop_unlabeled: bool = opt.DROP_UNLABELED,
+    weight: str | None = opt.WEIGHT,
+    group: str | None = opt.GROUP,
     plot: str | None = PLOT,
-    json: bool = JSON,
+    json: bool = opt.JSON,
 ) -> None:
     """Evaluate a model on its training rows or on new rows.
 
@@ -110,8 +100,7 @@ def _show(
     for i, evaluation in enumerate(evaluations):
         if i:
             page.line()
-        page.line(f"{plural(evaluation.n_rows, unit)} of {source.name}", style="bold")
-        page.line()
+        page.heading(f"{plural(evaluation.n_rows, unit)} of {source.name}")
         summary.show_measures(page, evaluation)
         texts.tell_scores(page, fitted, evaluation.method) if hasattr(fitted, "recipe") else None
         if show_trust is not None:

@@ -168,8 +168,7 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> dict[s
     from bayeskit.tables import Figure
 
     head, *_ = explanation.sentences
-    page.line(f"{name or f'row {number}'}: {head}", style="bold")
-    page.line()
+    page.heading(f"{name or f'row {number}'}: {head}")
     parts = [*explanation.ruled_out, *explanation.by_size]
     page.table(
         {

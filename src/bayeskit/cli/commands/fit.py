@@ -16,25 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bayeskit.cli import options as opt
 from bayeskit.cli.hints import OPTIONS, with_options
 from bayeskit.cli.inputs import check_writable, open_data, save_model, shown, watched
-from bayeskit.cli.options import (
-    DATA,
-    DROP_UNLABELED,
-    GROUP,
-    JSON,
-    MODELS,
-    ROLES,
-    WEIGHT,
-    Reading,
-    choice,
-    given,
-    grouped,
-    option,
-    option_group,
-    pairs,
-    typed,
-)
+from bayeskit.cli.options import MODELS, Reading, choice, given, grouped, option, option_group, pairs, typed
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.inner_model import reader_of
@@ -61,7 +46,7 @@ class FitOptions:
     prior: str | None = choice(
         "--prior", "Class prior; laplace adds one row to every class.", "empirical uniform laplace"
     )
-    drop_unlabeled: bool = DROP_UNLABELED
+    drop_unlabeled: bool = opt.DROP_UNLABELED
     scores: bool = option(
         "--scores/--no-scores", None, "Compute leave-one-out scores, which reads the data again.", True
     )
@@ -136,9 +121,9 @@ class TableOptions:
     domain: list[str] | None = option(
         "--domain", "COLUMN=A,B,...", "All values of a column in order; unseen ones are smoothed, too. May be repeated."
     )
-    weight: str | None = WEIGHT
-    group: str | None = GROUP
-    role: list[str] | None = ROLES
+    weight: str | None = opt.WEIGHT
+    group: str | None = opt.GROUP
+    role: list[str] | None = opt.ROLES
 
 
 @option_group
@@ -198,7 +183,7 @@ class SequenceOptions:
 
 @grouped
 def command(
-    data: list[str] = DATA,
+    data: list[str] = opt.DATA,
     *,
     shared: FitOptions,
     tables: TableOptions,
@@ -206,7 +191,7 @@ def command(
     sentences: SentenceOptions,
     sequences: SequenceOptions,
     reading: Reading,
-    json: bool = JSON,
+    json: bool = opt.JSON,
 ) -> None:
     """Fit a classifier to a file, score it and save it.
 

@@ -69,13 +69,8 @@ def tell(report: Any) -> None:
     """Print the accuracy of the tags on stderr."""
     from bayeskit.explain.overview import percent
 
-    print(
-        f"{percent(report.accuracy)} of {report.n_words:,} words right"
-        + (
-            f", {percent(report.unknown_accuracy)} of {report.n_unknown:,} not seen in training"
-            if report.n_unknown
-            else ""
-        )
-        + f", {percent(report.sentence_accuracy)} of {report.n_sentences:,} sentences all right",
-        file=sys.stderr,
-    )
+    shares = [f"{percent(report.accuracy)} of {report.n_words:,} words right"]
+    if report.n_unknown:
+        shares.append(f"{percent(report.unknown_accuracy)} of {report.n_unknown:,} not seen in training")
+    shares.append(f"{percent(report.sentence_accuracy)} of {report.n_sentences:,} sentences all right")
+    print(", ".join(shares), file=sys.stderr)

@@ -145,8 +145,7 @@ def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: s
     if column is not None:
         raise BayesError(f"{path} holds a TopicModel, which knows words and no columns")
     documents, words = plural(fitted.n_documents_, "document"), plural(fitted.n_tokens_, "word")
-    page.line(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different", style="bold")
-    page.line()
+    page.heading(f"{path}: TopicModel, {documents}, {words}, {len(fitted.words_):,} different")
     show_topics(page, fitted, 10, "relevance")
     draw(page, plot, fitted.table().chart)
     page.json({"model": "TopicModel", "documents": fitted.n_documents_} | topic_record(fitted, 10, "relevance"))
