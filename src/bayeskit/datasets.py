@@ -101,17 +101,15 @@ def load_docstrings() -> pa.Table:
     (['text', 'area', 'name'], True)
     """
     library = Path(sysconfig.get_paths()["stdlib"])
-    rows: dict[str, list[str]] = {"text": [], "area": [], "name": []}
+    rows: list[dict[str, str]] = []
     for area, modules in AREAS.items():
         for module in modules.split():
             for path in _files(library, module):
-                for name, text in _docstrings(path, ".".join(path.relative_to(library).with_suffix("").parts)):
-                    rows["text"].append(text)
-                    rows["area"].append(area)
-                    rows["name"].append(name)
-    if not rows["text"]:
+                found = _docstrings(path, ".".join(path.relative_to(library).with_suffix("").parts))
+                rows += [{"text": text, "area": area, "name": name} for name, text in found]
+    if not rows:
         raise BayesError(f"this Python has no library as source in {library}, or strips its docstrings")
-    return pa.table(rows)
+    return pa.Table.from_pylist(rows)
 
 
 def _files(library: Path, module: str) -> list[Path]:

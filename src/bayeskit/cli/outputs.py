@@ -28,8 +28,7 @@ ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "js
 def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], None]]:
     """Return a function that writes tables with the same columns one after another."""
     if output == "-":
-        file = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
-        with closing(_Writer(file, kind or "csv")) as write:
+        with closing(_Writer(sys.stdout.buffer, kind or "csv", escape=sys.stdout.isatty())) as write:
             yield write
         sys.stdout.flush()
         return
@@ -40,27 +39,12 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
         yield write
 
 
-class _Shown:
-    """Standard output on a terminal, with control characters escaped.
-
-    A file or a pipe gets the data unchanged.
-    """
-
-    def __init__(self, file: Any) -> None:
-        self.file = file
-
-    def write(self, data: bytes) -> None:
-        self.file.write(printable(data.decode()).encode())
-
-    def flush(self) -> None:
-        self.file.flush()
-
-
 class _Writer:
-    """Writer of tables in one format; the first table defines the columns."""
+    """Writer of tables in one format; the first table defines the columns. On a terminal, control characters are
+    escaped."""
 
-    def __init__(self, file: Any, kind: str) -> None:
-        self.file, self.kind = file, kind
+    def __init__(self, file: Any, kind: str, escape: bool = False) -> None:
+        self.file, self.kind, self.escape = file, kind, escape
         self.open: Any = None
         self.first = True
 
@@ -68,7 +52,7 @@ class _Writer:
         table = plain(table)
         if self.kind == "jsonl":
             lines = [printable_json(json.dumps(row, ensure_ascii=False, default=str)) for row in table.to_pylist()]
-            self.file.write(("\n".join(lines) + "\n").encode())
+            self._write(("\n".join(lines) + "\n").encode())
         elif self.kind == "csv":
             self._write_csv(table)
         else:
@@ -81,6 +65,9 @@ class _Writer:
         if self.kind != "parquet":
             self.file.flush()  # readers of a pipe get each batch at once
 
+    def _write(self, data: bytes) -> None:
+        self.file.write(printable(data.decode()).encode() if self.escape else data)
+
     def _write_csv(self, table: Any) -> None:
         """Write CSV with quotes only where needed; Arrow decides that for a whole batch only."""
         from pyarrow import csv
@@ -88,7 +75,7 @@ class _Writer:
         if self.first:
             line = io.StringIO()
             csv_module.writer(line, lineterminator="\n").writerow(table.column_names)
-            self.file.write(line.getvalue().encode())
+            self._write(line.getvalue().encode())
         for quoting in ("none", "needed"):
             block = io.BytesIO()
             try:
@@ -96,7 +83,7 @@ class _Writer:
                 break
             except pa.ArrowInvalid:  # some text has a comma, a quote or a line break
                 continue
-        self.file.write(block.getvalue())
+        self._write(block.getvalue())
 
     def close(self) -> None:
         """Write the end of the file."""

@@ -64,16 +64,9 @@ def command(
         check_writable(output, is_model=True)
     page = Page(json, output=output)
     name, documents = _documents(data, options, reading)
-    model = TopicModel(
-        options.n_topics,
-        options.sweeps,
-        tokenizer=Tokenizer() if options.keep_stop_words else None,
-        min_df=options.min_df,
-        max_df=options.max_df,
-        random_state=options.seed,
-        progress=sys.stderr.isatty(),
-    )
-    model.fit(documents)
+    settings: dict[str, Any] = {"min_df": options.min_df, "max_df": options.max_df, "random_state": options.seed}
+    settings |= {"tokenizer": Tokenizer() if options.keep_stop_words else None, "progress": sys.stderr.isatty()}
+    model = TopicModel(options.n_topics, options.sweeps, **settings).fit(documents)
     written = 0 if output is None else save_model(model, output)
     coherence = model.coherence(documents)
     page.line(
