@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Self
 
 from bayeskit.printable import printable
@@ -161,3 +162,11 @@ class UndecidableWarning(BayesWarning):
 
 class AdviceWarning(BayesWarning):
     """Advice from the values of a column, with the ``roles=`` that follows it."""
+
+
+def import_extra(module: str, what: str, extra: str) -> Any:
+    """Import a module that an extra of bayeskit installs; ``what`` it does is told where it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise BayesError.not_installed(what, missing, extra) from missing

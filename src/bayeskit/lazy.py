@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.errors import BayesError
-
-__all__ = ["import_extra", "pa", "pc"]
+__all__ = ["pa", "pc"]
 
 
 class LazyModule:
@@ -27,14 +25,6 @@ class LazyModule:
         value = getattr(import_module(self._name), name)
         setattr(self, name, value)
         return value
-
-
-def import_extra(module: str, what: str, extra: str) -> Any:
-    """Import a module that an extra of bayeskit installs; ``what`` it does is told where it is missing."""
-    try:
-        return import_module(module)
-    except ImportError as missing:
-        raise BayesError.not_installed(what, missing, extra) from missing
 
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from bayeskit.lazy import import_extra
+from bayeskit.errors import import_extra
 from bayeskit.printable import printable
 
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})

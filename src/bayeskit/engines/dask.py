@@ -13,8 +13,8 @@ from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labeled
 from bayeskit.engines.engine import MAX_CATEGORIES
 from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, groups
-from bayeskit.errors import BayesError, LostParts, with_article
-from bayeskit.lazy import import_extra, pa
+from bayeskit.errors import BayesError, LostParts, import_extra, with_article
+from bayeskit.lazy import pa
 
 FAN_IN = 16  # records that a task merges, on the worker that has most of them
 BYTES = 1 << 26  # of files, for one task

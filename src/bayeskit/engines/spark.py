@@ -17,8 +17,8 @@ from bayeskit.data.source import Source
 from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names
 from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource
 from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
-from bayeskit.errors import BayesError, LostParts
-from bayeskit.lazy import import_extra, pa
+from bayeskit.errors import BayesError, LostParts, import_extra
+from bayeskit.lazy import pa
 
 BYTES = 1 << 27  # of files, for one task
 RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabeled bigint, error binary"

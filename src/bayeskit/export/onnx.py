@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from bayeskit.data.cells import LARGEST
-from bayeskit.errors import BayesError
+from bayeskit.errors import BayesError, import_extra
 from bayeskit.export import scoring_form as terms
-from bayeskit.lazy import import_extra
 from bayeskit.storage.files import write_file
 from bayeskit.tolerance import TIE
 

@@ -11,8 +11,8 @@ from typing import Any
 from bayeskit.data.io import sql_syntax as syntax
 from bayeskit.data.io.sql import BATCH, Address, Field, T, attempt, closing
 from bayeskit.data.io.sql_syntax import DIALECTS, Node, exp
-from bayeskit.errors import BayesError
-from bayeskit.lazy import import_extra, pa
+from bayeskit.errors import BayesError, import_extra
+from bayeskit.lazy import pa
 
 DRIVERS = {"postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from bayeskit.errors import BayesError
-from bayeskit.lazy import import_extra
+from bayeskit.errors import BayesError, import_extra
 from bayeskit.nearest import did_you_mean
 
 Node = Any  # sqlglot.exp.Expression
