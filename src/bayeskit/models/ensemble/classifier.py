@@ -65,9 +65,8 @@ MEMBERS, CHAINS = 8, 16
 MANY_ROWS = 100_000
 # The same holds for more columns than this and than this share of the rows, and where weights are so uneven that the
 # effective number of rows, (Σw)² / Σw², is below a share of the rows. Rows left out judge members too well there,
-# because cuts and parents have seen the rows. Chosen on normal columns, and on training parts of "sonar", "labor" and
-# "zoo".
-MANY_COLUMNS, SHARE_OF_ROWS, UNEVEN = 12, 1 / 4.5, 1 / 4
+# because cuts and parents have seen the rows. Chosen on normal columns, and on training parts of "sonar" and "labor".
+MANY_COLUMNS, SHARE_OF_ROWS, UNEVEN = 12, 1 / 3, 1 / 4
 # Bytes that a fit may take.
 MEMORY_LIMIT = 4e9
 # The largest number of classes: labels fit in 16 bits.
@@ -96,7 +95,7 @@ class BayesClassifier(Classifier):
         many classes.
     fast : bool or "auto", default="auto"
         True leaves out members and chains. "auto" does so above 100,000 rows, if memory is short, if there are more
-        than 12 columns and more than one for 4.5 rows, if weights are very uneven, and from 3,000 rows on if
+        than 12 columns and more than a third as many as rows, if weights are very uneven, and from 3,000 rows on if
         left-out scores show that they are not needed, unless their number is given.
     keep_rows : bool, default=True
         False for a model, and a file, without rows: it is ``fast`` and cannot be updated.
