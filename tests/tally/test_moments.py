@@ -179,3 +179,14 @@ def test_variances_under_any_weights_keep_twelve_digits_far_from_zero(mean):
     center = sum(a * b for a, b in zip(ws, xs, strict=True)) / sum(ws)
     exact = sum(a * (b - center) ** 2 for a, b in zip(ws, xs, strict=True))
     assert abs(Fraction(float(m.squared_deviations()[0, 0])) / exact - 1) < Fraction(1, 10**12)
+
+
+def test_many_classes_are_pooled_as_exactly_as_few():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000) * 10.0 ** rng.uniform(-3, 9, 3000)
+    for n_classes in (33, 64, 1000):
+        pooled = of(x, np.arange(3000) % n_classes, n_classes).pooled()
+        assert pooled.n.tolist() == [[3000]]
+        total, squares = sum(map(Fraction, x.tolist())), sum(Fraction(v) ** 2 for v in x.tolist())
+        for hi, lo, exact in ((pooled.sum_hi, pooled.sum_lo, total), (pooled.square_hi, pooled.square_lo, squares)):
+            assert abs(Fraction(hi.item()) + Fraction(lo.item()) - exact) <= abs(exact) * Fraction(1, 10**25)

@@ -30,6 +30,7 @@ from bayeskit.tolerance import GONE, LOW_PART, LOW_TINY, RESIDUE, ROUNDING, SPRE
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 LARGEST_COUNT = 2.0**53  # beyond it floats have no fractions, and are no counts either
+MANY_CLASSES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +158,11 @@ class Moments(EqualFields):
         """Sum over classes; return shape (1, n_columns)."""
         if not self.shape[0]:
             return Moments.zeros(1, self.shape[1], weighted=self._weighted)
-        return reduce(operator.add, (self.take([c]) for c in range(self.shape[0])))
+        left = self
+        while (n := left.shape[0]) > MANY_CLASSES:  # add halves, since classes one by one take long
+            half = (n + 1) // 2
+            left = left.take(range(half)) + left.take([*range(half, n), *[-1] * (2 * half - n)])
+        return reduce(operator.add, (left.take([c]) for c in range(left.shape[0])))
 
     def with_total(self) -> Moments:
         """Append the sum over classes; return shape (n_classes + 1, n_columns)."""
