@@ -3,7 +3,7 @@
 `make check` compares names and arguments with the core.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -389,6 +389,22 @@ def propagate(
     queried: Ints,
     n_threads: int,
 ) -> tuple[Floats, Floats, Bools]: ...
+def learn_structure(
+    columns: Sequence[Array],
+    n_values: Ints,
+    score: str,
+    equivalent_sample_size: float,
+    arcs: Array,
+    start: Array,
+    max_parents: int,
+    search: str,
+    seed: int,
+    tabu_length: int,
+    patience: int,
+    n_candidates: int,
+    n_restarts: int,
+    proceed: Callable[[float, float], bool],
+) -> tuple[Array, float, int, bool]: ...
 def learn_backoff(
     codes: Codes,
     sizes: Ints,

@@ -145,6 +145,11 @@ topic_histograms
     The number of documents with c tokens of topic k.
 propagate
     Posteriors, ln P(evidence) and whether no digits were lost, by messages over a tree of tables.
+learn_structure
+    Search for the arcs of a network, (n_nodes, n_nodes) as [parent, child], with the best score. Columns are uint16
+    codes from 0 without missing cells. ``arcs`` holds 0 for a forbidden arc, 1 for an allowed and 2 for a required one;
+    ``proceed(done, score)`` is called now and then and ends the search by returning False. Also returns the score, the
+    number of families counted and whether the search was finished.
 
 Formula: P(topic k of a token ∣ all others) ∝ (n_dk + α_k) (n_wk + β) / (n_k + V β)
 

@@ -121,5 +121,9 @@ def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory
 
 
 def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int) -> NetworkTally:
-    plan = Plan(contexts=tuple((*above, node) for node, above in parents.items()), families=tuple(parents))
-    return NetworkTally(local.collect(source, schema, plan, memory_limit=memory_limit), parents).checked()
+    return NetworkTally(local.collect(source, schema, plan_of(parents), memory_limit=memory_limit), parents).checked()
+
+
+def plan_of(parents: Mapping[str, tuple[str, ...]]) -> Plan:
+    """Return the plan that counts each node with its parents."""
+    return Plan(contexts=tuple((*above, node) for node, above in parents.items()), families=tuple(parents))

@@ -25,6 +25,7 @@ from bayeskit.memory import memory_size
 from bayeskit.nearest import nearest
 from bayeskit.network import inputs, learning, persistence
 from bayeskit.network.answers import Distribution, answer_from_network, conditional_table, distribution_from_network
+from bayeskit.network.equivalence import PartialGraph, adjacency, class_of, partial_graph
 from bayeskit.network.graph import DirectedGraph, as_set, bits
 from bayeskit.network.inputs import EvidenceReader, Findings, contradiction_error, read_single_row
 from bayeskit.network.junction_tree import JunctionTree, draw_columns, find_cliques
@@ -185,16 +186,18 @@ class BayesianNetwork(Readable, Drawable):
         """
         source = open_source(data, weights=sample_weight)
         counts = learning.count(list(edges), source, roles, domains, memory_limit)
-        return cls._of_tally(counts, smoothing, memory_limit)
+        return cls.of_tally(counts, smoothing, memory_limit)
 
     @classmethod
-    def _of_tally(cls, counts: learning.NetworkTally, smoothing: Any, memory_limit: int) -> Self:
+    def of_tally(cls, counts: learning.NetworkTally, smoothing: Any, memory_limit: int) -> Self:
+        """Build a network from counts."""
         tables = counts.estimate(smoothing)
         n = cls.of_arrays(counts.parents, counts.display_states, tables, counts.cuts, counts, memory_limit)
         n.smoothing = smoothing
         return n
 
     smoothing: Any = None
+    search_: Any = None  # report of the search that found the arcs
 
     def learn(self, data: Any, sample_weight: Any = None) -> Self:
         """Return a new network that has also counted these rows.
@@ -243,7 +246,7 @@ class BayesianNetwork(Readable, Drawable):
 
     def _with_tally(self, counts: learning.NetworkTally) -> Self:
         """Return a network of other counts with the same settings."""
-        return self._of_tally(counts, self.smoothing, self.memory_limit)
+        return self.of_tally(counts, self.smoothing, self.memory_limit)
 
     def __add__(self, other: object) -> Self:
         return self.merge(other) if isinstance(other, BayesianNetwork) else NotImplemented
@@ -287,7 +290,7 @@ class BayesianNetwork(Readable, Drawable):
         if saved.tally is not None:
             if saved.state is not None or saved.settings.keys() != {"smoothing"}:
                 raise BadFile("a counted network holds counts and their smoothing, and nothing else")
-            return cls._of_tally(persistence.restore_counts(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT)
+            return cls.of_tally(persistence.restore_counts(saved.counted()), saved.settings["smoothing"], MEMORY_LIMIT)
         return cls.of_arrays(*persistence.restore_tables(saved.wrapped()))
 
     # -- inference -----------------------------------------------------------------------------------
@@ -494,6 +497,15 @@ class BayesianNetwork(Readable, Drawable):
     def n_parameters_(self) -> int:
         """Number of free parameters: Σ contexts · (states − 1)."""
         return sum(prod(len(self.states[p]) for p in self.parents[n]) * (len(self.states[n]) - 1) for n in self.nodes)
+
+    def cpdag(self) -> PartialGraph:
+        """Return the equivalence class: arcs whose direction the independences determine, and undirected edges.
+
+        Returns
+        -------
+        PartialGraph
+        """
+        return partial_graph(self.nodes, class_of(adjacency(self.nodes, self.edges)))
 
     def table(self, node: str) -> ProbabilityTable:
         """Return P(node | parents), one row per context.
