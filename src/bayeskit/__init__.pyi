@@ -90,8 +90,13 @@ from .network.ask import Reply as Reply
 from .network.ask import ask as ask
 from .network.bif import read_bif as read_bif
 from .network.bif import write_bif as write_bif
+from .network.equivalence import PartialGraph as PartialGraph
+from .network.equivalence import structural_distance as structural_distance
 from .network.joint_distribution import JointDistribution as JointDistribution
 from .network.network import BayesianNetwork as BayesianNetwork
+from .network.structure import learn_network as learn_network
+from .network.structure import pc as pc
+from .network.structure import structure_score as structure_score
 from .sequence.classifier import SequenceClassifier as SequenceClassifier
 from .sequence.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from .sequence.markov_chain import MarkovChain as MarkovChain

@@ -255,7 +255,7 @@ def learn_network(
     tiers: Sequence[Iterable[str]] = (),
     start: Any = None,
     equivalent_sample_size: float = 1.0,
-    n_restarts: int = 20,
+    n_restarts: int = 100,
     smoothing: Any = 1.0,
     roles: Any = None,
     domains: Any = None,
@@ -289,7 +289,7 @@ def learn_network(
         Where the search starts; an empty graph by default.
     equivalent_sample_size : float, default=1.0
         Of BDeu.
-    n_restarts : int, default=20
+    n_restarts : int, default=100
         Of "order".
     smoothing : float, str or smoothing, default=1.0
         Of the tables.
