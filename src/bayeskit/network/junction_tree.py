@@ -175,6 +175,39 @@ class JunctionTree:
                 p[:] = self._marginal(tables[self.homes[v]], self.homes[v], v)
         return posteriors, log_evidence
 
+    def propagate_families(
+        self, observed: Sequence[int], likelihoods: Floats, n_threads: int = 1
+    ) -> tuple[Floats, Floats]:
+        """Return P(node and its parents | evidence), shape (n_rows, cells of all families), and log P(evidence).
+
+        The cells of a family are those of its table, families in the order of their nodes.
+        """
+        variables, states = self._family_variables
+        wanted = np.arange(len(self.cards), len(variables))
+        posteriors, log_evidence, safe = kernels.propagate(
+            self._cliques, self._potentials, self._floors, self._down, variables, states,
+            np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
+        )  # fmt: skip
+        for row in np.flatnonzero(~safe).tolist():
+            tables, log_evidence[row] = self._in_logs(self._by_variable(observed, likelihoods[row]))
+            parts = []
+            for (_, family), place in zip(self._families, self._place, strict=True):
+                logs = logspace.log_sum_exp(self._by(tables[place], place, family))
+                parts.append(logspace.exp(logs - logspace.log_sum_exp(logs)))
+            posteriors[row] = np.concatenate(parts)
+        return posteriors, log_evidence
+
+    @cached_property
+    def _family_variables(self) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """Return the variables of the kernel, and after them each family as one variable with many states."""
+        sizes = [table_size(members, self.cards) for members, _ in self._families]
+        homes = np.array([*zip(self._place, sizes, strict=True)], np.int64)
+        states = [
+            project(self.variables[place], family, self.cards)
+            for (_, family), place in zip(self._families, self._place, strict=True)
+        ]
+        return np.concatenate([self._variables, homes]), np.concatenate([self._states, *states])
+
     def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:
         """Split posteriors or likelihoods of some variables into views of shape (..., n_states), one for each."""
         ends = itertools.accumulate(self.cards[v] for v in queried)

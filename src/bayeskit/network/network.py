@@ -198,6 +198,7 @@ class BayesianNetwork(Readable, Drawable):
 
     smoothing: Any = None
     search_: Any = None  # report of the search that found the arcs
+    em_: Any = None  # report of EM, where it estimated the tables
 
     def learn(self, data: Any, sample_weight: Any = None) -> Self:
         """Return a new network that has also counted these rows.

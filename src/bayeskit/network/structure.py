@@ -103,9 +103,9 @@ class CodedRows:
     @cached_property
     def n_values(self) -> Ints:
         """Return the number of values of each column, shape (n_columns,)."""
-        return np.array([len(self._values(name)) for name in self.names], dtype=np.int64)
+        return np.array([len(self.values(name)) for name in self.names], dtype=np.int64)
 
-    def _values(self, name: str) -> Sequence[Any]:
+    def values(self, name: str) -> Sequence[Any]:
         """Return the values of a column, or its intervals."""
         known, role = self.encoder.vocabularies.get(name), self.schema.columns[name]
         if isinstance(role, Numeric) and role.cuts is not None:
