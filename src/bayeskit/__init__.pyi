@@ -88,8 +88,11 @@ from .models.wrappers.optimal import GibbsClassifier as GibbsClassifier
 from .models.wrappers.semi_supervised import SemiSupervised as SemiSupervised
 from .network.ask import Reply as Reply
 from .network.ask import ask as ask
+from .network.averaging import ArcStrengths as ArcStrengths
+from .network.averaging import arc_strengths as arc_strengths
 from .network.bif import read_bif as read_bif
 from .network.bif import write_bif as write_bif
+from .network.em import fit_tables as fit_tables
 from .network.equivalence import PartialGraph as PartialGraph
 from .network.equivalence import structural_distance as structural_distance
 from .network.joint_distribution import JointDistribution as JointDistribution

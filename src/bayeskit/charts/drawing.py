@@ -28,6 +28,7 @@ PICTURES = {
     "StructureDescription": "graphs.structure_chart",
     "StructureGraph": "graphs.graph_chart",
     "BayesianNetwork": "graphs.network_chart",
+    "ArcStrengths": "graphs.strengths_chart",
     "ColumnImportance": "scores.importance_chart",
     "LossImportance": "scores.loss_importance_chart",
     "Evaluation": "scores.confusion_chart",

@@ -19,6 +19,7 @@ from bayeskit.tolerance import RANK
 if TYPE_CHECKING:
     from bayeskit.evaluate.diagnosis import Diagnosis
     from bayeskit.explain.structure import StructureDescription, StructureGraph
+    from bayeskit.network.averaging import ArcStrengths
     from bayeskit.network.network import BayesianNetwork
 
 
@@ -277,6 +278,16 @@ def structure_chart(record: StructureDescription) -> Any:
 def network_chart(record: BayesianNetwork) -> Any:
     """Draw the graph of a network."""
     return structure_chart(record.describe_structure())
+
+
+def strengths_chart(record: ArcStrengths) -> Any:
+    """Draw the strength of the strongest arcs as bars."""
+    table = record.table
+    names = [f"{a} → {b}" for a, b in zip(table["parent"], table["child"], strict=True)][:MOST]
+    return bars(
+        names, table["strength"][:MOST], "Strength of arcs", "share of structures with the arc",
+        remark=record.method, tips={"share in this direction": table["direction"]},
+    )  # fmt: skip
 
 
 def graph_chart(record: StructureGraph) -> Any:

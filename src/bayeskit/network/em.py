@@ -21,10 +21,10 @@ import numpy as np
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
+from bayeskit.network.coded_rows import CodedRows, read_arcs, read_rows
 from bayeskit.network.equivalence import Edge
 from bayeskit.network.inputs import read_parents
 from bayeskit.network.network import BayesianNetwork
-from bayeskit.network.structure import CodedRows, read_arcs, read_rows
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
 from bayeskit.threads import thread_count
@@ -147,34 +147,80 @@ def fit_tables(
     """
     check_progress(progress)
     rows = read_rows(data, roles, domains, cuts)
-    incomplete, states, cuts_of = _distinct(rows, hidden or {})
-    names = list(states)
-    edges = read_arcs(edges, names, "edges")
-    parents = {node: tuple(above) for node, above in read_parents(edges, names).items()}
+    names = [*rows.names, *(hidden or {})]
+    return fit_rows(
+        rows,
+        read_parents(read_arcs(edges, names, "edges"), names),
+        hidden,
+        pseudo_count=pseudo_count,
+        n_starts=n_starts,
+        max_rounds=max_rounds,
+        tol=tol,
+        random_state=random_state,
+        n_threads=n_threads,
+        progress=progress,
+        memory_limit=memory_limit,
+    )
+
+
+def fit_rows(
+    rows: CodedRows,
+    parents: Mapping[str, Sequence[str]],
+    hidden: Mapping[str, Any] | None = None,
+    *,
+    pseudo_count: float = 0.0,
+    n_starts: int = 0,
+    max_rounds: int = 200,
+    tol: float = 1e-6,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    progress: Any = None,
+    memory_limit: int = MEMORY_LIMIT,
+) -> BayesianNetwork:
+    """Estimate the tables of a network from coded rows; see :func:`fit_tables`."""
+    incomplete, states, cuts = _distinct(rows, hidden or {})
     rng = np.random.default_rng(random_state)
-    best: tuple[BayesianNetwork, list[float], bool] | None = None
+    best: tuple[BayesianNetwork, EMReport] | None = None
     with Bar(progress) as bar:
-        for start in range(1 + n_starts if not hidden else max(n_starts, 1)):
+        for start in range(max(n_starts, 1) if hidden else 1 + n_starts):
             tables = _start_tables(parents, states, incomplete, rng, at_random=bool(hidden) or start > 0)
-            network = BayesianNetwork.of_arrays(parents, states, tables, cuts_of, None, memory_limit)
             path: list[float] = []
-            converged = False
-            for number in range(max_rounds):
+            while True:
+                network = BayesianNetwork.of_arrays(parents, states, tables, cuts, None, memory_limit)
                 counts, likelihood = expected_counts(network, incomplete.codes, incomplete.weights, n_threads)
-                if path and likelihood - path[-1] <= tol * max(abs(likelihood), 1.0):
-                    converged = True
+                converged = bool(path) and likelihood - path[-1] <= tol * max(abs(likelihood), 1.0)
                 path.append(likelihood)
-                if converged:
+                bar(f"start {start + 1}", len(path), max_rounds, f"log-likelihood {likelihood:,.2f}")
+                if converged or len(path) > max_rounds:
                     break
-                tables = {node: _estimate(table, pseudo_count) for node, table in zip(names, counts, strict=True)}
-                network = BayesianNetwork.of_arrays(parents, states, tables, cuts_of, None, memory_limit)
-                bar(f"start {start + 1}", number + 1, max_rounds, f"log-likelihood {likelihood:,.2f}")
-            if best is None or path[-1] > best[1][-1]:
-                best = network, path, converged
+                tables = {node: _estimate(table, pseudo_count) for node, table in zip(states, counts, strict=True)}
+            if best is None or path[-1] > best[1].log_likelihoods[-1]:
+                best = network, EMReport(path, converged)
     assert best is not None
-    network = best[0]
-    network.em_ = EMReport(best[1], best[2])
+    network, network.em_ = best
     return network
+
+
+def fill_in(network: BayesianNetwork, codes: Ints) -> list[Array]:
+    """Return the columns with each missing cell replaced by its most probable value, as uint16 (n_rows,) each.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    codes : ndarray of shape (n_nodes, n_rows)
+        −1 is missing.
+    """
+    filled = codes.copy()
+    every = list(range(len(codes)))
+    rows = np.flatnonzero((codes < 0).any(axis=0))
+    choices = [np.vstack([np.eye(card), np.ones(card)]) for card in network._cards]
+    for at in range(0, len(rows), CHUNK):
+        part = rows[at : at + CHUNK]
+        likelihoods = np.concatenate([choices[v][codes[v, part]] for v in every], axis=1)
+        posteriors, _ = network.tree.propagate(every, likelihoods, every)
+        for v, p in enumerate(network.tree.split(posteriors, every)):
+            filled[v, part] = np.where(codes[v, part] < 0, p.argmax(axis=1), codes[v, part])
+    return [np.ascontiguousarray(column, dtype=np.uint16) for column in filled]
 
 
 def _distinct(

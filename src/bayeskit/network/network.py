@@ -489,6 +489,137 @@ class BayesianNetwork(Readable, Drawable):
         """
         return [self.nodes[v] for v in bits(self._graph.markov_blanket(self._reader.find(node)))]
 
+    def do(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> BayesianNetwork:
+        """Return the network after an intervention that sets some nodes, whatever their parents (Pearl's do).
+
+        The arrows are taken as causes. Data alone cannot confirm that: see :meth:`cpdag` for the arrows that
+        independences determine, and even these assume that no common cause is left out.
+
+        Parameters
+        ----------
+        values : mapping of str to state, optional
+            Or as keywords: ``do(sprinkler=True)``.
+
+        Returns
+        -------
+        BayesianNetwork
+
+        Examples
+        --------
+        >>> n = BayesianNetwork([("rain", "wet"), ("rain", "umbrella")],
+        ...                     {"rain": 0.3, "wet": {True: 0.9, False: 0.1}, "umbrella": {True: 0.8, False: 0.1}})
+        >>> round(n.query("P(rain | umbrella)"), 3), n.do(umbrella=True).query("P(rain)")
+        (0.774, 0.3)
+        """
+        wanted = {**(values or {}), **named}
+        if not wanted:
+            raise BayesError("do() sets no node: do(x=value), or do({'x': value})")
+        parents, tables = dict(self.parents), dict(zip(self.nodes, self._tables, strict=True))
+        for node, value in wanted.items():
+            likelihood = self._reader.likelihood(self._reader.find(node), value)
+            if np.count_nonzero(likelihood) != 1:
+                raise BayesError(f"do({node}={value!r}): an intervention sets one state")
+            parents[node], tables[node] = (), (likelihood > 0).astype(np.float64)[None]
+        return BayesianNetwork.of_arrays(parents, self.states, tables, self.cuts, None, self.memory_limit)
+
+    def adjustment_sets(self, cause: str, effect: str, most: int = 4) -> list[tuple[str, ...]]:
+        """Return the smallest sets of nodes that satisfy the backdoor criterion (Pearl 1993).
+
+        Given such a set Z, P(effect | do(cause)) = Σ_z P(effect | cause, z) P(z) if the arrows are causes.
+
+        Parameters
+        ----------
+        cause, effect : str
+        most : int, default=4
+            Largest size that is tried.
+
+        Returns
+        -------
+        list of tuple of str
+            All sets of the smallest size that serves; an empty tuple means that nothing needs adjusting, an empty list
+            that no set of up to ``most`` nodes serves.
+
+        Examples
+        --------
+        >>> n = BayesianNetwork([("age", "drug"), ("age", "well"), ("drug", "well")],
+        ...     {"age": 0.5, "drug": {True: 0.2, False: 0.7},
+        ...      "well": {(True, True): 0.6, (True, False): 0.3, (False, True): 0.9, (False, False): 0.8}})
+        >>> n.adjustment_sets("drug", "well")
+        [('age',)]
+        """
+        x, y = self._reader.find(cause), self._reader.find(effect)
+        graph = self._graph
+        cut = DirectedGraph(
+            [[p for p in above if p != x] for above in graph.parents]
+        )  # arrows out of the cause removed
+        related = graph.ancestors(1 << x | 1 << y)
+        usable = [
+            v for v in bits(related) if v not in (x, y) and not graph.ancestors(1 << v) >> x & 1
+        ]  # no descendant of the cause
+        for size in range(min(most, len(usable)) + 1):
+            found = [z for z in itertools.combinations(usable, size) if cut.d_separated(x, y, as_set(z))]
+            if found:
+                return [tuple(self.nodes[v] for v in z) for z in found]
+        return []
+
+    def structure_gain(self, data: Any, **settings: Any) -> float:
+        """Return how many bits per row a newly learned structure would save on data.
+
+        Parameters
+        ----------
+        data : table
+        **settings
+            Of :func:`learn_network`, such as ``score`` and ``max_parents``.
+
+        Returns
+        -------
+        float
+            (best score found − score of the present arcs) / rows, in bits. About 0 while the structure still fits.
+        """
+        from bayeskit.network.structure import structure_gain
+
+        return structure_gain(self, data, **settings)
+
+    def to_networkx(self) -> Any:
+        """Return a ``networkx.DiGraph`` with the nodes' ``states`` and ``table`` (*parents, n_states) as attributes.
+
+        Returns
+        -------
+        networkx.DiGraph
+        """
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        for node in self.nodes:
+            graph.add_node(node, states=self.states[node], table=self.array(node), parents=self.parents[node])
+        graph.add_edges_from(self.edges)
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """Build a network from a ``networkx.DiGraph`` whose nodes have ``states`` and ``table``.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            As :meth:`to_networkx` makes it. ``parents`` gives the order of a table's axes, by default the edges'.
+
+        Returns
+        -------
+        BayesianNetwork
+        """
+        for node, known in graph.nodes(data=True):
+            if "table" not in known or "states" not in known:
+                raise BayesError(f"node {node!r} of the graph has no states= and table=: set them as node attributes")
+        parents = {
+            node: tuple(known.get("parents", graph.predecessors(node))) for node, known in graph.nodes(data=True)
+        }
+        for node, above in parents.items():
+            if sorted(above) != sorted(graph.predecessors(node)):
+                raise BayesError(f"node {node!r} of the graph has parents= {above}, and other edges")
+        edges = [(p, node) for node, above in parents.items() for p in above]
+        return cls(edges, dict(graph.nodes(data="table")), dict(graph.nodes(data="states")))
+
     @property
     def edges(self) -> list[tuple[str, str]]:
         """(parent, child) of every arrow."""

@@ -10,9 +10,8 @@ Formula: learning the arcs of a network
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -21,35 +20,29 @@ from scipy.special import xlogy
 from scipy.stats import chi2
 
 from bayeskit import kernels
-from bayeskit.data.block import Block
-from bayeskit.data.encoder import Encoder
-from bayeskit.data.frames import open_source
-from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
-from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.engines import local
-from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch, format_setting
-from bayeskit.estimate.cuts import check_cuts, learn_cuts
+from bayeskit.data.schema import Numeric
+from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.family_scores import SCORES, family_score, log_likelihood
 from bayeskit.estimate.information import NATS_IN_A_BIT
+from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.trees import best_tree
 from bayeskit.nearest import did_you_mean, nearest
+from bayeskit.network.coded_rows import CodedRows, read_arcs, read_rows
+from bayeskit.network.em import fill_in, fit_rows
 from bayeskit.network.equivalence import PartialGraph, adjacency, orient, partial_graph
 from bayeskit.network.graph import DirectedGraph
-from bayeskit.network.learning import NetworkTally, plan_of
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.progress import Bar, check_progress
-from bayeskit.tally.plan import declared_values
-from bayeskit.typing import Array, Bools, Ints
+from bayeskit.typing import Array, Bools
 
 Edge = tuple[str, str]
 
 SEARCHES = ("order", "tabu", "hill_climb", "exact", "tree", "tan")
-MOST_VALUES = 1000  # of a column
+EM_ROUNDS = 20  # of structural EM
 MOST_PARENTS = 7
 MOST_EXACT = 22  # nodes
-MOST_TREE = 2**24  # cells of all pairs that are counted for a tree
-TABU = {"tabu_length": 10, "patience": 15}
+TABU_LENGTH, PATIENCE = 10, 15  # graphs that are not visited again; steps without a better graph
 CANDIDATES = 10  # parents of a node that the order search considers
 ALLOWED, FORBIDDEN, REQUIRED = 1, 0, 2  # as the kernel reads them
 
@@ -87,99 +80,25 @@ class SearchReport(NamedTuple):
     finished: bool
 
 
-@dataclass(eq=False)
-class CodedRows:
-    """Rows read once as codes: for counting tables, searching arcs and testing independence."""
+@dataclass(frozen=True)
+class SearchSettings:
+    """Settings of a search for arcs, checked when they are made."""
 
-    schema: Schema
-    encoder: Encoder
-    blocks: list[Block]
+    score: str = "bdeu"
+    search: str = "order"
+    max_parents: int = 3
+    equivalent_sample_size: float = 1.0
+    n_restarts: int = 100
+    random_state: int = 0
 
-    @cached_property
-    def names(self) -> list[str]:
-        """Return the columns."""
-        return self.schema.used
-
-    @cached_property
-    def n_values(self) -> Ints:
-        """Return the number of values of each column, shape (n_columns,)."""
-        return np.array([len(self.values(name)) for name in self.names], dtype=np.int64)
-
-    def values(self, name: str) -> Sequence[Any]:
-        """Return the values of a column, or its intervals."""
-        known, role = self.encoder.vocabularies.get(name), self.schema.columns[name]
-        if isinstance(role, Numeric) and role.cuts is not None:
-            return range(len(role.cuts) + 1)
-        return declared_values(self.schema, name) if known is None else known.values
-
-    @cached_property
-    def codes(self) -> Ints:
-        """Return the values of the cells, shape (n_columns, n_rows); −1 is missing."""
-        parts = [np.stack([block.codes[name] for name in self.names]).astype(np.int32) - 1 for block in self.blocks]
-        return np.concatenate(parts, axis=1)
-
-    @cached_property
-    def complete(self) -> list[Array]:
-        """Return the columns of rows without missing cells, as uint16 (n_complete,) each."""
-        rows = (self.codes >= 0).all(axis=0)
-        return [np.ascontiguousarray(column[rows], dtype=np.uint16) for column in self.codes]
-
-    @property
-    def n_complete(self) -> int:
-        """Return the number of rows without missing cells."""
-        return len(self.complete[0])
-
-    def counts(self, names: Sequence[int], columns: Sequence[Array] | None = None) -> Array:
-        """Count combinations of values of some columns, shape (values of each column …)."""
-        shape = tuple(int(self.n_values[v]) for v in names)
-        columns = self.complete if columns is None else columns
-        cells = np.ravel_multi_index([columns[v] for v in names], shape) if names else np.zeros(self.n_complete, int)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-
-    def tally(self, parents: Mapping[str, Sequence[str]], memory_limit: int) -> NetworkTally:
-        """Count every column with its parents; rows are left out of the tables that need a missing cell."""
-        above = {node: tuple(parents[node]) for node in self.names}
-        counted = local.count_blocks(self.blocks, self.encoder, plan_of(above), memory_limit)
-        return NetworkTally(counted, above).checked()
-
-
-def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("frequency", 5)) -> CodedRows:
-    """Read a table as codes; numbers are cut into intervals."""
-    check_cuts(cuts)
-    source = open_source(data)
-    schema = replace(infer(source.kinds, roles=roles, domains=domains, named=source.named), target=NO_TARGET)
-    if schema.texts:
-        raise SchemaMismatch(f"column {schema.texts[0]!r} holds text, and a network has tables of values: ignore it")
-    if schema.measured:
-        schema = learn_cuts(schema, source, dict.fromkeys(schema.measured, cuts))
-    encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True)
-    rows = CodedRows(schema, encoder, list(encoder.blocks(source)))
-    for name, size in zip(rows.names, rows.n_values, strict=True):
-        if size == 0:
-            raise BayesError(f"column {name!r} has no value in any row; ignore it, or declare its values in domains=")
-        if size > MOST_VALUES:
-            raise BayesError(
-                f"column {name!r} has {size:,} values; a node of a learned network has at most {MOST_VALUES:,}",
-                hint=f"leave it out with {format_setting('roles', {name: 'ignore'})}, or group its values",
-            )
-    return rows
-
-
-def read_arcs(arcs: Iterable[Any], names: Sequence[str], setting: str) -> list[Edge]:
-    """Check arcs (parent, child) given by the user."""
-    checked = []
-    for arc in arcs:
-        if isinstance(arc, str) or len(arc) != 2:
-            raise BayesError(f"{setting}={arc!r}: an arc is (parent, child)")
-        for node in arc:
-            if node not in names:
-                raise SchemaMismatch(
-                    f"{setting}={tuple(arc)!r} names {node!r}, which is no column: {nearest(node, names)}"
-                )
-        if arc[0] == arc[1]:
-            raise BayesError(f"{setting}={tuple(arc)!r}: a node is no parent of itself")
-        checked.append((arc[0], arc[1]))
-    return checked
+    def __post_init__(self) -> None:
+        _one_of("score", self.score, SCORES)
+        _one_of("search", self.search, (*SEARCHES, "none"))
+        _check_number("max_parents", self.max_parents, 0, MOST_PARENTS)
+        _check_number("n_restarts", self.n_restarts, 0, 10**6)
+        _check_number("random_state", self.random_state, 0, 2**63 - 1)
+        if not is_number(self.equivalent_sample_size) or not 0 < self.equivalent_sample_size < 1e9:
+            raise BayesError(f"equivalent_sample_size={self.equivalent_sample_size!r}: give a number above 0")
 
 
 def read_constraints(
@@ -261,13 +180,11 @@ def learn_network(
     domains: Any = None,
     cuts: Any = ("frequency", 5),
     random_state: int = 0,
+    missing: str = "drop",
     progress: Any = None,
     memory_limit: int = MEMORY_LIMIT,
 ) -> BayesianNetwork:
-    """Learn the arcs and the tables of a Bayesian network.
-
-    The search uses the rows without missing cells; a warning counts the others. The tables then use all rows, each row
-    in the tables whose cells it has. Arrows of a learned network show dependence, not cause: see
+    """Learn the arcs and the tables of a Bayesian network. Arrows of a learned network show dependence, not cause: see
     :meth:`BayesianNetwork.cpdag` for those that the data determines.
 
     Parameters
@@ -299,6 +216,10 @@ def learn_network(
         How numbers are cut into intervals: five of equal frequency.
     random_state : int, default=0
         Breaks ties between equal scores and draws the restarts.
+    missing : {"drop", "em"}, default="drop"
+        "drop" searches on the rows without missing cells, with a warning that counts the others, and counts each row in
+        the tables whose cells it has. "em" alternates between tables estimated by EM from all rows, and a search on
+        rows whose missing cells are filled in with their most probable values.
     progress : bool or callable, optional
         True shows a bar; a function is called with (stage, done, of). Ctrl-C ends the search with the best network so
         far.
@@ -320,13 +241,10 @@ def learn_network(
     rain — wet
     wet — slippery
     """
-    _one_of("score", score, SCORES)
-    _one_of("search", search, SEARCHES)
-    _check_number("max_parents", max_parents, 0, MOST_PARENTS)
-    _check_number("n_restarts", n_restarts, 0, 10**6)
-    _check_number("random_state", random_state, 0, 2**63 - 1)
-    if not isinstance(equivalent_sample_size, (int, float)) or not 0 < equivalent_sample_size < 1e9:
-        raise BayesError(f"equivalent_sample_size={equivalent_sample_size!r}: give a number above 0")
+    settings = SearchSettings(score, search, max_parents, equivalent_sample_size, n_restarts, random_state)
+    _one_of("missing", missing, ("drop", "em"))
+    if missing == "em" and search in ("tree", "tan"):
+        raise BayesError(f'search={search!r} drops incomplete rows; missing="em" goes with the other searches')
     if (target is not None) != (search == "tan"):
         raise BayesError(f'target={target!r} and search={search!r}: a target goes with search="tan", and only there')
     check_progress(progress)
@@ -337,29 +255,27 @@ def learn_network(
         raise BayesError(
             f"search='exact' takes at most {MOST_EXACT} columns, and there are {len(names)}", hint="search='order'"
         )
+    if missing == "em":
+        return structural_em(rows, arcs, _start(names, start, arcs, max_parents), settings, progress, memory_limit)
     if rows.n_complete < rows.codes.shape[1]:
         warnings.warn(
             f"{rows.codes.shape[1] - rows.n_complete:,} of {rows.codes.shape[1]:,} rows have a missing cell and were "
-            "left out of the search for arcs. learn_network_em uses them.",
+            'left out of the search for arcs. missing="em" uses them.',
             BayesWarning,
             stacklevel=2,
         )
     if not rows.n_complete:
-        raise BayesError(
-            "every row has a missing cell, and arcs are searched on complete rows", hint="learn_network_em"
-        )
+        raise BayesError("every row has a missing cell, and arcs are searched on complete rows", hint='missing="em"')
     if search in ("tree", "tan"):
         if (arcs != ALLOWED).any() or start is not None:
             what = "required or forbidden arcs, tiers or a start"
             raise BayesError(f"search={search!r} takes no {what}", hint='search="order"')
-        graph, search, max_parents = _tree(rows, target), "none", MOST_PARENTS
+        graph = _tree(rows, target)
+        settings = replace(settings, search="none", max_parents=MOST_PARENTS)
     else:
         graph = _start(names, start, arcs, max_parents)
-    graph, report = _search(
-        rows, graph, arcs, score, equivalent_sample_size, search, max_parents, n_restarts, random_state, progress
-    )
-    parents = {name: [names[p] for p in np.flatnonzero(graph[:, v])] for v, name in enumerate(names)}
-    network = BayesianNetwork.of_tally(rows.tally(parents, memory_limit), smoothing, memory_limit)
+    graph, report = search_arcs(rows, graph, arcs, settings, progress)
+    network = BayesianNetwork.of_tally(rows.tally(rows.parents(graph), memory_limit), smoothing, memory_limit)
     network.search_ = report
     return network
 
@@ -377,13 +293,18 @@ def _start(names: Sequence[str], start: Any, arcs: Array, max_parents: int) -> A
     return graph
 
 
-def _search(
-    rows: CodedRows, start: Array, arcs: Array, score: str, equivalent_sample_size: float, search: str,
-    max_parents: int, n_restarts: int, seed: int, progress: Any,
-) -> tuple[Bools, SearchReport]:  # fmt: skip
-    """Run the kernel on columns in an order drawn by the seed, which breaks ties."""
+def search_arcs(
+    rows: CodedRows, start: Array, arcs: Array, settings: SearchSettings, progress: Any = None
+) -> tuple[Bools, SearchReport]:
+    """Search for arcs on the complete rows, with columns in an order drawn by the seed, which breaks ties.
+
+    Returns
+    -------
+    graph : ndarray of bool, shape (n_nodes, n_nodes)
+    report : SearchReport
+    """
     n = len(rows.names)
-    order = np.random.default_rng(seed).permutation(n)
+    order = np.random.default_rng(settings.random_state).permutation(n)
     back = np.argsort(order)
 
     def shuffled(matrix: Array) -> Array:
@@ -401,12 +322,31 @@ def _search(
             return not interrupted
 
         graph, value, n_families, finished = kernels.learn_structure(
-            [rows.complete[v] for v in order], rows.n_values[order], score, float(equivalent_sample_size),
-            shuffled(arcs), shuffled(start.astype(np.uint8)), max_parents, search, seed,
-            TABU["tabu_length"], TABU["patience"], min(CANDIDATES, max(n - 1, 1)), n_restarts, proceed,
+            [rows.complete[v] for v in order], rows.n_values[order], settings.score,
+            float(settings.equivalent_sample_size), shuffled(arcs), shuffled(start.astype(np.uint8)),
+            settings.max_parents, settings.search, settings.random_state, TABU_LENGTH, PATIENCE,
+            min(CANDIDATES, max(n - 1, 1)), settings.n_restarts, proceed,
         )  # fmt: skip
-    report = SearchReport(score, value, rows.n_complete, n_families, finished)
+    report = SearchReport(settings.score, value, rows.n_complete, n_families, finished)
     return graph[np.ix_(back, back)].astype(bool), report
+
+
+def structural_em(
+    rows: CodedRows, arcs: Array, start: Array, settings: SearchSettings, progress: Any, memory_limit: int
+) -> BayesianNetwork:
+    """Alternate between EM of the tables and a search on completed rows, until the arcs stay the same."""
+    graph = start.astype(bool)
+    seen: list[Bools] = []
+    report: SearchReport | None = None
+    while True:
+        network = fit_rows(rows, rows.parents(graph), pseudo_count=1.0, memory_limit=memory_limit, progress=progress)
+        network.search_ = report
+        if len(seen) >= EM_ROUNDS or any((graph == other).all() for other in seen):
+            return network
+        seen.append(graph)
+        completed = replace(rows)
+        completed.complete = fill_in(network, rows.codes)
+        graph, report = search_arcs(completed, graph.astype(np.uint8), arcs, settings, progress)
 
 
 def _tree(rows: CodedRows, target: str | None) -> Bools:
@@ -465,9 +405,8 @@ def structure_score(
     3
     """
     _one_of("score", score, SCORES)
-    if isinstance(network, BayesianNetwork) and network.tally_ is not None:
-        schema = network.tally_.schema
-        roles = {**{n: role for n, role in schema.columns.items() if n in network.cuts}, **(roles or {})}
+    if isinstance(network, BayesianNetwork):
+        roles = {**{name: Numeric(points) for name, points in network.cuts.items()}, **(roles or {})}
     rows = read_rows(data, roles, domains, cuts)
     edges = read_arcs(getattr(network, "edges", network), rows.names, "network")
     _check_acyclic(rows.names, edges, "the arcs")
@@ -480,6 +419,15 @@ def structure_score(
         fit += log_likelihood(counts)
         n_parameters += counts.shape[0] * (counts.shape[1] - 1)
     return StructureScore(total, fit, n_parameters, rows.n_complete)
+
+
+def structure_gain(network: BayesianNetwork, data: Any, **settings: Any) -> float:
+    """Return how many bits per row a newly learned structure would save; see ``BayesianNetwork.structure_gain``."""
+    roles = {**{name: Numeric(points) for name, points in network.cuts.items()}, **(settings.pop("roles", None) or {})}
+    found = learn_network(data, roles=roles, start=network, **settings)
+    by = {k: settings[k] for k in ("equivalent_sample_size", "domains", "cuts") if k in settings}
+    now = structure_score(network, data, settings.get("score", "bdeu"), roles=roles, **by)
+    return float((found.search_.value - now.score) / (now.n_rows * NATS_IN_A_BIT))
 
 
 def pc(
