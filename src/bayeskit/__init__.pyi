@@ -95,6 +95,8 @@ from .network.bif import write_bif as write_bif
 from .network.em import fit_tables as fit_tables
 from .network.equivalence import PartialGraph as PartialGraph
 from .network.equivalence import structural_distance as structural_distance
+from .network.formats import read_network as read_network
+from .network.formats import write_network as write_network
 from .network.joint_distribution import JointDistribution as JointDistribution
 from .network.network import BayesianNetwork as BayesianNetwork
 from .network.structure import learn_network as learn_network
