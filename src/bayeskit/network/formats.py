@@ -73,7 +73,7 @@ def write_network(network: BayesianNetwork, path: str | Path) -> None:
     >>> rain = BayesianNetwork([("rain", "wet")], {"rain": 0.2, "wet": {True: 0.9, False: 0.1}})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_network(rain, Path(folder, "rain.net"))
-    ...     print(read_network(Path(folder, "rain.net")).array("wet").tolist())
+    ...     print(read_network(Path(folder, "rain.net")).array("wet").round(3).tolist())
     [[0.9, 0.1], [0.1, 0.9]]
     """
     write_file(path, _format_of(path).write(network).encode())
