@@ -296,7 +296,9 @@ def network_of_tables(
         parents[column], arrays[column] = (target, *others), array
     if len(arrays) == 1:
         hint = 'Fit it with numeric="histogram", or ask the data'
-        raise QueryError("the model has no column with a table of values: its numbers are measured.", hint=hint)
+        raise QueryError(
+            "the model has no column with a table of values: its numbers are measured, not counted.", hint=hint
+        )
     whole = {name: array / array.sum(axis=1, keepdims=True) for name, array in arrays.items()}  # without a missing cell
     return BayesianNetwork.of_arrays(parents, states, whole, cuts)
 

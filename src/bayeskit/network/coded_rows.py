@@ -14,12 +14,11 @@ from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
 from bayeskit.data.vocabulary import Vocabulary
-from bayeskit.engines import local
 from bayeskit.errors import BayesError, SchemaMismatch, format_setting
 from bayeskit.estimate.cuts import check_cuts, learn_cuts
 from bayeskit.nearest import nearest
 from bayeskit.network.equivalence import Edge
-from bayeskit.network.learning import NetworkTally, plan_of
+from bayeskit.network.learning import NetworkTally, count_blocks
 from bayeskit.tally.plan import declared_values
 from bayeskit.typing import Array, Bools, Ints
 
@@ -82,8 +81,7 @@ class CodedRows:
     def tally(self, parents: Mapping[str, Sequence[str]], memory_limit: int) -> NetworkTally:
         """Count every column with its parents; rows are left out of the tables that need a missing cell."""
         above = {node: tuple(parents[node]) for node in self.names}
-        counted = local.count_blocks(self.blocks, self.encoder, plan_of(above), memory_limit)
-        return NetworkTally(counted, above).checked()
+        return count_blocks(self.blocks, self.encoder, above, memory_limit)
 
 
 def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("frequency", 5)) -> CodedRows:

@@ -189,23 +189,17 @@ class JunctionTree:
             np.array(observed, dtype=np.int64), np.ascontiguousarray(likelihoods, dtype=np.float64), wanted, n_threads,
         )  # fmt: skip
         for row in np.flatnonzero(~safe).tolist():
-            tables, log_evidence[row] = self._in_logs(self._by_variable(observed, likelihoods[row]))
-            parts = []
-            for (_, family), place in zip(self._families, self._place, strict=True):
-                logs = logspace.log_sum_exp(self._by(tables[place], place, family))
-                parts.append(logspace.exp(logs - logspace.log_sum_exp(logs)))
-            posteriors[row] = np.concatenate(parts)
+            of_row = dict(zip(observed, self.split(likelihoods[row], observed), strict=True))
+            tables, log_evidence[row] = self._in_logs(of_row)
+            logs = [logspace.log_sum_exp(self._by(tables[i], i, family)) for i, _, family in self._parts]
+            posteriors[row] = np.concatenate([logspace.exp(x - logspace.log_sum_exp(x)) for x in logs])
         return posteriors, log_evidence
 
     @cached_property
-    def _family_variables(self) -> tuple[Ints, npt.NDArray[np.int32]]:
+    def _family_variables(self) -> tuple[Ints, Array]:
         """Return the variables of the kernel, and after them each family as one variable with many states."""
-        sizes = [table_size(members, self.cards) for members, _ in self._families]
-        homes = np.array([*zip(self._place, sizes, strict=True)], np.int64)
-        states = [
-            project(self.variables[place], family, self.cards)
-            for (_, family), place in zip(self._families, self._place, strict=True)
-        ]
+        homes = np.array([(i, table.size) for i, table, _ in self._parts], np.int64)
+        states = [self._project(i, family) for i, _, family in self._parts]
         return np.concatenate([self._variables, homes]), np.concatenate([self._states, *states])
 
     def split(self, posteriors: Floats, queried: Sequence[int]) -> list[Floats]:

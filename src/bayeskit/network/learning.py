@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from bayeskit.data.block import Block
+from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import open_source
 from bayeskit.data.schema import NO_TARGET, Numeric, Schema, infer
 from bayeskit.data.source import Source
@@ -121,9 +123,16 @@ def count(edges: Sequence[Any], source: Source, roles: Any, domains: Any, memory
 
 
 def _collect(source: Source, schema: Schema, parents: Mapping[str, tuple[str, ...]], memory_limit: int) -> NetworkTally:
-    return NetworkTally(local.collect(source, schema, plan_of(parents), memory_limit=memory_limit), parents).checked()
+    return NetworkTally(local.collect(source, schema, _plan(parents), memory_limit=memory_limit), parents).checked()
 
 
-def plan_of(parents: Mapping[str, tuple[str, ...]]) -> Plan:
+def count_blocks(
+    blocks: list[Block], encoder: Encoder, parents: Mapping[str, tuple[str, ...]], memory_limit: int
+) -> NetworkTally:
+    """Count rows that are encoded already, each column with its parents."""
+    return NetworkTally(local.count_blocks(blocks, encoder, _plan(parents), memory_limit), parents).checked()
+
+
+def _plan(parents: Mapping[str, tuple[str, ...]]) -> Plan:
     """Return the plan that counts each node with its parents."""
     return Plan(contexts=tuple((*above, node) for node, above in parents.items()), families=tuple(parents))
