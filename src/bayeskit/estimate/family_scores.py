@@ -10,7 +10,6 @@ Formula: BIC, AIC, BDeu and K2 scores of a network
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from bayeskit.typing import Array
 
@@ -27,6 +26,8 @@ def log_likelihood(counts: Array) -> float:
     >>> round(log_likelihood(np.array([[2, 2]])), 4)             # 4 · ln ½
     -2.7726
     """
+    from scipy.special import xlogy
+
     return float(xlogy(counts, counts).sum() - (n := counts.sum(axis=1)) @ np.log(np.where(n > 0, n, 1)))
 
 
@@ -42,6 +43,8 @@ def dirichlet(counts: Array, pseudo_count: float) -> float:
     >>> round(dirichlet(np.array([[1, 1]]), 1.0), 4)             # ∫ p (1 − p) dp = 1/6
     -1.7918
     """
+    from scipy.special import gammaln
+
     n, total = counts.sum(axis=1), pseudo_count * counts.shape[1]
     rows = gammaln(total) - gammaln(total + n)
     cells = gammaln(pseudo_count + counts) - gammaln(pseudo_count)

@@ -100,7 +100,7 @@ def fit_tables(
     pseudo_count: float = 0.0,
     n_starts: int = 1,
     max_rounds: int = 200,
-    tol: float = 1e-6,
+    tol: float = 1e-5,
     roles: Any = None,
     domains: Any = None,
     cuts: Any = ("frequency", 5),
@@ -124,7 +124,7 @@ def fit_tables(
         Random starts besides the one from the available cells; the one with the highest likelihood wins. With hidden
         nodes every start is random.
     max_rounds : int, default=200
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         EM stops when a round raises the log-likelihood by less than this times its size.
     roles, domains, cuts
         As in :func:`learn_network`.
@@ -171,7 +171,7 @@ def fit_rows(
     pseudo_count: float = 0.0,
     n_starts: int = 0,
     max_rounds: int = 200,
-    tol: float = 1e-6,
+    tol: float = 1e-5,
     random_state: int = 0,
     n_threads: int | None = None,
     progress: Any = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.errors import BadFile, BayesError, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning, with_article
 from bayeskit.models import load, model_of, saved_of, to_bytes
 from bayeskit.models.base.estimator import Estimator
 from bayeskit.storage.files import LOCK_TIMEOUT, lock_file
@@ -59,7 +59,8 @@ class Composite(Estimator):
             parts = {name: model_of(part) for name, part in saved.parts.items()}
         for name, part in parts.items():
             if cls._part_class not in ("", type(part).__name__):
-                raise BadFile(f"the {name} of a {cls.__name__} is a {cls._part_class}, not {type(part).__name__}")
+                wanted, found = with_article(cls._part_class), type(part).__name__
+                raise BadFile(f"the {name} of {with_article(cls.__name__)} is {wanted}, not {found}")
         return cls._with_settings(saved.settings)._restore_parts(parts, state)
 
 
