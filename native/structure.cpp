@@ -136,7 +136,8 @@ private:
         const auto weighed = [this](size_t n) { return weighed_[n]; };
         const double fit = sum(child, parents, n_parents, cells, weighed, weighed);
         const double parameters = q * static_cast<double>(r - 1);
-        if (data_.score == Score::bic) return fit - 0.5 * std::log(static_cast<double>(data_.n_rows)) * parameters;
+        if (data_.score == Score::bic)
+            return fit - 0.5 * std::log(std::max(1.0, static_cast<double>(data_.n_rows))) * parameters;
         return data_.score == Score::aic ? fit - parameters : fit;
     }
 
@@ -720,7 +721,7 @@ LearnedStructure learn_structure(const StructureData& data, Parents start, const
     const auto climb = [&](double from, double to) {
         improve(Climb(data, scores, best.parents).run(length, patience, progress, from, to));
     };
-    switch (settings.search) {
+    switch (data.n() < 2 ? Search::none : settings.search) {
         case Search::none: break;
         case Search::hill_climb:
         case Search::tabu: climb(0, 1); break;

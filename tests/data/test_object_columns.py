@@ -80,7 +80,7 @@ def table(n=60):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"size": rng.normal(size=n), "count": rng.integers(0, 50, n), "sky": rng.choice(list("abc"), n)}
-    )
+    ).sort_index(axis=1)  # an ensemble draws columns by their names, an array has only their places
     frame.loc[::7, "size"] = np.nan
     return frame, np.where(frame["size"].fillna(0) + rng.normal(size=n) > 0, "yes", "no")
 

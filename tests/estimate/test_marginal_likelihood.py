@@ -108,7 +108,7 @@ def test_the_optimal_classifier_weighs_our_models_by_evidence():
     assert both.weighting_ == "evidence"
     assert bk.BayesOptimalClassifier(members).fit(table, "play").weighting_ == "leave-one-out"
     fewer = {"naive": bk.NaiveBayes(), "less": bk.NaiveBayes(roles={"wind": "ignore"})}
-    with pytest.raises(bk.BayesError, match="the same columns, and 'wind' is not in all"):
+    with pytest.raises(bk.BayesError, match="the same table, and column 'wind' is not in all"):
         bk.BayesOptimalClassifier(fewer, weights="evidence").fit(table, "play")
     other = {"naive": bk.NaiveBayes(), "more": bk.NaiveBayes(domains={"wind": ["strong", "weak", "none"]})}
     with pytest.raises(bk.BayesError, match=r"column 'wind' is read in different ways"):

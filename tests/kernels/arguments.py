@@ -12,6 +12,7 @@ ALONE = {
     "factor_codes",
     "factor_strings",
     "fit_ridge_logistic",
+    "learn_structure",
     "text_alphabet",
     "topic_histograms",
     "tree_candidates",

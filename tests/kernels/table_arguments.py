@@ -160,6 +160,27 @@ def propagate(d: Draw) -> Arguments:
     return tree | {"observed": observed, "likelihoods": likelihoods, "queried": queried}
 
 
+def learn_structure(d: Draw) -> Arguments:
+    sizes = np.array([min(size, 4) for size in d.sizes], dtype=np.int64)
+    start = np.triu(d.rng.random((d.k, d.k)) < 0.3, 1).astype(np.uint8)
+    most = int(start.sum(axis=0).max(initial=0)) + 1
+    search = {"search": str(d.rng.choice(["none", "hill_climb", "tabu", "order", "exact"])), "seed": 3}
+    settings = {"tabu_length": 5, "patience": 5, "n_candidates": 3, "n_restarts": 2, "proceed": lambda *_: True}
+    return (
+        {
+            "columns": [d.rng.integers(0, size, d.n).astype(np.uint16) for size in sizes],
+            "n_values": sizes,
+            "score": str(d.rng.choice(["log_likelihood", "bic", "aic", "bdeu", "k2"])),
+            "equivalent_sample_size": 1.0,
+            "arcs": np.where(start, 2 - d.rng.integers(0, 2, start.shape), 1).astype(np.uint8),
+            "start": start,
+            "max_parents": most,
+        }
+        | search
+        | settings
+    )
+
+
 GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "best_classes": best_classes,
     "bin_codes": bin_codes,
@@ -172,6 +193,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "frequency_cuts": frequency_cuts,
     "int_ranges": int_ranges,
     "judge": judge,
+    "learn_structure": learn_structure,
     "lookup_codes": lookup_codes,
     "mdl_cuts": summed,
     "moments": summed,

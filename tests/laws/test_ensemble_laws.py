@@ -110,7 +110,7 @@ def test_models_of_different_structures_do_not_merge():
     a, b = (bk.BayesClassifier(**SMALL, random_state=seed).fit(X, y) for seed in (0, 1))
     with pytest.raises(bk.BayesError, match=r"structure=first\.structure_"):
         a.merge(b)
-    with pytest.raises(bk.BayesError, match="not with NaiveBayes"):
+    with pytest.raises(bk.BayesError, match="not with a NaiveBayes"):
         a.merge(bk.NaiveBayes().fit(X, y))
     with pytest.raises(bk.BayesError, match="structure"):
         bk.BayesClassifier(structure=a.structure_).fit({"a": ["x", "y"]}, ["no", "yes"])

@@ -334,7 +334,7 @@ class CrossFit:
         fold, scores = assign_folds(self.labels, n_folds, rng, self.groups), np.empty(self.terms.shape[:2])
         for k in range(int(fold.max(initial=-1)) + 1):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            scores[own] = self._score(others, own)
+            scores[own] = self._score(others if len(others) else own, own)  # a single fold has no others
         return capped(scores, self.n)
 
     def _score(self, others: Ints, own: Ints) -> Floats:
