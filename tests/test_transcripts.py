@@ -81,11 +81,11 @@ def test_every_command_and_option_is_documented():
     from importlib import import_module
 
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
-    sections = dict(re.findall(r"^## bayes (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    sections = dict(re.findall(r"^## bayes ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     assert sorted(sections) == sorted(COMMANDS), "a command without a section in docs/cli.md, or a section without one"
     shared = {option.name for option in fields(Reading)}
     for name in COMMANDS:
-        command = import_module(f"bayeskit.cli.commands.{name}").command
+        command = import_module(f"bayeskit.cli.commands.{name.replace('-', '_')}").command
         for parameter in inspect.signature(command, eval_str=True).parameters.values():
             option = parameter.default
             told = [word.split("/")[0] for word in option.param_decls or () if word.startswith("--")]

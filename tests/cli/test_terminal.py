@@ -114,6 +114,7 @@ EVERY = [
     ("ask", DATA, f"P('{TARGET}' = 'sun{EVIL}' | '{SKY}' = 'yes{EVIL}')"),
     ("ask", MODEL, f"P('{TARGET}' = 'sun{EVIL}')"),
     ("learn", MODEL, DATA),
+    ("learn-network", DATA, "-o", "net.bif", "--role", f"{BODY}=ignore", "--require", f"{SKY} -> {TARGET}"),
     ("forget", MODEL, DATA),
     ("merge", MODEL, MODEL, "-o", f"both{MODEL}"),
     ("fit", TAGGED, "--tags", "-o", f"tags{MODEL}"),

@@ -20,9 +20,9 @@ from bayeskit.storage.files import hide_secrets
 
 COMMANDS = (
     "fit", "predict", "rank", "tag", "topics", "evaluate", "compare", "diagnose", "explain", "inspect", "ask", "learn",
-    "forget", "merge", "export", "demo",
+    "learn-network", "forget", "merge", "export", "demo",
 )  # fmt: skip
-"""Modules of ``cli.commands``, each with a function ``command``, in the order of the help. Add new commands here."""
+"""Modules of ``cli.commands`` (with ``_`` for ``-``), each with a function ``command``, in the order of the help."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Exception that typer raises for an invalid command; its module depends on the version."""
@@ -60,7 +60,7 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(bayes)
     for name in names:
-        app.command(name=name)(import_module(f"bayeskit.cli.commands.{name}").command)
+        app.command(name=name)(import_module(f"bayeskit.cli.commands.{name.replace('-', '_')}").command)
     return app
 
 
@@ -102,7 +102,7 @@ def options() -> dict[str, set[str]]:
 def _command_with(option: str) -> str:
     """Name the command that has an option, in parentheses, where the running one lacks it."""
     known, command = options(), next(iter(sys.argv[1:]), "")
-    if option in ("--role", "--type") and command not in ("fit", "ask", "compare"):
+    if option in ("--role", "--type") and command not in ("fit", "ask", "compare", "learn-network"):
         return " (of bayes fit)"  # a fitted model has decided that
     if option in known.get(command, {option}):
         return ""

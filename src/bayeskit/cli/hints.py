@@ -14,7 +14,7 @@ from bayeskit.printable import printable
 
 _SAME_NAME = (
     "encoding target delimiter columns decimal comment cuts sql unseen numeric prior smoothing variance ddof "
-    "memory_limit recipe pattern hash_bits characters ngrams folds level probability count"
+    "memory_limit recipe pattern hash_bits characters ngrams folds level probability count score search max_parents"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "roles": "--role",
@@ -28,6 +28,10 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} |
     "n_topics": "--topics",
     "unlabeled": "--drop-unlabeled",
     "keep_rows": "--keep-rows",
+    "required": "--require",
+    "forbidden": "--forbid",
+    "tiers": "--tier",
+    "equivalent_sample_size": "--ess",
 }
 """The option that passes a setting."""
 
@@ -83,8 +87,15 @@ def option(setting: str, value: str, where: Callable[[str], str] = lambda option
     ('--cuts frequency:5', '--cuts age=18,65', '--ngrams 1-2')
     >>> option("roles", "{'year': \\"ignore\\"}"), option("memory_limit", "")
     ('--role year=ignore', '--memory-limit')
+    >>> option("missing", '"em"'), option("required", "('age', 'mass')")
+    ('--missing em', "--require 'age -> mass'")
     """
     name = OPTIONS[setting]
+    if setting == "missing" and value.strip("'\"") in (
+        "drop",
+        "em",
+    ):  # of learn_network; elsewhere texts of empty cells
+        name = "--missing"
     values = [] if name in FLAGS else [shlex.quote(each) for each in _values(value)] if value else []
     if not value and setting in METAVARS:
         values = [METAVARS[setting]]
@@ -97,6 +108,8 @@ def _values(text: str) -> list[str]:
         value: Any = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return [text]
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(end, str) for end in value):
+        return [" -> ".join(value)]  # an arc
     if isinstance(value, Mapping):
         return [f"{name}={_word(item)}" for name, item in value.items()]
     return [_word(item) for item in value] if isinstance(value, list) else [_word(value)]

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import Reading, pairs
+from bayeskit.cli.options import NETWORK_ENDINGS, Reading, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.progress import Bar
 from bayeskit.storage import files
@@ -46,7 +46,7 @@ def refuse_start(start: bytes, name: str, encoding: str | None) -> None:
     """Raise an error if the first bytes and the name are not those of a table."""
     suffix = Path(name).suffix.lower()
     what = next((what for first, what in STARTS.items() if start.startswith(first)), None)
-    if suffix == ".bif":
+    if suffix in NETWORK_ENDINGS:
         what = "a Bayesian network, for bayes ask"
     elif start.startswith(b"PK\x03\x04"):
         what = ARCHIVES.get(suffix, "a zip archive")

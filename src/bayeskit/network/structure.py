@@ -339,7 +339,8 @@ def structural_em(
     while True:
         network = fit_rows(rows, rows.parents(graph), pseudo_count=1.0, memory_limit=memory_limit, progress=progress)
         network.search_ = report
-        if len(seen) >= EM_ROUNDS or any((graph == other).all() for other in seen):
+        interrupted = report is not None and not report.finished
+        if interrupted or len(seen) >= EM_ROUNDS or any((graph == other).all() for other in seen):
             return network
         seen.append(graph)
         completed = replace(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import JSON, Reading, argument, grouped, option
+from bayeskit.cli.options import JSON, NETWORK_ENDINGS, Reading, argument, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
 
@@ -20,7 +20,9 @@ MOST_VALUES = 6  # of a variable
 
 @grouped
 def command(
-    data_or_model: str = argument("DATA_OR_MODEL", "A data file or folder, a network (.bif) or a model (.bayes)."),
+    data_or_model: str = argument(
+        "DATA_OR_MODEL", "A data file or folder, a network (.bif, .xml, .net, .dsc) or a model (.bayes)."
+    ),
     query: str = argument("QUERY", "P(event | condition) or E(column | condition), in quotes."),
     *,
     level: float = option("--level", None, "Probability of the credible interval.", 0.95),
@@ -57,10 +59,10 @@ def command(
     if plot is not None and (question.variable is None or question.asks == "E"):
         raise BayesError(ONE_NUMBER)
     suffix = Path(data_or_model).suffix.lower()
-    if suffix == ".bif":
-        from bayeskit.network.bif import read_bif
+    if suffix in NETWORK_ENDINGS:
+        from bayeskit.network.formats import read_network
 
-        answer = of_model(read_bif(data_or_model), question)
+        answer = of_model(read_network(data_or_model), question)
     elif suffix == ".bayes":
         answer = of_model(probability_model(load_model(data_or_model)), question)
     else:

@@ -14,7 +14,7 @@ def command(
     encoding: str | None = option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252."),
     json: bool = JSON,
 ) -> None:
-    """Tag the words of sentences with a model of bayes fit --tags.
+    """Tag the words of sentences (bayes fit --tags).
 
     Prints word/TAG pairs, one line per sentence; lines of a pipe are tagged as
     they arrive. The words of a .conllu file are kept; if it has tags, the accuracy
