@@ -3,9 +3,8 @@
 import numpy as np
 
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.moments import MomentStatistic
+from bayeskit.tally.moments import MomentStatistic, Products, pairs
 from bayeskit.tally.plan import arrays_of
-from bayeskit.tally.products import Products, pairs
 from bayeskit.tally.statistic import TableStatistic
 
 SAME_WEIGHT = 1e-12  # of a total weight

@@ -26,9 +26,8 @@ from bayeskit import logspace
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BadFile, BayesError, BayesWarning, with_article
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
-from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.kernel import KernelColumns
-from bayeskit.estimate.columns.moments import StudentColumns
+from bayeskit.estimate.columns.moments import GaussianColumns, StudentColumns
 from bayeskit.estimate.mistake import LineDensities, Mistake, NormalDensities, line_mistake, table_mistake
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.nearest import did_you_mean

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 import bayeskit as bk
-from bayeskit.estimate.kernel_density import kernel_density, quantile
+from bayeskit.estimate.columns.kernel import kernel_density, quantile
 from bayeskit.estimate.variance import VarianceFloor
 from bayeskit.tally.distinct import Values
 

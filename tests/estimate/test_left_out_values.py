@@ -6,7 +6,7 @@ import pytest
 from bayeskit.estimate.leave_one_out import LeftOutValue, LeftOutValues
 from bayeskit.estimate.smoothing import Automatic, Laplace, Lidstone, MEstimate, Smoothing
 from bayeskit.estimate.value_table import value_table
-from bayeskit.tally.families import Family
+from bayeskit.tally.counts import Family
 
 SMOOTHINGS = (Laplace(), Lidstone(0.0), Automatic(), MEstimate(2.0, "marginal"), MEstimate(2.0, "uniform"))
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bayeskit as bk
-from bayeskit.tally.products import pair_columns
+from bayeskit.tally.moments import pair_columns
 
 COLUMNS = ["sky", "flag", "size", "year"]
 NUMBERS = ("size", "year")

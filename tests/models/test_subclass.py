@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayeskit as bk
 from bayeskit import progress
 from bayeskit.datasets import load_penguins
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.mixtures import GAIN, HeldOut
 from bayeskit.models import from_bytes, to_bytes
 

@@ -8,7 +8,7 @@ import pytest
 
 from bayeskit import HiddenMarkovModel
 from bayeskit.data.block import Block
-from bayeskit.estimate.emissions.emission import ColumnScale
+from bayeskit.estimate.emissions import ColumnScale
 from bayeskit.estimate.state_transitions import TransitionRules, read_minimum_stays
 from bayeskit.sequence.baum_welch import BaumWelch, HMMStructure
 from bayeskit.sequence.forward_backward import HMMStatistics, Observations

@@ -8,7 +8,7 @@ from bayeskit import Tally, open_source
 from bayeskit.data.schema import infer
 from bayeskit.engines import local
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
-from bayeskit.tally.leaves import Leaves, LeavesRequest
+from bayeskit.tally.coded_trees import Leaves, LeavesRequest
 from bayeskit.tally.plan import Plan
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from bayeskit.data.frames import is_cluster_frame, open_source
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
-from bayeskit.engines.cluster_frame import LOOK, ClusterFrame, Work, check_names, labeled
-from bayeskit.engines.engine import MAX_CATEGORIES
+from bayeskit.engines.engine import LOOK, MAX_CATEGORIES, ClusterFrame, Work, check_names, labeled
 from bayeskit.engines.records import Counted, Ledger, RemoteEngine, Task, groups
 from bayeskit.errors import BayesError, LostParts, import_extra, with_article
 from bayeskit.lazy import pa

@@ -14,8 +14,7 @@ from typing import Any
 from bayeskit.data.frames import arrow_kind, is_cluster_frame
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Source
-from bayeskit.engines.cluster_frame import LOOK, ArrivingBatches, ClusterFrame, Work, check_names
-from bayeskit.engines.engine import MAX_CATEGORIES, RemoteSource
+from bayeskit.engines.engine import LOOK, MAX_CATEGORIES, ArrivingBatches, ClusterFrame, RemoteSource, Work, check_names
 from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
 from bayeskit.errors import BayesError, LostParts, import_extra
 from bayeskit.lazy import pa

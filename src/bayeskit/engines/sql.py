@@ -16,13 +16,17 @@ from bayeskit.data.schema import DatePart, Numeric, Schema, Text
 from bayeskit.data.source import Source
 from bayeskit.engines import local
 from bayeskit.engines.engine import MAX_CATEGORIES, rows_not_here
-from bayeskit.engines.exact_sums import (
+from bayeskit.engines.grouped_counts import (
+    GroupedCounts,
+    assembled,
+    class_totals,
+    classes_of,
     exact_moments,
     refuse_no_counts,
     refuse_unusable,
+    rows_by_class,
     weight_scale,
 )
-from bayeskit.engines.grouped_counts import GroupedCounts, assembled, class_totals, classes_of, rows_by_class
 from bayeskit.engines.records import tell_unlabeled
 from bayeskit.errors import BayesError, Unlabeled
 from bayeskit.tally.moments import MomentStatistic

@@ -25,8 +25,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.errors import BayesError
 from bayeskit.estimate.variance import VarianceFloor, VarianceRule, shared_variance
-from bayeskit.tally.moments import Moments
-from bayeskit.tally.products import pairs
+from bayeskit.tally.moments import Moments, pairs
 from bayeskit.tolerance import SINGULAR
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -75,7 +74,7 @@ def normal(
 ) -> Normal:
     """Estimate the normal of each class; ``shrinkage`` None chooses the amount from the counts.
 
-    >>> from bayeskit.tally.products import count_products
+    >>> from bayeskit.tally.moments import count_products
     >>> x, y = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]]), np.zeros(3, dtype=np.uint8)
     >>> moments = Moments.of(x, y, 1)
     >>> products = count_products(list(x.T.copy()), y, 1, None, moments, 1)

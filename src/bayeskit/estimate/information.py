@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
-from bayeskit.tally.families import Family
-from bayeskit.tally.joints import Pairs
+from bayeskit.tally.counts import Family, Pairs
 from bayeskit.tolerance import CHANCE, NO_INFORMATION, POSITIVE
 from bayeskit.typing import Array, Floats, Ints
 

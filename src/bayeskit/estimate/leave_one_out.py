@@ -24,8 +24,7 @@ from bayeskit.estimate.smoothing import UNSEEN, Automatic, Lidstone, MEstimate, 
 from bayeskit.estimate.value_table import ValueTable
 from bayeskit.estimate.variance import VarianceFloor, VarianceRule, log_peak, shared_variance
 from bayeskit.tally import double_double as dd
-from bayeskit.tally.moments import Moments
-from bayeskit.tally.products import pairs, products_of_rows
+from bayeskit.tally.moments import Moments, pairs, products_of_rows
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, LEAST_REST, NOISE, SINGULAR
 from bayeskit.typing import Array, Bools, Floats

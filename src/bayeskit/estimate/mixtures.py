@@ -29,7 +29,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.estimate.columns.column import Settings
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.variance import Gaussian, VarianceRule, as_variance_floor, shared_variance

@@ -19,7 +19,7 @@ from bayeskit.estimate.columns.column import NotFastPath, Row
 from bayeskit.estimate.formulas import Given, Share, Written
 from bayeskit.estimate.sampling import cells_of, draw_slots
 from bayeskit.estimate.smoothing import UNSEEN, BackOff, Lidstone, Smoothing, backed_off, probabilities, smoothed
-from bayeskit.tally.families import Family
+from bayeskit.tally.counts import Family
 from bayeskit.typing import Array, Floats
 
 KEPT = 4096  # largest number of values whose scores are cached as tuples

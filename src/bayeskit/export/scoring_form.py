@@ -19,7 +19,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
 from bayeskit.estimate.columns.coded import CodedColumns, Histogram
 from bayeskit.estimate.columns.column import Columns
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.estimate.conditional import ConditionalTable
 from bayeskit.typing import Bools, Floats, Ints

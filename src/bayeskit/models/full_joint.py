@@ -25,7 +25,7 @@ from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evi
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
 from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, refuse_gaps
 from bayeskit.tables import Table, table_by_class
-from bayeskit.tally.joints import Joint, Joints
+from bayeskit.tally.counts import Joint, Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Floats

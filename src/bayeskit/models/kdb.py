@@ -26,7 +26,7 @@ from bayeskit.estimate.information import conditional_information, information_a
 from bayeskit.models._structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, check_parents
 from bayeskit.models.base.estimator import check_whole_number, one_of
 from bayeskit.models.base.left_out import weighty_blocks
-from bayeskit.tally.joints import Joints
+from bayeskit.tally.counts import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import TIE

@@ -30,7 +30,7 @@ from bayeskit.data.source import Source
 from bayeskit.errors import BayesError
 from bayeskit.estimate import cuts as cut_points
 from bayeskit.estimate.columns.coded import CodedColumns
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.columns.text import TextColumns
 from bayeskit.explain.densities import ClassImages, class_images
 from bayeskit.export.scoring_form import LinearTerm, ScoringForm, TableTerm, Term, WordsTerm, coding

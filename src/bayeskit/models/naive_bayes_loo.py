@@ -44,7 +44,7 @@ from bayeskit.evaluate.selection import ColumnSearch
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.left_out import labels_and_weights, left_out_loss, sample_blocks, weighty_blocks
-from bayeskit.tally.joints import Pairs
+from bayeskit.tally.counts import Pairs
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats, Ints

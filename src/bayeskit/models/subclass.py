@@ -25,7 +25,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.source import Source, engine_of
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BadFile, BayesError
-from bayeskit.estimate.columns.gaussian import GaussianColumns
+from bayeskit.estimate.columns.moments import GaussianColumns
 from bayeskit.estimate.mixtures import Cells, by_class, numbers_to_try, score_held_out, smallest_gaps, widen_variances
 from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.temperature import fit_temperature

@@ -23,7 +23,7 @@ from bayeskit.errors import BayesError, BayesWarning, SchemaMismatch
 from bayeskit.estimate.cuts import labels
 from bayeskit.estimate.smoothing import as_smoothing, probabilities
 from bayeskit.network.inputs import read_parents
-from bayeskit.tally.joints import ContextCounts
+from bayeskit.tally.counts import ContextCounts
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Counts, Floats

@@ -20,7 +20,7 @@ from bayeskit.estimate.cuts import labels
 from bayeskit.network.inputs import MOST_PARENTS, read_parents
 from bayeskit.network.learning import NetworkTally
 from bayeskit.storage.model_file import Saved, State
-from bayeskit.tally.joints import ContextCounts
+from bayeskit.tally.counts import ContextCounts
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import OFF_ONE
 from bayeskit.typing import Floats

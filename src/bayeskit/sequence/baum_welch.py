@@ -20,9 +20,17 @@ from bayeskit.data.schema import Schema, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, sort_values
 from bayeskit.errors import BayesError, BayesWarning
-from bayeskit.estimate.emissions.discrete import CategoricalEmission, MultinomialEmission, PoissonEmission, check_counts
-from bayeskit.estimate.emissions.emission import ColumnScale, Emission
-from bayeskit.estimate.emissions.gaussian import GaussianEmission, GaussianPrior, MultivariateGaussianEmission
+from bayeskit.estimate.emissions import (
+    CategoricalEmission,
+    ColumnScale,
+    Emission,
+    GaussianEmission,
+    GaussianPrior,
+    MultinomialEmission,
+    MultivariateGaussianEmission,
+    PoissonEmission,
+    check_counts,
+)
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.estimate.smoothing import is_number

@@ -22,9 +22,15 @@ from bayeskit.data.cells import LARGEST
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import canonical
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.discrete import CategoricalEmission, MultinomialEmission, PoissonEmission
-from bayeskit.estimate.emissions.emission import Emission, Statistics, add_statistics
-from bayeskit.estimate.emissions.gaussian import GaussianEmission
+from bayeskit.estimate.emissions import (
+    CategoricalEmission,
+    Emission,
+    GaussianEmission,
+    MultinomialEmission,
+    PoissonEmission,
+    Statistics,
+    add_statistics,
+)
 from bayeskit.estimate.state_transitions import MinimumStays
 from bayeskit.models.base.estimator import check_whole_number
 from bayeskit.tolerance import UNDERFLOW

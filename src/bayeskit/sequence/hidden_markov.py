@@ -18,8 +18,7 @@ from bayeskit.data.schema import Categorical, Numeric, Role, Schema, Target, as_
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, sort_values
 from bayeskit.errors import BadFile, BayesError, TooLarge
-from bayeskit.estimate.emissions.emission import ColumnScale, Statistics
-from bayeskit.estimate.emissions.gaussian import column_scales, tally_column_scales
+from bayeskit.estimate.emissions import ColumnScale, Statistics, column_scales, tally_column_scales
 from bayeskit.estimate.state_transitions import MOST_COPIES
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of

@@ -13,7 +13,7 @@ from bayeskit.data.schema import Schema
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
-from bayeskit.estimate.emissions.discrete import CategoricalEmission
+from bayeskit.estimate.emissions import CategoricalEmission
 from bayeskit.estimate.state_transitions import stationary_distribution
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.classifier import class_array

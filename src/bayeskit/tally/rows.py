@@ -18,7 +18,7 @@ from bayeskit.data.cells import LARGEST, raise_unusable
 from bayeskit.data.text.documents import Documents
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
-from bayeskit.tally.families import Families
+from bayeskit.tally.counts import Families
 from bayeskit.tally.plan import Recoding, Request, Space, check_file, is_identity, new_codes
 from bayeskit.tally.statistic import BlockCounts, ColumnStatistic, Parts, Statistic, register
 from bayeskit.tolerance import ROUNDING, SAME_WEIGHT

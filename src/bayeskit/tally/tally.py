@@ -16,10 +16,9 @@ from bayeskit.data.vocabulary import Value, canonical, declared_first, sort_valu
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch
 from bayeskit.memory import check_memory
 from bayeskit.storage.container import ValueList, pack, unpack
+from bayeskit.tally.counts import Families, Family, Joint, Joints, Pairs
 from bayeskit.tally.distinct import DistinctValues, Values
-from bayeskit.tally.families import Families, Family
-from bayeskit.tally.joints import Joint, Joints, Pairs
-from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments
+from bayeskit.tally.moments import ColumnMoments, LogMoments, Moments, Products
 from bayeskit.tally.plan import (
     Plan,
     Recoding,
@@ -32,7 +31,6 @@ from bayeskit.tally.plan import (
     subtract_counts,
     take_codes,
 )
-from bayeskit.tally.products import Products
 from bayeskit.tally.row_hash import RowHash, combine_hashes
 from bayeskit.tally.statistic import BlockCounts, Parts, Statistic, statistic_of
 from bayeskit.tally.words import ColumnWords, WordCounts

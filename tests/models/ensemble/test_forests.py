@@ -10,8 +10,7 @@ from bayeskit.errors import BadFile
 from bayeskit.models import from_bytes, to_bytes
 from bayeskit.models.ensemble.parameters import from_leaves
 from bayeskit.models.ensemble.structure import ScoreTerms
-from bayeskit.tally.coded_trees import CodedTrees
-from bayeskit.tally.leaves import Leaves
+from bayeskit.tally.coded_trees import CodedTrees, Leaves
 
 SMALL = {"n_members": 2, "n_chains": 4, "n_trees": 6, "n_threads": 1}
 

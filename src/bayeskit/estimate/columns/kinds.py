@@ -5,9 +5,8 @@ from __future__ import annotations
 from bayeskit.errors import BayesError
 from bayeskit.estimate.columns.coded import CodedColumns
 from bayeskit.estimate.columns.column import Columns
-from bayeskit.estimate.columns.gaussian import GaussianColumns
 from bayeskit.estimate.columns.kernel import KernelColumns
-from bayeskit.estimate.columns.moments import LogNormalColumns, PoissonColumns, StudentColumns
+from bayeskit.estimate.columns.moments import GaussianColumns, LogNormalColumns, PoissonColumns, StudentColumns
 
 # In the order of scoring.
 BUILT_IN: list[type[Columns]] = [CodedColumns, GaussianColumns, KernelColumns]

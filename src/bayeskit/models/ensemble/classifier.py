@@ -50,7 +50,7 @@ from bayeskit.models.naive_bayes import NaiveBayes
 from bayeskit.progress import Bar, check_progress
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Sheet, SheetText, Table
-from bayeskit.tally.leaves import Leaves
+from bayeskit.tally.coded_trees import Leaves
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import SAMPLE, StoredRows
 from bayeskit.tally.tally import Tally

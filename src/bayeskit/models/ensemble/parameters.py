@@ -19,8 +19,7 @@ from bayeskit.models.ensemble.structure import Members, Structure
 from bayeskit.models.ensemble.training_rows import TrainingRows, check_range
 from bayeskit.models.ensemble.trees import FOLDS as BOOSTED_FOLDS
 from bayeskit.models.ensemble.trees import MOST_GROWN, means_of, ready_leaves, total_leaves
-from bayeskit.tally.coded_trees import ColumnCodes
-from bayeskit.tally.leaves import Leaves
+from bayeskit.tally.coded_trees import ColumnCodes, Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bytes, Floats, Ints, Singles
 

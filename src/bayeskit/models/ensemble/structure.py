@@ -29,8 +29,7 @@ from bayeskit.models.ensemble.training_rows import HEAVIEST, LIGHTEST, TrainingR
 from bayeskit.models.ensemble.trees import BoostedTrees
 from bayeskit.tables import Table
 from bayeskit.tally import coded_trees
-from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes
-from bayeskit.tally.leaves import Leaves
+from bayeskit.tally.coded_trees import CodedTrees, ColumnCodes, Leaves
 from bayeskit.tally.tally import Tally
 from bayeskit.typing import Array, Bytes, Floats, Ints
 

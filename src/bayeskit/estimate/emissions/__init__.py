@@ -1,1 +1,0 @@
-"""Emissions of hidden states, one class per kind of column."""
