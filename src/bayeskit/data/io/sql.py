@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote, unquote_plus
 
 from bayeskit.data.frames import arrow_kind
@@ -128,35 +129,41 @@ class Field:
         return node if self.written is None else self.written(node)
 
 
-class Database(Protocol):
+class Database(ABC):
     """The database interface that sources use. Error messages contain no secrets."""
 
     dialect: Dialect
     shown: str
+    address: Address | None = None  # of a connection that was opened here
+    problems: tuple[type[BaseException], ...]  # errors of the driver
 
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Run ``work`` and convert errors of the driver to ours."""
+        return attempt(work, self.problems, self.shown, self.address)
+
+    @abstractmethod
     def fields(self, query: str) -> list[Field]:
         """Return the columns of a query, running it only as far as types require."""
-        ...
 
+    @abstractmethod
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query."""
-        ...
 
+    @abstractmethod
     def table(self, query: str) -> pa.Table:
         """Return the few rows of a counting query."""
-        ...
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Return a read-only context in which every query sees the same rows; raise an error if unsupported."""
 
     def in_one_state(self) -> AbstractContextManager[None]:
         """Return a snapshot context for all passes of a fit; without one, a second pass raises an error."""
-        ...
+        return self.snapshot()
 
     def begin_reading(self) -> None:
         """Announce a full pass; raise an error if it may find other rows than the pass before."""
-        ...
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Return a read-only context in which every query sees the same rows; raise an error if unsupported."""
-        ...
+        return
 
 
 def attempt(work: Callable[[], T], problems: tuple[type[BaseException], ...], shown: str, address: Address | None) -> T:
@@ -174,46 +181,24 @@ def open_database(connection: Any) -> Database:
     """Open the database behind a connection, an address or a file."""
     if isinstance(connection, (str, Path)):
         address = Address.of(connection)
-        if address.dialect == "duckdb":
-            from bayeskit.data.io.sql import DuckDatabase
-
-            return DuckDatabase.at(address)
-        from bayeskit.data.io.sql import AdbcDatabase
-
-        return AdbcDatabase.at(address)
+        return DuckDatabase.at(address) if address.dialect == "duckdb" else AdbcDatabase.at(address)
     module = type(connection).__module__.partition(".")[0].lstrip("_")
     if module == "duckdb":
-        from bayeskit.data.io.sql import DuckDatabase
-
         return DuckDatabase(connection)
     if module.startswith("adbc"):
-        from bayeskit.data.io.sql import AdbcDatabase
-
         return AdbcDatabase.of(connection)
-    if module == "sqlite3":
-        return _file_of(connection)
-    raise BayesError(
-        f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
-        "ADBC, an address (postgresql://…), or the file of a database"
-    )
-
-
-def _file_of(connection: Any) -> Database:
-    """Open the file of a connection of Python's own sqlite3."""
+    if module != "sqlite3":
+        raise BayesError(
+            f"{with_article(type(connection).__name__)} is no connection that can stream Arrow: give one of DuckDB or "
+            "ADBC, an address (postgresql://…), or the file of a database"
+        )
     path = next((file for _, name, file in connection.execute("PRAGMA database_list") if name == "main"), "")
     if not path:
         raise BayesError(
             "this database of sqlite3 is in memory, where no other driver can read it: write it to a file, or read it "
             "into a frame"
         )
-    from bayeskit.data.io.sql import AdbcDatabase
-
     return AdbcDatabase.at(Address("sqlite", path, path))
-
-
-def closing(owner: object, connection: Any) -> None:
-    """Close a connection when its owner is garbage-collected."""
-    weakref.finalize(owner, connection.close)
 
 
 def selected(query: Node, fields: list[Field], limit: int | None = None) -> Node:
@@ -371,11 +356,12 @@ def driver(dialect: str) -> Any:
     return import_extra(f"{name}.dbapi", f"{DIALECTS[dialect].title} is read by {name}", "sql")
 
 
-class AdbcDatabase:
+class AdbcDatabase(Database):
     """An ADBC connection; one opened here leaves no transaction open after a query."""
 
     def __init__(self, connection: Any, dialect: str, shown: str, address: Address | None = None) -> None:
-        self.connection, self.dialect, self.shown, self._address = connection, DIALECTS[dialect], shown, address
+        self.connection, self.dialect, self.shown, self.address = connection, DIALECTS[dialect], shown, address
+        self.problems = (driver(dialect).Error, pa.ArrowException, OSError)
         self._in_snapshot = False
         self._readings_left: int | None = None  # within a fit whose rows could change; None for any number
 
@@ -389,7 +375,7 @@ class AdbcDatabase:
             lambda: module.connect(address.driver, autocommit=True), (module.Error,), address.shown, address
         )
         database = cls(connection, address.dialect, address.shown, address)
-        closing(database, connection)
+        weakref.finalize(database, connection.close)
         return database
 
     @classmethod
@@ -400,10 +386,6 @@ class AdbcDatabase:
         if vendor not in known:
             raise BayesError(f"this ADBC connection is to {vendor!r}: rows are read from PostgreSQL and SQLite")
         return cls(connection, known[vendor], f"this {vendor} connection")
-
-    @cached_property
-    def _problems(self) -> tuple[type[BaseException], ...]:
-        return (driver(self.dialect.name).Error, pa.ArrowException, OSError)
 
     @contextmanager
     def in_one_state(self) -> Iterator[None]:
@@ -447,7 +429,7 @@ class AdbcDatabase:
 
     def _is_foreign_transaction(self) -> bool:
         """Return True if the user began the transaction on their own connection."""
-        if self._address is not None or self._in_snapshot:
+        if self.address is not None or self._in_snapshot:
             return False
         if self.dialect.name == "sqlite":
             try:
@@ -475,15 +457,12 @@ class AdbcDatabase:
             f"{between}: {SNAPSHOT} first, or give the address in place of a connection"
         )
 
-    def _attempt(self, work: Callable[[], T]) -> T:
-        return attempt(work, self._problems, self.shown, self._address)
-
     def _execute(self, statement: str) -> None:
         def work() -> None:
             with self.connection.cursor() as cursor:
                 cursor.execute(statement)
 
-        self._attempt(work)
+        self.attempt(work)
 
     def fields(self, query: str) -> list[Field]:
         """Return the columns of a query: PostgreSQL reports types, SQLite infers them from the first rows."""
@@ -498,7 +477,7 @@ class AdbcDatabase:
                 reader.close()
                 return schema
 
-        return [_adbc_field(field) for field in self._attempt(look)]
+        return [_adbc_field(field) for field in self.attempt(look)]
 
     def _refuse_changed_values(self, query: str, schema: pa.Schema) -> None:
         """Raise an error where SQLite's driver would change values: it rounds numbers among texts to seven digits and
@@ -528,10 +507,10 @@ class AdbcDatabase:
                 cursor.execute(query)
                 return cursor.fetch_record_batch()
 
-            reader = self._attempt(begin)
+            reader = self.attempt(begin)
             if self.dialect.name == "sqlite":
                 self._refuse_changed_values(query, reader.schema)
-            while (batch := self._attempt(lambda: next(reader, None))) is not None:
+            while (batch := self.attempt(lambda: next(reader, None))) is not None:
                 yield batch
         finally:
             cursor.close()
@@ -544,7 +523,7 @@ class AdbcDatabase:
                 cursor.execute(query)
                 return cursor.fetch_arrow_table()
 
-        return self._attempt(work)
+        return self.attempt(work)
 
 
 def _changed(cell: Node, type_: pa.DataType) -> Node:
@@ -587,15 +566,15 @@ def duckdb_library() -> Any:
     return import_extra("duckdb", "DuckDB is read by its own library", "sql")
 
 
-class DuckDatabase:
+class DuckDatabase(Database):
     """A DuckDB connection."""
 
     dialect = DIALECTS["duckdb"]
 
     def __init__(self, connection: Any, shown: str = "this DuckDB connection") -> None:
         self.connection, self.shown = connection, shown
-        self._open: _Rest | None = None
-        self._problems = (duckdb_library().Error,)
+        self.problems = (duckdb_library().Error, OSError)
+        self._unread: list[Iterator[pa.RecordBatch]] | None = None  # the one iterator of an unfinished query
 
     @classmethod
     def at(cls, address: Address) -> DuckDatabase:
@@ -605,18 +584,8 @@ class DuckDatabase:
             lambda: duckdb.connect(address.driver, read_only=True), (duckdb.Error,), address.shown, address
         )
         database = cls(connection, address.shown)
-        closing(database, connection)
+        weakref.finalize(database, connection.close)
         return database
-
-    def _attempt(self, work: Callable[[], T]) -> T:
-        return attempt(work, self._problems, self.shown, None)
-
-    def begin_reading(self) -> None:
-        """Allow any number of passes: they share one snapshot."""
-
-    def in_one_state(self) -> AbstractContextManager[None]:
-        """Return a snapshot context."""
-        return self.snapshot()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -647,59 +616,30 @@ class DuckDatabase:
             schema = _schema_of(relation)
             return [_duck_field(name, t, f.type) for name, t, f in zip(relation.columns, types, schema, strict=True)]
 
-        return self._attempt(look)
+        return self.attempt(look)
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
         """Yield batches lazily as DuckDB returns them."""
         self._free()
-        reader = self._attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH))
-        self._open = rest = _Rest(reader, (*self._problems, OSError), self.shown)
+        reader = self.attempt(lambda: self.connection.sql(query).to_arrow_reader(BATCH))
+        self._unread = unread = [iter(reader)]
         try:
-            while (batch := rest.next()) is not None:
+            while (batch := self.attempt(lambda: next(unread[0], None))) is not None:
                 yield batch
         finally:
-            rest.close()
-            self._open = None if self._open is rest else self._open
+            reader.close()
+            self._unread = None if self._unread is unread else self._unread
 
     def _free(self) -> None:
-        """Read unfinished results to their end, since a connection runs one query at a time."""
-        if self._open is not None:
-            self._open.drain()
-            self._open = None
+        """Read an unfinished query to its end, into memory, since a connection runs one query at a time."""
+        if (unread := self._unread) is not None:
+            unread[0] = iter(self.attempt(lambda: list(unread[0])))
+            self._unread = None
 
     def table(self, query: str) -> pa.Table:
         """Return all rows as one table."""
         self._free()
-        return self._attempt(lambda: self.connection.sql(query).to_arrow_table())
-
-
-class _Rest:
-    """The unread rows of a query."""
-
-    def __init__(self, reader: Any, problems: tuple[type[BaseException], ...], database: str) -> None:
-        self._reader, self._problems, self._database = reader, problems, database
-        self._drained: list[pa.RecordBatch] | None = None
-
-    def _attempt(self, work: Callable[[], T]) -> T:
-        return attempt(work, self._problems, self._database, None)
-
-    def next(self) -> pa.RecordBatch | None:
-        """Return the next batch, None at the end."""
-        if self._drained is not None:
-            return self._drained.pop(0) if self._drained else None
-        # What happens while Arrow asks for more rows is an error of its own.
-        return self._attempt(lambda: next(self._reader, None))
-
-    def drain(self) -> None:
-        """Buffer the remaining rows, which frees the connection."""
-        if self._drained is None:
-            rest = self._attempt(lambda: list(self._reader))
-            self._reader.close()
-            self._drained = rest
-
-    def close(self) -> None:
-        """Discard the remaining rows."""
-        self._reader.close()
+        return self.attempt(lambda: self.connection.sql(query).to_arrow_table())
 
 
 def _schema_of(relation: Any) -> Any:
