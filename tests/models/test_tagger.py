@@ -115,7 +115,7 @@ def by_the_book(model, sentence, within=7.0):
 def test_the_tags_are_those_of_the_formula(own, sentence):
     model = bk.Tagger(own_states=own).fit(SENTENCES, TAGS, FINE)
     best, score = by_the_book(model, sentence)
-    _, path, _ = model._path(model._sentences([sentence]))
+    _, path, _ = model._path(Sentences.of([sentence], str.split))
     np.testing.assert_allclose(score(tuple(path.tolist())), best, rtol=1e-12)
 
 

@@ -20,7 +20,6 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import check_cuts, labels, learn_cuts
 from bayeskit.models.base.estimator import Transforms, as_wanted, feature_names, one_of, seed_of
 from bayeskit.tables import Table
-from bayeskit.threads import thread_count
 from bayeskit.typing import Array
 
 
@@ -218,6 +217,3 @@ class Discretizer(Transforms):
             cells = batch.columns[where[name]]
             columns[name] = cells if is_arrow(cells) else pa.array(cells, from_pandas=True)
         return Table(columns)
-
-    def _threads(self) -> int:
-        return thread_count(self.n_threads)

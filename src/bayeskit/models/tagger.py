@@ -178,7 +178,8 @@ class Tagger(Estimator):
         -------
         list of list of str
         """
-        words, path, _ = self._path(self._sentences(sentences))
+        self._check_settings()
+        words, path, _ = self._path(Sentences.of(sentences, TOKENIZERS[self.tokenizer]))
         tags, at = self._beliefs.tags[path].tolist(), words.starts.tolist()
         return [tags[a:b] for a, b in pairwise(at)]
 
@@ -255,11 +256,6 @@ class Tagger(Estimator):
         thread_count(self.n_threads)
         if isinstance(self.own_states, (bool, str)) or (isinstance(self.own_states, int) and self.own_states < 0):
             raise BayesError(f"own_states={self.own_states!r}: give a number of words, 0 or more, or a list of words")
-
-    def _sentences(self, sentences: Any) -> Sentences:
-        self._check_is_fitted()
-        self._check_settings()
-        return Sentences.of(sentences, TOKENIZERS[self.tokenizer])
 
     def _read(self, sentences: Any, tags: Any, fine: Any) -> tuple[Sentences, Sentences, Sentences | None]:
         words = Sentences.of(sentences, TOKENIZERS[self.tokenizer])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from bayeskit.data.sequences import Sequences
-from bayeskit.errors import BayesError, with_article
+from bayeskit.errors import BayesError
 from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.estimator import Estimator, check_whole_number
 from bayeskit.tables import ProbabilityTable, Sheet, Table
@@ -22,22 +22,6 @@ class SequenceModel(Estimator):
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "sequences"
 
-    def __add__(self, other: object) -> Self:
-        merged: Self = self.merge(other) if isinstance(other, type(self)) else NotImplemented
-        return merged
-
-    def __radd__(self, other: object) -> Self:
-        """Support ``sum(models)``, which starts from 0."""
-        return self if other == 0 else NotImplemented
-
-    def _check_mergeable(self, other: Any) -> None:
-        """Raise an error unless both models are fitted and of the same class."""
-        self._check_is_fitted()
-        if type(other) is not type(self):
-            own, theirs = (with_article(type(model).__name__) for model in (self, other))
-            raise BayesError(f"{own} merges with another one, not with {theirs}")
-        other._check_is_fitted()
-
     def _check_draws(self, n: int, length: int, n_columns: int = 1) -> None:
         """Check the model and the number and length of sequences to draw."""
         self._check_is_fitted()
@@ -51,8 +35,7 @@ class SequenceModel(Estimator):
         """Check the model and read sequences."""
         self._check_is_fitted()
         self._check_settings()
-        sequences: Sequences = self._read(X, lengths=lengths)
-        return sequences
+        return self._read(X, lengths=lengths)
 
     def _overview(self) -> Sheet:
         """Return the printed summary: a heading, changed settings and a table."""

@@ -5,7 +5,7 @@ Formula: P(class ∣ sequence) ∝ P(class) · P(sequence ∣ model of the class
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Self
@@ -25,10 +25,9 @@ from bayeskit.evaluate.leave_one_out import leave_one_out
 from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base.available import available_if, unavailable
-from bayeskit.models.base.classifier import class_array
-from bayeskit.models.base.estimator import PredictsClasses, check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.classifier import ScoresClasses, class_array
+from bayeskit.models.base.estimator import check_temperature, clone, one_of, seed_of
 from bayeskit.models.base.persistence import Composite
-from bayeskit.models.base.scoring import best_class, tie_seed
 from bayeskit.sequence.base import SequenceModel, nothing_left_error
 from bayeskit.sequence.explanation import explain_sequences
 from bayeskit.sequence.hidden_markov import HiddenMarkovModel
@@ -39,8 +38,8 @@ from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
-from bayeskit.typing import Array, Floats, Ints
-from bayeskit.undecidable import Impossible, refuse_no_numbers
+from bayeskit.typing import Array, Floats
+from bayeskit.undecidable import refuse_no_numbers
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _is_counted(classifier: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
+class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
     """Classify whole sequences with one sequence model per class and Bayes' rule.
 
     With Markov chains the classifier learns, forgets and merges exactly, and has closed-form leave-one-out scores. The
@@ -266,7 +265,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         BayesError
             If the sequences cannot have been learned. The model stays unchanged.
         """
-        self._check_is_fitted()
         self._check_settings()
         return self._become_tallies(self._class_tallies() - self._counted(X, y, sample_weight))
 
@@ -320,85 +318,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
 
     # -- prediction ----------------------------------------------------------------------------------
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Return ln P(sequence, class).
-
-        Parameters
-        ----------
-        X : sequences
-
-        Returns
-        -------
-        ndarray of shape (n_sequences, n_classes)
-            −∞ where impossible.
-        """
-        return self._scores(self._sequences(X))
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return ln P(sequence) of each sequence.
-
-        Parameters
-        ----------
-        X : sequences
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-        """
-        return np.asarray(logspace.log_sum_exp(self.predict_joint_log_proba(X)))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | sequence).
-
-        Parameters
-        ----------
-        X : sequences
-
-        Returns
-        -------
-        ndarray of shape (n_sequences, n_classes)
-        """
-        scores = self._tempered(self.predict_joint_log_proba(X))
-        proba, evidence = logspace.normalize(scores, thread_count(self.n_threads))
-        return self._settle(proba, evidence, logspace.exp(self.params_.log_prior))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | sequence).
-
-        Parameters
-        ----------
-        X : sequences
-
-        Returns
-        -------
-        ndarray of shape (n_sequences, n_classes)
-        """
-        log_proba, evidence = logspace.log_normalize(self._tempered(self.predict_joint_log_proba(X)))
-        return self._settle(log_proba, evidence, logspace.log_normalize(self.params_.log_prior[None])[0][0])
-
-    def _settle(self, scores: Floats, evidence: Floats, prior: Floats) -> Floats:
-        """Treat sequences that are impossible in every class as ``undecidable`` says."""
-        impossible = Impossible(self.undecidable)
-        impossible.settle(scores, evidence, 0, prior)
-        impossible.tell()
-        return scores
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable class of each sequence.
-
-        Parameters
-        ----------
-        X : sequences
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-        """
-        sequences = self._sequences(X)
-        scores = self._scores(sequences)
-        self._settle(scores, scores.max(axis=1), self.params_.log_prior)
-        return self.classes_[self._choose(np.nan_to_num(scores, nan=-np.inf), self._contents(sequences))]
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on labeled sequences.
 
@@ -412,7 +331,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         -------
         float
         """
-        self._check_is_fitted()
         sequences, labels = self._labeled(X, y, sample_weight)
         if not len(sequences):
             raise BayesError("there are no sequences to score")
@@ -458,7 +376,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         -------
         Evaluation
         """
-        self._check_is_fitted()
         self._check_settings()
         sequences, labels = self._labeled(X, y, sample_weight)
         classes = tuple(self.models_)
@@ -487,7 +404,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         sequences : list
         classes : ndarray of shape (n,)
         """
-        self._check_is_fitted()
         rng = np.random.default_rng(seed_of(random_state))
         codes = np.sort(rng.choice(len(self.models_), n, p=logspace.exp(self.params_.log_prior)))
         drawn: list[Any] = []
@@ -508,7 +424,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         -------
         Table
         """
-        self._check_is_fitted()
         if label is not None:
             classes = tuple(self.models_)
             return self.models_[classes[class_position(label, classes)]].table()
@@ -544,14 +459,6 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
         thread_count(self.n_threads)
         check_temperature(self.temperature)
 
-    def _tempered(self, scores: Floats) -> Floats:
-        """Divide log scores by the temperature."""
-        return scores if self.temperature == 1 else scores / self.temperature
-
-    def _choose(self, scores: Floats, block: Block) -> Ints:
-        """Return the index of the best class of each sequence, resolving ties."""
-        return best_class(scores, block, self.ties == "random", tie_seed(self))
-
     def _read_sequences(self, X: Any, y: Any) -> tuple[Sequences, Any]:
         """Read sequences and labels in any form that ``fit`` takes; cross-validation splits them."""
         sequences = self._read(X)
@@ -583,12 +490,13 @@ class SequenceClassifier(SequenceModel, Composite, PredictsClasses):
     def _read(self, X: Any, lengths: Any = None) -> Sequences:
         return Sequences.read(X, lengths, sequence=self.sequence, order=self.order)
 
-    def _scores(self, sequences: Sequences) -> Floats:
-        """Return ln P(sequence, class), shape (n_sequences, n_classes)."""
+    def _score(self, X: Any) -> Iterator[tuple[Block, Floats]]:
+        """Yield one block, which stands for all sequences, with ln P(sequence, class)."""
+        sequences = self._sequences(X)
         scores = np.column_stack([model.log_likelihood(sequences) for model in self.models_.values()])
         scores = np.asarray(scores + self.params_.log_prior)
         refuse_no_numbers(scores, 0, self.classes_)
-        return scores
+        yield self._contents(sequences), scores
 
     def _contents(self, sequences: Sequences, labels: Array | None = None) -> Block:
         """Return a block with one row per sequence and a hash of its content, by which ties are drawn."""

@@ -86,11 +86,7 @@ class HMMStatistics(NamedTuple):
 
 
 class ImpossibleSequence(Exception):
-    """Raised for a sequence that no path of states can produce, with the row where it becomes impossible."""
-
-    def __init__(self, sequence: int, row: int) -> None:
-        super().__init__(sequence, row)
-        self.sequence, self.row = sequence, row
+    """Raised with the number of a sequence that no path of states can produce, and the row where it ends."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -225,9 +225,9 @@ class HiddenMarkovModel(HMMInference):
                 else:
                     sums, _, training = em.fit(self.n_starts, seed_of(self.random_state), tell)
             except ImpossibleSequence as problem:
-                step = problem.row - int(em.observed.starts[problem.sequence]) + 1
-                name = labels.sequences.name(int(labels.hidden[problem.sequence]))
-                raise impossible_error(name, step) from None
+                sequence, row = problem.args
+                name = labels.sequences.name(int(labels.hidden[sequence]))
+                raise impossible_error(name, row - int(em.observed.starts[sequence]) + 1) from None
         return ExpectedStatistics(before.sums.plus(sums), before.scales, training)
 
     def partial_fit(self, X: Any, y: Any = None, lengths: Any = None) -> Self:
@@ -272,7 +272,6 @@ class HiddenMarkovModel(HMMInference):
         BayesError
             If the sequences cannot have been learned. The model stays unchanged.
         """
-        self._check_is_fitted()
         self._check_settings()
         sequences = self._read(X, y, lengths)
         if sequences.labels is None:
@@ -407,7 +406,6 @@ class HiddenMarkovModel(HMMInference):
     @property
     def training_(self) -> EMHistory | None:
         """History of Baum–Welch, None if all sequences were labeled."""
-        self._check_is_fitted()
         return None if self.expected_statistics_ is None else self.expected_statistics_.training
 
     def _observe(self, sequences: Sequences) -> Observations:
@@ -415,9 +413,6 @@ class HiddenMarkovModel(HMMInference):
         block = replace(sequences, labels=None).block(self._encoder(self.tally_))
         self.structure_.check_counts(block)
         return Observations(block, sequences.starts)
-
-    def _threads(self) -> int:
-        return thread_count(self.n_threads)
 
     # -- persistence ---------------------------------------------------------------------------------
 

@@ -72,7 +72,6 @@ class HMMInference(SequenceModel):
     @property
     def states_(self) -> Array:
         """Names of the states."""
-        self._check_is_fitted()
         return class_array(tuple(self.tally_.classes))
 
     classes_ = states_
@@ -80,19 +79,16 @@ class HMMInference(SequenceModel):
     @property
     def schema_(self) -> Schema:
         """Schema of the columns."""
-        self._check_is_fitted()
         return self.tally_.schema
 
     @property
     def start_(self) -> Floats:
         """Start probabilities, shape (n_states,)."""
-        self._check_is_fitted()
         return self.parameters_.start
 
     @property
     def transitions_(self) -> Floats:
         """Transition matrix, shape (n_states, n_states)."""
-        self._check_is_fitted()
         return self.parameters_.moves
 
     def table(self, what: str = "transitions") -> Table:
@@ -107,7 +103,6 @@ class HMMInference(SequenceModel):
         -------
         Table
         """
-        self._check_is_fitted()
         names = [str(state) for state in self.states_.tolist()]
         if what == "start":
             first = {"state": names, "P(first)": self.start_.tolist()}
@@ -125,7 +120,6 @@ class HMMInference(SequenceModel):
 
     def n_parameters(self) -> int:
         """Return the number of free parameters."""
-        self._check_is_fitted()
         return self.structure_.rules.n_parameters() + sum(e.n_parameters() for e in self.parameters_.emissions)
 
     def expected_time(self) -> Table:
@@ -135,7 +129,6 @@ class HMMInference(SequenceModel):
         -------
         Table
         """
-        self._check_is_fitted()
         stay, least = np.diagonal(self.transitions_), self.structure_.stays.least
         with np.errstate(divide="ignore"):
             visit = least + np.where(stay < 1, stay / (1 - stay), np.inf)
@@ -174,7 +167,6 @@ class HMMInference(SequenceModel):
         -------
         float
         """
-        self._check_is_fitted()
         if y is None:
             return float(self.log_likelihood(X, lengths).sum())
         sequences = self._read(X, y, lengths)
@@ -385,7 +377,6 @@ class HMMInference(SequenceModel):
         -------
         OnlineFilter
         """
-        self._check_is_fitted()
         return OnlineFilter(self.trellis_, self.schema_, self.states_)
 
     def explain(
@@ -478,7 +469,6 @@ class HMMInference(SequenceModel):
         -------
         ndarray of shape (n_sequences, n_symbols)
         """
-        self._check_is_fitted()
         emissions = self.parameters_.emissions
         if len(emissions) != 1 or not isinstance(emissions[0], CategoricalEmission):
             raise BayesError("predict_next is of one column of symbols: forecast says what is expected of several")
@@ -545,8 +535,9 @@ class HMMInference(SequenceModel):
         try:
             draws = [self.trellis_.sample_paths(observed, rng) for _ in range(n)]
         except ImpossibleSequence as problem:
-            self._refuse(sequences, problem.sequence, True, observed)
-            raise BayesError(f"{sequences.name(problem.sequence)} is impossible, so no path can be drawn") from None
+            at = problem.args[0]
+            self._refuse(sequences, at, True, observed)
+            raise BayesError(f"{sequences.name(at)} is impossible, so no path can be drawn") from None
         named = [self._named(sequences, path, np.zeros(len(sequences), bool)) for path in draws]
         return [[paths[i] for paths in named] for i in range(len(sequences))]
 

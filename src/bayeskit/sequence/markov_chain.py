@@ -142,7 +142,6 @@ class MarkovChain(SequenceModel):
         BayesError
             If the sequences cannot have been learned. The model stays unchanged.
         """
-        self._check_is_fitted()
         self._check_settings()
         left = self.tally_ - self._count_transitions(self._read(X, lengths, sample_weight))
         if not left.n_rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -78,8 +78,126 @@ def _are_cuts(way: Any) -> bool:
     return isinstance(way, (Sequence, np.ndarray)) and not any(isinstance(part, str) for part in way)
 
 
+class ScoresClasses(Estimator):
+    """Predictions of classes from blocks of log scores, which ``_score(X)`` of the model yields."""
+
+    _estimator_type = "classifier"
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_rows, n_columns)
+            As for :meth:`fit`; one dict is one row. Absent columns are missing cells.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            In the order of ``classes_``. For a Spark or Dask frame: the frame with a column ``p_<class>`` per class.
+        """
+        if self._reads_tables and is_cluster_frame(X):
+            return self._scored_there(X, "predict_proba")
+        if type(X) is dict and (scores := record_scores(self, X)) is not None:
+            proba, evidence = logspace.normalize(self._tempered(scores))
+            if evidence[0] > -np.inf:
+                return proba
+        parts, impossible = [], Impossible(self.undecidable)
+        whole = _room_for(X, len(self.classes_)) if self._reads_tables else None
+        for block, scores in self._score(X):
+            out = None if whole is None else whole[block.start : block.start + block.n_rows]
+            proba, evidence = logspace.normalize(self._tempered(scores), self._threads(), out)
+            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
+            parts.append(proba)
+        impossible.tell()
+        return stacked(parts, len(self.classes_)) if whole is None else whole
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return ln P(class | x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        parts, impossible = [], Impossible(self.undecidable)
+        for block, scores in self._score(X):
+            log_proba, evidence = logspace.log_normalize(self._tempered(scores))
+            log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
+            impossible.settle(log_proba, evidence, block.start, log_prior)
+            parts.append(log_proba)
+        impossible.tell()
+        return stacked(parts, len(self.classes_))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the most probable class of each row; the setting ``ties`` decides between equals.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            For a Spark or Dask frame: the frame with the column ``predicted``.
+        """
+        if self._reads_tables and is_cluster_frame(X):
+            return self._scored_there(X, "predict")
+        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
+        if one is not None and one.max() > -np.inf:
+            return self.classes_[first_best(one)]
+        chosen, impossible = [], Impossible(self.undecidable)
+        for block, scores in self._score(X):
+            impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
+            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
+        impossible.tell()
+        return self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0]
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return ln P(x, class) of each row, −∞ where impossible.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return ln p(x) of each row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _choose(self, scores: Floats, block: Block) -> Ints:
+        """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
+        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
+
+    def _tempered(self, scores: Floats) -> Floats:
+        """Divide log scores by the temperature."""
+        return scores if self.temperature == 1 else scores / self.temperature
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class Classifier(Estimator):
+class Classifier(ScoresClasses):
     """The base of classifiers of tables, which learn, forget and merge rows through a tally.
 
     A model defines ``_plan(schema)`` (the statistics to count), ``_estimate(tally)`` (the parameters, a function of
@@ -134,7 +252,6 @@ class Classifier(Estimator):
 
     _fitted_attribute: ClassVar[str] = "tally_"
     _fit_takes: ClassVar[str] = "rows and classes"
-    _estimator_type = "classifier"
     _reads_tables: ClassVar[bool] = True
     _rows_are: ClassVar[str] = "rows"  # as messages name them
     _column_wise: ClassVar[bool] = True  # columns can be left out of the tally, as if fitted without them
@@ -533,7 +650,7 @@ class Classifier(Estimator):
         n_threads, memory_limit = self._threads(), self.memory_limit
         if (engine := engine_of(source)) is not None:
             check_movable(plan)
-            return cast(Tally, engine.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit))
+            return engine.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
         with naming_the_file(source):
             return local.collect(source, schema, plan, n_threads=n_threads, memory_limit=memory_limit)
 
@@ -574,109 +691,6 @@ class Classifier(Estimator):
         return ()
 
     # -- prediction ----------------------------------------------------------------------------------
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the posterior P(class | x) of each row.
-
-        Parameters
-        ----------
-        X : table or array of shape (n_rows, n_columns)
-            As for :meth:`fit`; one dict is one row. Absent columns are missing cells.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of ``classes_``. For a Spark or Dask frame: the frame with a column ``p_<class>`` per class.
-        """
-        if is_cluster_frame(X):
-            return cast(Floats, self._scored_there(X, "predict_proba"))
-        if type(X) is dict and (scores := record_scores(self, X)) is not None:
-            proba, evidence = logspace.normalize(self._tempered(scores))
-            if evidence[0] > -np.inf:
-                return proba
-        parts, impossible, whole = [], Impossible(self.undecidable), _room_for(X, len(self.classes_))
-        for block, scores in self._score(X):
-            out = None if whole is None else whole[block.start : block.start + block.n_rows]
-            proba, evidence = logspace.normalize(self._tempered(scores), self._threads(), out)
-            impossible.settle(proba, evidence, block.start, logspace.exp(self.params_.log_prior))
-            parts.append(proba)
-        impossible.tell()
-        return stacked(parts, len(self.classes_)) if whole is None else whole
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return ln P(class | x) of each row.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        parts, impossible = [], Impossible(self.undecidable)
-        for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalize(self._tempered(scores))
-            log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
-            impossible.settle(log_proba, evidence, block.start, log_prior)
-            parts.append(log_proba)
-        impossible.tell()
-        return stacked(parts, len(self.classes_))
-
-    def predict(self, X: Any) -> Array:
-        """Predict the most probable class of each row; the setting ``ties`` decides between equals.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            For a Spark or Dask frame: the frame with the column ``predicted``.
-        """
-        if is_cluster_frame(X):
-            return cast(Array, self._scored_there(X, "predict"))
-        one = record_scores(self, X) if type(X) is dict and self.ties == "first" else None
-        if one is not None and one.max() > -np.inf:
-            return self.classes_[first_best(one)]
-        chosen, impossible = [], Impossible(self.undecidable)
-        for block, scores in self._score(X):
-            impossible.settle(scores, scores.max(axis=1), block.start, self.params_.log_prior)
-            chosen.append(best_class(np.nan_to_num(scores, nan=-np.inf), block, self.ties == "random", tie_seed(self)))
-        impossible.tell()
-        return self.classes_[np.concatenate(chosen)] if chosen else self.classes_[:0]
-
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Return ln P(x, class) of each row, −∞ where impossible.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        return stacked([scores for _, scores in self._score(X)], len(self.classes_))
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return ln p(x) of each row.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
-        return np.concatenate(parts) if parts else np.zeros(0)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows.
@@ -964,10 +978,6 @@ class Classifier(Estimator):
         self._check_settings()
         return scored_there(self, frame, what, **settings)
 
-    def _choose(self, scores: Floats, block: Block) -> Ints:
-        """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
-        return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
-
     def _encoder(self) -> Encoder:
         """Return the encoder of rows into the codes of this model."""
         vocabularies, classes = dict(self.params_.vocabularies), Vocabulary(self.tally_.classes)
@@ -995,10 +1005,6 @@ class Classifier(Estimator):
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
-    def _tempered(self, scores: Floats) -> Floats:
-        """Divide log scores by the temperature."""
-        return scores if self.temperature == 1 else scores / self.temperature
-
     def _label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
         """Return (class codes, n_classes for an unknown class; weights)."""
         source = self._labeled(X, y, sample_weight)
@@ -1019,9 +1025,6 @@ class Classifier(Estimator):
         X = in_order(X)
         source = self._labeled(X, y, sample_weight)
         return (source if self._drops_unlabeled else X), *self._label_codes(source, None)
-
-    def _threads(self) -> int:
-        return thread_count(self.n_threads)
 
     def _is_fitted(self) -> bool:
         return "tally_" in vars(self)

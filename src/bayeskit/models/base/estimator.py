@@ -26,6 +26,7 @@ from bayeskit.nearest import did_you_mean
 from bayeskit.storage.model_file import Saved, State, Template, write_model
 from bayeskit.tables import Sheet
 from bayeskit.tally.tally import Tally
+from bayeskit.threads import thread_count
 
 if TYPE_CHECKING:
     from bayeskit.export.sql import ScoringQuery
@@ -217,6 +218,10 @@ class Estimator:
     def _require_y(self, y: Any) -> None:
         if y is None:
             raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+
+    def _threads(self) -> int:
+        """Return the number of threads that the setting ``n_threads`` asks for."""
+        return thread_count(self.n_threads)
 
     def __radd__(self, other: object) -> Self:
         """``sum(models)`` starts from 0."""

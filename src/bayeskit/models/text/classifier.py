@@ -347,7 +347,6 @@ class TextClassifier(Classifier):
         return self._fit_recipe(self._recipe, tally)
 
     def _check_refit(self, refit: bool) -> None:
-        self._check_is_fitted()
         if StoredDocuments.kind not in self.tally_.statistics:
             super()._check_refit(refit)
 
@@ -397,13 +396,11 @@ class TextClassifier(Classifier):
         -------
         TextClassifier
         """
-        self._check_is_fitted()
         return self._with_tally(documents.restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
 
     @property
     def fixed_(self) -> tuple[str, ...]:
         """What stays fixed when documents are added, removed or merged, such as "vocabulary" or "idf"."""
-        self._check_is_fitted()
         parts = self.recipe_.fixed_parts(self.counted_)
         limited = self.min_df not in (0, 1) or self.max_df != 1.0 or self.max_features is not None
         return ("vocabulary", *parts) if limited and "vocabulary" not in parts else parts
@@ -488,7 +485,6 @@ class TextClassifier(Classifier):
         dict of str to ndarray of shape (n_documents, n_classes)
             The only key is "text". With ln P(class) it sums to ``predict_joint_log_proba``.
         """
-        self._check_is_fitted()
         return {COLUMN: stacked([self._log_words(block) for block, _ in self._score(X)], len(self.classes_))}
 
     def _log_words(self, block: Block) -> Floats:
@@ -512,7 +508,6 @@ class TextClassifier(Classifier):
         -------
         ndarray of shape (n_documents, n_classes)
         """
-        self._check_is_fitted()
         parts = []
         for block, _ in self._score(X):
             scores = self._log_words(block)
@@ -550,7 +545,6 @@ class TextClassifier(Classifier):
         documents : list of str
         classes : ndarray of shape (n,)
         """
-        self._check_is_fitted()
         rng = np.random.default_rng(random_state if random_state is not None else self.random_state)
         labels = rng.choice(len(self.classes_), size=n, p=logspace.exp(self.params_.log_prior))
         return self.recipe_.sample(self.params_, self.counted_, labels, rng), self.classes_[labels]
@@ -558,7 +552,6 @@ class TextClassifier(Classifier):
     @if_left_out
     def _left_out(self) -> TextLeftOut:
         """Return an object that scores training documents without themselves."""
-        self._check_is_fitted()
         return TextLeftOut(self.recipe_, self.tally_, self.params_, self._prior_setting())
 
     @if_left_out
@@ -647,7 +640,6 @@ class TextClassifier(Classifier):
         -------
         list of WordsForAndAgainst
         """
-        self._check_is_fitted()
         return explanations.explain_documents(self, self._score(X), against)
 
     @if_generative
@@ -689,7 +681,6 @@ class TextClassifier(Classifier):
             Class, word, count and evidence: the weight of the word for the class minus its mean weight for the others.
             Words are ranked by evidence times count.
         """
-        self._check_is_fitted()
         return explanations.telling_words(self, n)
 
     def _column_table(self, column: str) -> Table:
@@ -766,7 +757,6 @@ class TextClassifier(Classifier):
         -------
         CSR matrix of shape (n_documents, n_words)
         """
-        self._check_is_fitted()
         parts = []
         for block in self._encoder().blocks(documents.documents_source(X, column=self.column)):
             rows = block.tokens[COLUMN]
@@ -779,7 +769,6 @@ class TextClassifier(Classifier):
 
     def _scoring_form(self) -> ScoringForm:
         """Return the weights of words as plain numbers, for SQL, ONNX and web pages."""
-        self._check_is_fitted()
         refuse_random_ties(self)
         if self.hash_bits is not None:
             raise BayesError(f"hash_bits={self.hash_bits!r}: hashed words have no names to look up")
@@ -803,7 +792,6 @@ class TextClassifier(Classifier):
         >>> round(float(form.intercept[0]), 6), weights["game"]          # ln 3/2, and ln (3/25)/(1/23)
         (0.405465, 1.015231)
         """
-        self._check_is_fitted()
         base, term = self.params_.words_term(COLUMN)
         prior, weights = self._tempered(base), self._tempered(term.weights)
         opened = partial(documents.documents_source, column=self.column)
