@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayeskit as bk
+from bayeskit.data.sentences import Sentences
 from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, TooLarge
 from bayeskit.estimate.tagging import interpolation
 from bayeskit.models import from_bytes, to_bytes

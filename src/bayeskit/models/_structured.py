@@ -9,7 +9,6 @@ Formula: P(x_j ∣ c, parents): TAN, k-DB
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,14 +23,14 @@ from bayeskit.data.reader import in_order
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BayesError, NotLearned, QueryError, TooLarge
+from bayeskit.errors import BayesError, QueryError, TooLarge
 from bayeskit.estimate.columns.column import not_learned
 from bayeskit.estimate.conditional import ConditionalTable, Contexts, conditional_table
 from bayeskit.estimate.cuts import check_cuts
 from bayeskit.estimate.cuts import labels as interval_labels
 from bayeskit.estimate.formulas import Given, WrittenFactor
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
-from bayeskit.estimate.prior import class_prior, log_prior_without
+from bayeskit.estimate.prior import class_prior
 from bayeskit.estimate.sampling import cells_of, draw_slots, mixed
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.evidence import score_increments
@@ -40,7 +39,7 @@ from bayeskit.export.scoring_form import ScoringForm, coding, context_term
 from bayeskit.memory import memory_allowed, memory_size
 from bayeskit.models.base.classifier import Classifier
 from bayeskit.models.base.estimator import one_of
-from bayeskit.models.base.left_out import best_temperature, choices_by_class
+from bayeskit.models.base.left_out import LeftOutRows, best_temperature, choices_by_class
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.tables import ProbabilityTable, Table
 from bayeskit.tally.tally import Tally
@@ -149,6 +148,9 @@ class CodedClassifier(Classifier):
 
         return score_increments(params.log_prior, ((name, joining(name)) for name in self.schema_.used))
 
+    def _left_out(self) -> CodedLeftOut:
+        return CodedLeftOut(self)
+
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """Return slots of each column that takes part, for rows of these classes."""
         raise NotImplementedError
@@ -176,35 +178,29 @@ class CodedClassifier(Classifier):
         )
 
 
-class CodedLeftOut(ABC):
+class CodedLeftOut(LeftOutRows):
     """Scores of learned rows, each without itself: structure, cuts and smoothing held.
 
-    A model gives ``likelihoods(block, unit, learned)``: ln P(x | class), and the same where a row of weight ``unit``
+    A model gives ``_likelihoods(block, unit, learned)``: ln P(x | class), and the same where a row of weight ``unit``
     and of its own class has been taken from every count that contains it. A value that only the row has is unseen in
     ``block``; ``learned`` has it.
     """
 
     def __init__(self, model: CodedClassifier) -> None:
-        self.model = model
-        self.tally: Tally = model.tally_
+        super().__init__(model, model.tally_)
         self._of_value = {name: family.counts.sum(axis=0) for name, family in self.tally.families.items()}
-
-    @abstractmethod
-    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
-        """(ln P(x | class), ln P'(x | class)), both (rows, classes); of the second the own class is taken."""
 
     def scores(self, block: Block) -> Floats:
         """ln P(x, class) of each row under the estimates made without it."""
-        labels = block.labels
-        if labels is None or (labels >= len(self.tally.classes)).any():
-            raise NotLearned("a row to leave out has a class that was never learned")
-        units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        labels, units = self.labels_and_units(block)
         self._refuse_unlearned(block, units)
         scores = np.empty((block.n_rows, len(self.tally.classes)))
-        for unit in np.unique(units):
+        for unit in np.unique(units).tolist():
             rows = np.flatnonzero(units == unit)
-            scores[rows] = self._of_unit(block.take(rows), float(unit))
-        return scores
+            part, own = block.take(rows), (np.arange(len(rows)), labels[rows])
+            scores[rows], without_row = self.model._likelihoods(self.drop_vanished_values(part, unit), unit, part)
+            scores[rows, own[1]] = without_row[own]
+        return scores + self.log_priors(labels, units)
 
     def _refuse_unlearned(self, block: Block, units: Floats) -> None:
         """A row that was learned is among the counts of each of its cells."""
@@ -215,16 +211,6 @@ class CodedLeftOut(ABC):
             if len(lacking):
                 label = self.tally.classes[np.asarray(block.labels)[lacking[0]]]
                 raise not_learned(block.start + int(lacking[0]), name, label)
-
-    def _of_unit(self, block: Block, unit: float) -> Floats:
-        known = self.drop_vanished_values(block, unit)
-        labels = np.asarray(block.labels, dtype=np.int64)
-        rows = np.arange(block.n_rows)
-        scores, without_row = self.likelihoods(known, unit, block)
-        scores[rows, labels] = without_row[rows, labels]
-        for label in np.unique(labels):
-            scores[labels == label] += self.log_prior(int(label), unit)
-        return scores
 
     def drop_vanished_values(self, block: Block, unit: float) -> Block:
         """A value that only the row has is an unseen one without it; declared values stay."""
@@ -238,10 +224,6 @@ class CodedLeftOut(ABC):
                 unseen[:-1][lost] = len(counts)
             codes[name] = unseen.astype(np.uint32)[column]
         return Block(block.n_rows, block.start, codes, block.floats, block.labels, None, block.weights)
-
-    def log_prior(self, label: int, unit: float) -> Floats:
-        """ln P(class) without a row of this class; a class that only the row shows is impossible without it."""
-        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
 
 
 def names_of(values: Sequence[Value], schema: Schema, column: str) -> npt.NDArray[np.object_]:
@@ -514,9 +496,8 @@ class StructuredClassifier(CodedClassifier):
         terms = [context_term(name, table, codings) for name, table in self.params_.used.items()]
         return classifier_form(self, self.params_.log_prior, terms)
 
-    def _left_out(self) -> StructuredLeftOut:
-        """Return the leave-one-out scorer; the structure stays fixed."""
-        return StructuredLeftOut(self)
+    def _likelihoods(self, block: Block, unit: float, learned: Block) -> list[Floats]:
+        return [self._log_likelihoods(self.params_, block, u, learned) for u in (0.0, unit)]
 
     def _column_table(self, column: str) -> Table:
         """P(value | class, parents) in every context that was seen, with counts."""
@@ -581,17 +562,6 @@ class StructuredClassifier(CodedClassifier):
             shares = np.concatenate(table.probabilities)[nodes, :, labels]
             drawn[name] = (draw_slots(shares, rng) + 1).astype(np.uint32)
         return drawn
-
-
-class StructuredLeftOut(CodedLeftOut):
-    """Leave-one-out for a product of tables."""
-
-    model: StructuredClassifier
-
-    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
-        params = self.model.params_
-        with_row, without_row = (self.model._log_likelihoods(params, block, u, learned) for u in (0.0, unit))
-        return with_row, without_row
 
 
 def _rows_with_missing_parents(

@@ -29,7 +29,7 @@ from bayeskit.estimate.aode_tables import OneDependence, one_dependence
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing, is_number
 from bayeskit.explain.structure import DependenceGraph, StructureDescription, pair_dependence
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, need_pairs, network_of_tables
+from bayeskit.models._structured import CodedClassifier, CodedParameters, need_pairs, network_of_tables
 from bayeskit.models.base.estimator import one_of
 from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
 from bayeskit.storage.model_file import State
@@ -232,9 +232,14 @@ class AODE(CodedClassifier):
         log_weights = [params.log_weights[start + column] for start, column in zip(starts, columns, strict=True)]
         return terms, ~np.isneginf(np.stack(log_weights, axis=1))
 
-    def _left_out(self) -> AODELeftOut:
-        """Return the leave-one-out scorer."""
-        return AODELeftOut(self)
+    def _params_without(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
+        """Return parameters as learned, and without a row of the own class, both with the parents left without it."""
+        params = self.params_
+        parents = replace(params, log_weights=self._parent_log_weights(params.model, unit))
+        return parents, replace(parents, model=params.model.left_out(unit))
+
+    def _likelihoods(self, block: Block, unit: float, learned: Block) -> list[Floats]:
+        return [self._log_likelihoods(params, block) for params in self._params_without(unit)]
 
     @property
     def n_parameters_(self) -> int:
@@ -320,33 +325,6 @@ class AODE(CodedClassifier):
         return drawn
 
 
-class AODELeftOut(CodedLeftOut):
-    """Leave-one-out for AODE: tables, values and the choice of parents without the row."""
-
-    model: AODE
-
-    def _params(self, unit: float) -> tuple[AODEParameters, AODEParameters]:
-        """As learned and without a row of the own class; the parents are those that take part without it."""
-        params = self.model.params_
-        parents = replace(params, log_weights=self.model._parent_log_weights(params.model, unit))
-        return parents, replace(parents, model=params.model.left_out(unit))
-
-    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
-        with_row, without_row = (self.model._log_likelihoods(params, block) for params in self._params(unit))
-        return with_row, without_row
-
-    def parent_scores(self, block: Block) -> tuple[Floats, Bools]:
-        """`AODE.parent_scores` of learned rows, each without itself."""
-        known = self.drop_vanished_values(block, 1.0)
-        columns = [known.codes[name] for name in self.model.params_.model.values]
-        params, left = self._params(1.0)
-        terms, takes_part = self.model._parent_scores(params, columns)
-        terms_without_row, _ = self.model._parent_scores(left, columns)
-        rows, labels = np.arange(block.n_rows), np.asarray(block.labels, dtype=np.int64)
-        terms[rows, :, labels] = terms_without_row[rows, :, labels]
-        return terms, takes_part
-
-
 def log_linear_weights(model: AODE, source: Source) -> Floats:
     """w ≥ 0 of the parents that minimize the leave-one-out log loss of Σ w_p ln P_p(x | class) + ln P(class).
 
@@ -354,12 +332,21 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
     """
     from scipy.optimize import minimize
 
-    left_out, step = model._left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
+    left_out, columns, step = (
+        model._left_out(),
+        model.params_.model.values,
+        max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS))),
+    )
     parts, blocks = [], []
     for block in weighty_blocks(model, source):
         some = block.take(np.arange(-block.start % step, block.n_rows, step))
         if some.n_rows:
-            scores, takes_part = left_out.parent_scores(some)
+            known, own = left_out.drop_vanished_values(some, 1.0), np.asarray(some.labels, dtype=np.int64)
+            codes = [known.codes[name] for name in columns]
+            (scores, takes_part), (without_row, _) = (
+                model._parent_scores(p, codes) for p in model._params_without(1.0)
+            )
+            scores[np.arange(some.n_rows), :, own] = without_row[np.arange(some.n_rows), :, own]
             parts.append(np.where(takes_part[:, :, None], scores, 0.0))
             blocks.append(some)
     terms, (y, weights) = np.concatenate(parts), labels_and_weights(blocks)

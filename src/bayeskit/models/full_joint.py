@@ -23,7 +23,7 @@ from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.marginal_likelihood import hyperparameters, log_class_evidence, log_evidence
 from bayeskit.estimate.smoothing import MLE, Laplace, Lidstone, as_smoothing, smoothed
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters, refuse_gaps
+from bayeskit.models._structured import CodedClassifier, CodedParameters, refuse_gaps
 from bayeskit.tables import Table, table_by_class
 from bayeskit.tally.counts import Joint, Joints
 from bayeskit.tally.plan import Plan
@@ -142,9 +142,8 @@ class FullJointBayes(CodedClassifier):
         p = smoothed(counts_without_row, total, one, whole)
         return logspace.log(np.where(total + whole > 0, p, 0.0))
 
-    def _left_out(self) -> JointLeftOut:
-        """Return the leave-one-out scorer."""
-        return JointLeftOut(self)
+    def _likelihoods(self, block: Block, unit: float, learned: Block) -> list[Floats]:
+        return [self._log_likelihoods(self.params_, block, u) for u in (0.0, unit)]
 
     @property
     def n_parameters_(self) -> int:
@@ -201,13 +200,3 @@ class FullJointBayes(CodedClassifier):
                 any_value = rng.integers(1, len(params.values[name]) + 1, len(rows))
                 slots[name][rows] = any_value if drawn is None else np.where(invented, any_value, drawn[:, j])
         return {name: slots[name] for name in self.tally_.families}
-
-
-class JointLeftOut(CodedLeftOut):
-    """Leave-one-out for the full joint."""
-
-    model: FullJointBayes
-
-    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
-        params = self.model.params_
-        return self.model._log_likelihoods(params, block, 0.0), self.model._log_likelihoods(params, block, unit)

@@ -23,7 +23,7 @@ from bayeskit.data.source import Source, engine_of
 from bayeskit.errors import BayesError
 from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.information import conditional_information, information_about_class, present
-from bayeskit.models._structured import StructuredClassifier, StructuredLeftOut, StructuredParameters, check_parents
+from bayeskit.models._structured import CodedLeftOut, StructuredClassifier, StructuredParameters, check_parents
 from bayeskit.models.base.estimator import check_whole_number, one_of
 from bayeskit.models.base.left_out import weighty_blocks
 from bayeskit.tally.counts import Joints
@@ -131,7 +131,7 @@ class KDB(StructuredClassifier):
             joints = {new: tally.joints[old].marginal(new) for old, new in zip(structure, shorter, strict=True)}
             model = KDB(**{**self.get_params(), "selective": False})
             model.fit_tally(tally.with_statistic(Joints(joints)))
-            left_out = StructuredLeftOut(model)
+            left_out = model._left_out()
             for block in weighty_blocks(model, source):
                 losses[k] += _losses(model, left_out, block)
         best = np.argwhere(losses <= losses.min() * (1 + TIE))[0]  # fewer parents, then fewer columns
@@ -152,15 +152,12 @@ def _structure(tally: Tally, k: int) -> tuple[tuple[str, ...], ...]:
     return tuple(families)
 
 
-def _losses(model: KDB, left_out: StructuredLeftOut, block: Any) -> Floats:
+def _losses(model: KDB, left_out: CodedLeftOut, block: Any) -> Floats:
     """−Σ ln P(class | first columns) over the rows, for every number of first columns."""
     labels, rows = np.asarray(block.labels, dtype=np.int64), np.arange(block.n_rows)
     weights = np.ones(block.n_rows) if block.weights is None else block.weights
     known, params = left_out.drop_vanished_values(block, 1.0), model.params_
-    scores = np.empty((block.n_rows, len(model.classes_)))
-    for label in np.unique(labels):
-        scores[labels == label] = left_out.log_prior(int(label), 1.0)
-    losses = []
+    scores, losses = left_out.log_priors(labels, np.ones(block.n_rows)), []
     for name in [None, *params.tables]:
         if name in params.used:
             terms, without_row = (model._log_term(params, known, name, unit, block) for unit in (0.0, 1.0))

@@ -30,20 +30,26 @@ from bayeskit.data.reader import join_blocks, read_sample
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Responsibilities, Source, engine_of
 from bayeskit.data.vocabulary import positions
-from bayeskit.errors import BayesError, BayesWarning, NotLearned
+from bayeskit.errors import BayesError, BayesWarning
 from bayeskit.estimate import information
 from bayeskit.estimate.columns.column import Leaving, LeftOutColumns
 from bayeskit.estimate.conditional_likelihood import best_exponents
-from bayeskit.estimate.prior import log_prior_without, prior_without_class
+from bayeskit.estimate.prior import prior_without_class
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate.diagnosis import MEASURED, Cure, Dependence, Diagnosis
-from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.evaluate.metrics import clip_log
 from bayeskit.evaluate.reliability import Reliability, top_reliability
 from bayeskit.evaluate.selection import ColumnSearch
 from bayeskit.memory import MEMORY
 from bayeskit.models.base.estimator import clone, seed_of
-from bayeskit.models.base.left_out import labels_and_weights, left_out_loss, sample_blocks, weighty_blocks
+from bayeskit.models.base.left_out import (
+    LeftOutRows,
+    labels_and_weights,
+    learned_blocks,
+    left_out_loss,
+    sample_blocks,
+    weighty_blocks,
+)
 from bayeskit.tally.counts import Pairs
 from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
@@ -53,15 +59,14 @@ if TYPE_CHECKING:
     from bayeskit.models.naive_bayes import NaiveBayes
 
 
-class NaiveLeftOut:
+class NaiveLeftOut(LeftOutRows):
     """Scores of training rows, each under the model fitted without it, shape (n_rows, n_classes).
 
     Classes are those of the model; a class that only the row shows is impossible without it.
     """
 
     def __init__(self, model: NaiveBayes) -> None:
-        self.model = model
-        self.tally = model.tally_
+        super().__init__(model, model.tally_)
         self.params = model.params_
 
     @cached_property
@@ -75,7 +80,7 @@ class NaiveLeftOut:
         ``unsmoothed`` are the scores of the kinds that no smoothing changes, where they are known.
         """
         leaving = self._leaving(block)
-        scores = self._prior(leaving)
+        scores = self.log_priors(leaving.labels, leaving.unit)
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if unsmoothed is None or kind.smoothed:
                 left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
@@ -96,34 +101,12 @@ class NaiveLeftOut:
                 left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
         return scores
 
-    def log_prior(self, label: int, unit: float) -> Floats:
-        """Return ln P(class) without a row of a class, or a part of one."""
-        return log_prior_without(self.model.prior, self.tally.classes, self.tally.class_counts, label, unit)
-
     def _leaving(self, block: Block) -> Leaving:
-        labels, counts = block.labels, self.tally.class_counts
-        if labels is None or (labels >= len(self.tally.classes)).any():
-            raise NotLearned("a row to leave out has a class that was never learned")
-        gone = GONE * self.tally.n_rows
-        unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        labels, unit = self.labels_and_units(block)
+        counts, gone = self.tally.class_counts, GONE * self.tally.n_rows
         whole = block.weights is None and not (counts - 1 <= gone).any()
         stays = np.ones(block.n_rows, dtype=bool) if whole else ~(counts[labels] - unit <= gone)
-        return Leaving(block, labels, unit, stays, whole, self.tally.classes)
-
-    def _prior(self, leaving: Leaving) -> Floats:
-        """Return ln P(class) without the row; 0 for the only row of a class."""
-        labels, unit, stays = leaving.labels, leaving.unit, leaving.stays
-        prior = np.stack([self.log_prior(label, 1.0) for label in range(len(self.tally.classes))])
-        if leaving.whole:
-            return np.take(prior, labels, axis=0, mode="clip")
-        scores = np.zeros((len(labels), len(self.tally.classes)))
-        whole = stays & (unit == 1)
-        scores[whole] = prior[labels[whole]]
-        for label in np.unique(labels[stays & ~whole]):
-            rows = stays & ~whole & (labels == label)
-            distinct, which = np.unique(unit[rows], return_inverse=True)
-            scores[rows] = np.stack([self.log_prior(int(label), float(u)) for u in distinct])[which]
-        return scores
+        return Leaving(block, np.asarray(block.labels), unit, stays, whole, self.tally.classes)
 
     # -- term by term ----------------------------------------------------------------------------------
 
@@ -149,11 +132,7 @@ class NaiveLeftOut:
     def column_terms(self, block: Block) -> tuple[Floats, dict[str, Floats]]:
         """(ln P(class) without the row, what each column that speaks adds to it), all (rows, classes)."""
         leaving = self._leaving(block)
-        prior = np.zeros((block.n_rows, len(self.tally.classes)))
-        for label in np.unique(leaving.labels):
-            of_class = leaving.labels == label
-            for u in np.unique(leaving.unit[of_class]):
-                prior[of_class & (leaving.unit == u)] = self.log_prior(int(label), float(u))
+        prior = self.log_priors(leaving.labels, leaving.unit)
         return prior, {name: term for kind in self.kinds for name, term in kind.terms(leaving).items()}
 
     def _without_class(self, block: Block, label: int) -> Floats:
@@ -427,25 +406,13 @@ class _LeftOutTerms:
         self.classes = fitted.tally_.classes
         if len(self.classes) < 2:
             raise BayesError(f"all rows are of class {self.classes[0]!r}: there is nothing to tell apart")
-        counts = fitted.tally_.class_counts.astype(np.float64)
-        share = DIAGNOSIS_ROWS / float(counts.sum())
-        rng = np.random.default_rng(seed_of(model.random_state) or 0)
-        left_out, blocks = fitted._left_out(), []
-        for block in fitted._blocks_learned(X, y, sample_weight):
-            asked = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
-            asked &= True if block.weights is None else block.weights > 0
-            labels = np.where(asked, np.asarray(block.labels), 0).astype(np.intp)
-            unit = None if block.weights is None else np.minimum(block.weights, 1.0)
-            alone = is_last_of_class(counts, labels, unit)
-            part = block.take(np.flatnonzero(asked if alone is None else asked & ~alone))
-            if part.n_rows:
-                blocks.append(part)
+        blocks = learned_blocks(fitted, X, y, sample_weight, DIAGNOSIS_ROWS, seed_of(model.random_state) or 0)
         if not blocks:
             raise BayesError("every row alone shows its class: there is nothing to leave out")
         self.block = join_blocks(blocks)
         self.labels = np.asarray(self.block.labels, dtype=np.intp)
         self.weights = self.block.weights
-        self.prior, self.terms = _stack_terms(left_out, blocks)
+        self.prior, self.terms = _stack_terms(fitted._left_out(), blocks)
         self.scores = self.prior + sum(self.terms.values()) if self.terms else self.prior
 
     def evaluate(self, scores: Floats) -> tuple[float, float]:

@@ -34,7 +34,7 @@ from bayeskit.estimate.smoothing import BackOff, Lidstone, as_smoothing, is_numb
 from bayeskit.estimate.value_table import LeafTable
 from bayeskit.explain.structure import Arc, Node, StructureDescription, StructureGraph
 from bayeskit.memory import Need, check_memory
-from bayeskit.models._structured import CodedClassifier, CodedLeftOut, CodedParameters
+from bayeskit.models._structured import CodedClassifier, CodedParameters
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.class_parts import name_of, of_classes, parts_of, readable
 from bayeskit.models.base.estimator import clone, seed_of
@@ -44,7 +44,6 @@ from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Floats
 
 Tree = Any  # a leaf's number, or {"column": name, "default": branch, "branches": [[value, Tree], …]}
@@ -86,35 +85,6 @@ class TreeParameters(CodedParameters):
         """ln P(leaf | class), (n_leaves, n_classes)."""
         counts, alpha = self.leaf_counts, self.leaf_alpha
         return logspace.log(smoothed(counts, counts.sum(axis=0), alpha, alpha * len(counts)))
-
-
-class TreeLeftOut(CodedLeftOut):
-    """Leave-one-out for an NBTree: a row leaves its class, and the leaf in which it was counted."""
-
-    model: NBTree
-
-    def likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
-        params, threads = self.model.params_, thread_count(self.model.n_threads)
-        labels = np.asarray(block.labels, dtype=np.int64)
-        home = params.routes.leaves(learned.codes, block.n_rows)
-        scores = np.full((block.n_rows, params.n_classes), -np.inf)
-        own_scores = np.full(block.n_rows, -np.inf)
-        n_leaves = len(params.leaf_counts)
-        of_class = params.leaf_counts.sum(axis=0)[labels] - unit
-        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
-            names, mine = params.speaking[leaf], labels[rows]
-            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
-            codes = {name: np.ascontiguousarray(block.codes[name][rows]) for name in names}
-            tables = [params.tables[name].log_table[leaf] for name in names]
-            kernels.score_codes(list(codes.values()), tables, some, threads)
-            scores[rows] = logspace.log_add_exp(scores[rows], some)
-            at_home = np.where(home[rows] == leaf, unit, 0.0)
-            count, total = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0), np.maximum(of_class[rows], 0.0)
-            own_at_leaf = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
-            for name in names:
-                own_at_leaf += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
-            own_scores[rows] = logspace.log_add_exp(own_scores[rows], own_at_leaf)
-        return scores, np.tile(own_scores[:, None], (1, params.n_classes))
 
 
 Progress = Callable[[str, int, int], None]
@@ -373,9 +343,28 @@ class NBTree(CodedClassifier):
             scores[rows] = logspace.log_add_exp(scores[rows], some)
         return scores + params.log_prior
 
-    def _left_out(self) -> TreeLeftOut:
-        """Return the leave-one-out scorer; tree and cut points stay fixed."""
-        return TreeLeftOut(self)
+    def _likelihoods(self, block: Block, unit: float, learned: Block) -> tuple[Floats, Floats]:
+        params, threads = self.params_, self._threads()
+        labels = np.asarray(block.labels, dtype=np.int64)
+        home = params.routes.leaves(learned.codes, block.n_rows)
+        scores = np.full((block.n_rows, params.n_classes), -np.inf)
+        own_scores = np.full(block.n_rows, -np.inf)
+        n_leaves = len(params.leaf_counts)
+        of_class = params.leaf_counts.sum(axis=0)[labels] - unit
+        for leaf, rows in params.routes.compatible(block.codes, block.n_rows):
+            names, mine = params.speaking[leaf], labels[rows]
+            some = np.tile(params.log_leaf[leaf], (len(rows), 1))
+            codes = {name: np.ascontiguousarray(block.codes[name][rows]) for name in names}
+            tables = [params.tables[name].log_table[leaf] for name in names]
+            kernels.score_codes(list(codes.values()), tables, some, threads)
+            scores[rows] = logspace.log_add_exp(scores[rows], some)
+            at_home = np.where(home[rows] == leaf, unit, 0.0)
+            count, total = np.maximum(params.leaf_counts[leaf][mine] - at_home, 0.0), np.maximum(of_class[rows], 0.0)
+            own_at_leaf = logspace.log(smoothed(count, total, params.leaf_alpha, params.leaf_alpha * n_leaves))
+            for name in names:
+                own_at_leaf += params.tables[name].left_out(leaf, codes[name], mine, at_home, unit)
+            own_scores[rows] = logspace.log_add_exp(own_scores[rows], own_at_leaf)
+        return scores, np.tile(own_scores[:, None], (1, params.n_classes))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
         """A leaf for each row by its class, then each column by its table there; the way to the leaf is given."""

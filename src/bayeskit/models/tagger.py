@@ -178,6 +178,7 @@ class Tagger(Estimator):
         -------
         list of list of str
         """
+        self._check_is_fitted()
         self._check_settings()
         words, path, _ = self._path(Sentences.of(sentences, TOKENIZERS[self.tokenizer]))
         tags, at = self._beliefs.tags[path].tolist(), words.starts.tolist()

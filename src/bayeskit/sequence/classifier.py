@@ -384,7 +384,7 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
             raise NotLearned(f"{sequences.name(int(np.argmin(codes)))} has a class that was never learned")
         whole = Tally(Space(Schema({}, Target(self.target_)), classes, {}), self.class_counts_, {})
         block = self._contents(sequences, codes.astype(np.uint32))
-        left_out = LeaveOneOutChains(sequences, list(self.models_.values()), classes, self.class_counts_, self.prior)
+        left_out = LeaveOneOutChains(self, whole, sequences)
         choose = self._choose if self.ties == "random" else None
         fixed = ("smoothing",) * any(chain._chooses_smoothing for chain in self.models_.values())
         return leave_one_out(left_out, [block], whole, choose, self.undecidable, self.temperature, 1, fixed)

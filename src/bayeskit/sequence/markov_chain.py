@@ -17,7 +17,6 @@ from bayeskit.data.schema import Schema, Target, as_classes
 from bayeskit.data.sequences import Sequences
 from bayeskit.data.vocabulary import Value, Vocabulary, union
 from bayeskit.errors import BayesError, NotLearned, UnknownValue
-from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.transition_table import TransitionTable
@@ -25,13 +24,14 @@ from bayeskit.memory import Need, check_memory
 from bayeskit.models.base.available import unavailable
 from bayeskit.models.base.classifier import refuse_no_counts
 from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.left_out import LeftOutRows
 from bayeskit.sequence.base import UNSEEN, SequenceModel, nothing_left_error, shares_table, unknown_step
 from bayeskit.storage.model_file import State
 from bayeskit.tables import Grid, Table
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions, run_keys, runs_of
-from bayeskit.typing import Array, Floats, Ints
+from bayeskit.typing import Floats, Ints
 
 
 @dataclass(eq=False, repr=False)
@@ -408,36 +408,26 @@ def sum_by_sequence(terms: Floats, starts: Ints) -> Floats:
     return totals
 
 
-@dataclass(frozen=True)
-class LeaveOneOutChains:
+class LeaveOneOutChains(LeftOutRows):
     """Closed-form leave-one-out scores of sequences under the chains of all classes.
 
     Each sequence's own runs are subtracted from the counts of its class; symbols and a chosen smoothing stay fixed.
     """
 
-    sequences: Sequences
-    chains: Sequence[MarkovChain]  # one per class, over the same symbols
-    classes: Sequence[Value]
-    class_counts: Array
-    prior: Any
-
-    def log_prior(self, label: int, unit: float) -> Floats:
-        """Return ln P(class) after removing ``unit`` sequences of a class."""
-        return log_prior_without(self.prior, self.classes, self.class_counts, label, unit)
+    def __init__(self, model: Any, tally: Tally, sequences: Sequences) -> None:
+        super().__init__(model, tally)
+        self.sequences = sequences
 
     def scores(self, block: Block) -> Floats:
         """Return ln P(sequence, class), shape (n_sequences, n_classes), each sequence left out."""
-        assert block.labels is not None
-        labels = block.labels.astype(np.int64)
-        units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
-        scores = np.column_stack([chain.log_likelihood(self.sequences) for chain in self.chains])
-        for label, chain in enumerate(self.chains):
+        labels, units = self.labels_and_units(block)
+        chains = self.model.models_.values()  # over the same symbols
+        scores = np.column_stack([chain.log_likelihood(self.sequences) for chain in chains])
+        for label, chain in enumerate(chains):
             of_class = np.flatnonzero(labels == label)
             if len(of_class):
                 scores[of_class, label] = self._without_itself(chain, of_class, units[of_class])
-        pairs, which = np.unique(np.column_stack([labels, units]), axis=0, return_inverse=True)
-        priors = np.array([self.log_prior(int(label), float(unit)) for label, unit in pairs])
-        return np.asarray(scores + priors.reshape(len(pairs), -1)[which.ravel()])
+        return np.asarray(scores + self.log_priors(labels, units))
 
     def _without_itself(self, chain: MarkovChain, of_class: Ints, units: Floats) -> Floats:
         """Return ln P of a class's sequences, each with its own counts removed."""

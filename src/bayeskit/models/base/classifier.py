@@ -191,6 +191,10 @@ class ScoresClasses(Estimator):
         """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
 
+    def _prior_setting(self) -> Any:
+        """Return the class prior to use."""
+        return self.prior
+
     def _tempered(self, scores: Floats) -> Floats:
         """Divide log scores by the temperature."""
         return scores if self.temperature == 1 else scores / self.temperature
@@ -873,9 +877,6 @@ class Classifier(ScoresClasses):
         spoken = {factor.column for factor in factors}
         silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
         return build_work(self, block, scores, prior, factors, silent)
-
-    def _prior_setting(self) -> Any:
-        return self.prior
 
     @available_if("_written_factors", "it is no product of one factor for each column")
     def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:

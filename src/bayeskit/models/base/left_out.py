@@ -14,9 +14,58 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Numeric, Schema
 from bayeskit.data.source import Source
+from bayeskit.errors import NotLearned
+from bayeskit.estimate.prior import log_prior_without
 from bayeskit.estimate.smoothing import Automatic, BackOff, as_smoothing
 from bayeskit.estimate.temperature import fit_temperature
-from bayeskit.typing import Floats, Ints
+from bayeskit.tally.tally import Tally
+from bayeskit.typing import Array, Floats, Ints
+
+
+class LeftOutRows:
+    """Base of leave-one-out scores: the model, its counts and the class prior without each row."""
+
+    def __init__(self, model: Any, tally: Tally) -> None:
+        self.model, self.tally = model, tally
+
+    def log_prior(self, label: int, unit: float) -> Floats:
+        """Return ln P(class) without ``unit`` rows of a class; a class without other rows is impossible."""
+        prior = self.model._prior_setting()
+        return log_prior_without(prior, self.tally.classes, self.tally.class_counts, label, unit)
+
+    def log_priors(self, labels: Array, units: Floats) -> Floats:
+        """Return ln P(class) without each row, shape (n_rows, n_classes)."""
+        whole = np.zeros((len(self.tally.classes),) * 2)
+        for label in np.flatnonzero(np.bincount(labels)).tolist():
+            whole[label] = self.log_prior(label, 1.0)
+        priors = np.take(whole, labels, axis=0, mode="clip")
+        for label in np.unique(labels[units < 1]).tolist():
+            rows = np.flatnonzero((labels == label) & (units < 1))
+            distinct, which = np.unique(units[rows], return_inverse=True)
+            priors[rows] = np.stack([self.log_prior(label, unit) for unit in distinct.tolist()])[which]
+        return priors
+
+    def labels_and_units(self, block: Block) -> tuple[Ints, Floats]:
+        """Return the class code of each row, and how much of the row its count holds: 1, or a smaller weight."""
+        if block.labels is None or (block.labels >= len(self.tally.classes)).any():
+            raise NotLearned(f"{self.model._rows_are} to leave out have a class that was never learned")
+        units = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        return block.labels.astype(np.int64), units
+
+
+def learned_blocks(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, seed: Any) -> list[Block]:
+    """Return the learned rows whose class has other rows; of more than ``max_rows``, a random part."""
+    from bayeskit.evaluate.leave_one_out import is_last_of_class
+
+    counts = model.tally_.class_counts.astype(np.float64)
+    share, rng, blocks = max_rows / max(float(counts.sum()), 1.0), np.random.default_rng(seed), []
+    for block in model._blocks_learned(X, y, sample_weight):
+        chosen = np.ones(block.n_rows, dtype=bool) if share >= 1 else rng.random(block.n_rows) < share
+        chosen &= True if block.weights is None else block.weights > 0
+        labels = np.where(chosen, np.asarray(block.labels), 0).astype(np.intp)
+        alone = is_last_of_class(counts, labels, None if block.weights is None else np.minimum(block.weights, 1.0))
+        blocks.append(block.take(np.flatnonzero(chosen if alone is None else chosen & ~alone)))
+    return [block for block in blocks if block.n_rows]
 
 
 def weighty_blocks(model: Any, source: Source) -> Iterator[Block]:

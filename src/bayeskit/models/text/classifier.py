@@ -20,9 +20,9 @@ from bayeskit.data.source import Source, in_one_state, is_source
 from bayeskit.data.text.folders import COLUMN, FolderSource, TextColumn
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.word_list import WordLimits
-from bayeskit.errors import BadFile, BayesError, BayesWarning, NotLearned, TooLarge, format_setting
+from bayeskit.errors import BadFile, BayesError, BayesWarning, TooLarge, format_setting
 from bayeskit.estimate.formulas import WrittenFactor
-from bayeskit.estimate.prior import class_prior, log_prior_without
+from bayeskit.estimate.prior import class_prior
 from bayeskit.evaluate.diagnosis import Diagnosis
 from bayeskit.evaluate.metrics import cosine_similarity, cosine_to_centroids
 from bayeskit.explain.work import Work
@@ -31,6 +31,7 @@ from bayeskit.models.base import Classifier
 from bayeskit.models.base.available import available_if, conditional_property
 from bayeskit.models.base.classifier import stacked
 from bayeskit.models.base.estimator import clone, one_of
+from bayeskit.models.base.left_out import LeftOutRows
 from bayeskit.models.base.persistence import classifier_form, refuse_random_ties
 from bayeskit.models.logistic_form import LogisticForm, words_form
 from bayeskit.models.text import documents, explanations, recipe
@@ -552,7 +553,7 @@ class TextClassifier(Classifier):
     @if_left_out
     def _left_out(self) -> TextLeftOut:
         """Return an object that scores training documents without themselves."""
-        return TextLeftOut(self.recipe_, self.tally_, self.params_, self._prior_setting())
+        return TextLeftOut(self, self.tally_)
 
     @if_left_out
     def leave_one_out_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
@@ -840,35 +841,21 @@ class TextClassifier(Classifier):
         return tags
 
 
-@dataclass(frozen=True)
-class TextLeftOut:
+class TextLeftOut(LeftOutRows):
     """Score training documents, each by the model without it."""
-
-    recipe: Recipe
-    tally: Tally
-    params: TextParameters
-    prior: Any
 
     def scores(self, block: Block) -> Floats:
         """Score a block (documents, classes); −∞ for a class that only the document itself has."""
         counts = self.tally.class_counts.astype(np.float64)
-        if block.labels is None or (block.labels >= len(counts)).any():
-            raise NotLearned("a document to leave out has a class that was never learned")
-        labels = block.labels.astype(np.int64)
-        unit = np.ones(block.n_rows) if block.weights is None else np.minimum(block.weights, 1.0)
+        labels, unit = self.labels_and_units(block)
         rows = block.tokens[COLUMN]
         scores = np.empty((block.n_rows, len(counts)))
         step = max(1, LEFT_OUT_CELLS * max(block.n_rows, 1) // max(len(rows.ids) * len(counts), 1))
         for start in range(0, block.n_rows, step):
             part = np.arange(start, min(start + step, block.n_rows))
             batch = LeftOutBatch(rows.take(part), labels[part], unit[part])
-            scores[part] = self.recipe.left_out_scores(self.tally, self.params, batch)
-        for label, u in {*zip(labels.tolist(), unit.tolist(), strict=True)}:
-            scores[(labels == label) & (unit == u)] += self.log_prior(label, u)
+            scores[part] = self.model.recipe_.left_out_scores(self.tally, self.model.params_, batch)
+        scores += self.log_priors(labels, unit)
         alone = counts[labels] - unit <= GONE * counts.sum()
         scores[np.flatnonzero(alone), labels[alone]] = -np.inf
         return scores
-
-    def log_prior(self, label: int, unit: float) -> Floats:
-        """Compute ln P(class) without ``unit`` documents of a class (n_classes,)."""
-        return log_prior_without(self.prior, self.tally.classes, self.tally.class_counts, label, unit)

@@ -30,11 +30,11 @@ from bayeskit.errors import BadFile, BayesWarning
 from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate import cross_validation
-from bayeskit.evaluate.leave_one_out import is_last_of_class
 from bayeskit.explain.evidence import explain_rows, score_increments
 from bayeskit.explain.structure import StructureDescription
 from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.estimator import check_whole_number, clone, one_of, seed_of
+from bayeskit.models.base.left_out import labels_and_weights, learned_blocks
 from bayeskit.models.wrappers.wrapper import Wrapper
 from bayeskit.storage.model_file import Numbers, State
 from bayeskit.tables import Table
@@ -64,30 +64,15 @@ def honest_scores(
 
 
 def _left_out(model: Any, X: Any, y: Any, sample_weight: Any, max_rows: int, random_state: Any) -> HonestScores:
-    left_out, counts = model._left_out(), model.tally_.class_counts.astype(np.float64)
-    share = max_rows / max(float(counts.sum()), 1.0)
-    rng = np.random.default_rng(seed_of(random_state)) if share < 1 else None
-    scores, labels, weighing = [np.zeros((0, len(counts)))], [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
-    is_weighed = False
-    for block in model._blocks_learned(X, y, sample_weight):
-        asked = np.ones(block.n_rows, dtype=bool) if rng is None else rng.random(block.n_rows) < share
-        if block.weights is not None:
-            asked &= block.weights > 0
-        part = block if asked.all() else block.take(np.flatnonzero(asked))
-        if not part.n_rows:
-            continue
-        part_labels = np.asarray(part.labels, dtype=np.intp)
-        unit = None if part.weights is None else np.minimum(part.weights, 1.0)
-        of_part = model._tempered(left_out.scores(part))
-        of_part[np.isneginf(logspace.largest_of_rows(of_part))] = logspace.log(counts)
-        alone = is_last_of_class(counts, part_labels, unit)
-        stays: Any = slice(None) if alone is None else ~alone
-        is_weighed |= part.weights is not None
-        scores.append(of_part[stays])
-        labels.append(part_labels[stays])
-        weighing.append((np.ones(part.n_rows) if part.weights is None else part.weights)[stays])
-    weighed = np.concatenate(weighing) if is_weighed else None
-    return HonestScores(np.concatenate(scores), np.concatenate(labels), weighed, "leave-one-out")
+    """Score rows by the model without each of them, in closed form."""
+    left_out, log_counts = model._left_out(), logspace.log(model.tally_.class_counts.astype(np.float64))
+    blocks = learned_blocks(model, X, y, sample_weight, max_rows, seed_of(random_state))
+    if not blocks:
+        return HonestScores(np.zeros((0, len(log_counts))), np.zeros(0, dtype=np.intp), None, "leave-one-out")
+    scores = np.concatenate([model._tempered(left_out.scores(block)) for block in blocks])
+    scores[np.isneginf(logspace.largest_of_rows(scores))] = log_counts
+    labels, weights = labels_and_weights(blocks)
+    return HonestScores(scores, labels, None if blocks[0].weights is None else weights, "leave-one-out")
 
 
 def _folded(model: Any, X: Any, y: Any, sample_weight: Any, folds: int, random_state: Any) -> HonestScores:
