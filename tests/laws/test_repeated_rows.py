@@ -80,12 +80,8 @@ def test_a_grown_tree_of_repeated_rows_is_that_of_weighted_rows(k):
     np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=0, atol=1e-9)
 
 
-# Copies of a row in several folds choose the number of subclasses.
-COPIES_IN_FOLDS = pytest.mark.xfail(reason="equal rows are in different folds", strict=False)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [2, pytest.param(3, marks=COPIES_IN_FOLDS)])
+@pytest.mark.parametrize("k", [2, 3])
 def test_subclasses_of_repeated_rows_are_no_worse_than_of_weighted_rows(k):
     X, y = draw_rows(300, 1)
     new, truth = draw_rows(2_000, 2)
@@ -97,9 +93,7 @@ def test_subclasses_of_repeated_rows_are_no_worse_than_of_weighted_rows(k):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
-def test_documents_repeated_k_times_are_documents_of_weight_k(recipe, request, k):
-    if recipe in ("nbsvm", "best", "auto"):
-        request.applymarker(COPIES_IN_FOLDS)
+def test_documents_repeated_k_times_are_documents_of_weight_k(recipe, k):
     texts, y = draw_documents(150, 1)
     new, truth = draw_documents(600, 2)
     repeated = bk.TextClassifier(recipe).fit(texts * k, np.tile(y, k)).predict_proba(new)

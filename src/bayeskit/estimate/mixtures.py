@@ -30,13 +30,14 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.estimate.columns.column import Settings
 from bayeskit.estimate.columns.moments import GaussianColumns
+from bayeskit.estimate.repeats import join_copies, relative_weights
 from bayeskit.estimate.sampling import k_means_plus_plus
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.estimate.variance import Gaussian, VarianceRule, as_variance_floor, shared_variance
 from bayeskit.tally.moments import Moments
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import CONVERGED, LEAST_PROBABILITY
-from bayeskit.typing import Array, Floats
+from bayeskit.typing import Array, Floats, Ints
 
 NARROW = 1e-3  # of the variance within the class: no subclass is narrower
 SPACED = 1 / (2 * np.pi)  # of the squared gap between numbers: a normal of this variance is 1 / gap high
@@ -117,6 +118,26 @@ class Cells:
         """Return these rows only."""
         of_rows = ("slots", "numbers", "present", "weights")
         return replace(self, **{name: getattr(self, name)[rows] for name in of_rows})
+
+    def join_copies(self, labels: Array, columns: list[Array]) -> tuple[Ints, Cells]:
+        """Return the rows that stand for all, with their copies' weights; ``columns`` are the cells as read.
+
+        Their weights have the same total.
+        """
+        rows, relative = join_copies(columns, labels, self.weights)
+        if len(rows) == self.n_rows:
+            return rows, self
+        weights = (np.ones(len(rows)) if relative is None else relative) * (self.weights.sum() / len(rows))
+        return rows, replace(self.take(rows), weights=weights)
+
+    def relative(self) -> Cells:
+        """Return the same rows with weights relative to a mean of one."""
+        relative = relative_weights(self.weights)
+        return replace(self, weights=np.ones(self.n_rows) if relative is None else relative)
+
+    def shares(self, parts: Parts) -> Floats:
+        """Return P(subclass | x) of each row (n_rows, n_subclasses)."""
+        return logspace.normalize(self._log_joint(parts))[0]
 
     def mixture(self, k: int, rng: np.random.Generator, restarts: int, rounds: int) -> Mixture:
         """Fit ``k`` subclasses from several starts and return the most likely mixture."""

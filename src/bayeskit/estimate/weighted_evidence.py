@@ -147,13 +147,15 @@ class TrainingDocuments:
     """Documents to fit weights on: word ids[k] occurs counts[k] times, k in indptr[d]:indptr[d + 1].
 
     ``class_mass`` (n_words, n_classes), ``documents`` (n_words,), the number that have the word, and ``bands``
-    (n_words,) are those of all documents; ``mass`` (n_cells,) is that of each cell, as summed in ``class_mass``.
+    (n_words,) are those of all documents; ``mass`` (n_cells,) is that of each cell, as summed in ``class_mass`` with
+    ``weights`` (n_documents,). ``importance`` are the weights relative to a mean of one.
     """
 
     indptr: Array
     ids: Array
     counts: Array
     labels: Array
+    weights: Floats
     importance: Floats
     class_mass: Floats
     documents: Floats
@@ -168,7 +170,8 @@ class TrainingDocuments:
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         cells = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
         each = {name: getattr(self, name)[cells] for name in ("ids", "counts", "mass")}
-        return replace(self, indptr=indptr, labels=self.labels[rows], importance=self.importance[rows], **each)
+        each |= {name: getattr(self, name)[rows] for name in ("labels", "weights", "importance")}
+        return replace(self, indptr=indptr, **each)
 
 
 def n_features(n_classes: int) -> int:
@@ -192,8 +195,11 @@ def fit_weights(
     if len(d.labels) > (limit := most_documents(n_classes)):
         d = d.take(np.linspace(0, len(d.labels) - 1, limit).astype(np.int64))
     labels = d.labels.astype(np.uint32)
-    mass = d.mass * np.repeat(np.minimum(d.importance, 1.0), np.diff(d.indptr))
-    known = np.add.reduceat(np.append(d.documents[d.ids] > 1, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)
+    # A document leaves with its whole weight.
+    of_cell, having = np.repeat(d.weights, np.diff(d.indptr)), d.documents[d.ids]
+    mass = d.mass * of_cell
+    left = having - of_cell > GONE * having
+    known = np.add.reduceat(np.append(left, 0), d.indptr[:-1]) * (np.diff(d.indptr) > 0)
     found = []
     for a in a_values:
         features = kernels.left_out_evidence(
@@ -213,9 +219,7 @@ def left_out_scores(
 
     ``held_out`` marks documents that ``class_mass`` and ``documents`` do not include.
     """
-    unit = np.minimum(d.importance, 1.0)
-    if held_out is not None:
-        unit = np.where(held_out, 0.0, unit)
+    unit = d.weights if held_out is None else np.where(held_out, 0.0, d.weights)
     labels = d.labels.astype(np.uint32, copy=False)
     scores = np.empty((len(labels), len(d.classes)))
     for rows, cells in document_parts(d.indptr):

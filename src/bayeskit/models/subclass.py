@@ -191,7 +191,8 @@ class SubclassBayes(Classifier):
         gaps = smallest_gaps(block)
         with Bar(self.progress) as tell:
             cells = Cells.of(naive, naive.variance, block, counted, gaps)
-            shares, names = self._clusters(cells, np.asarray(block.labels, dtype=np.int64), counted, tell)
+            columns = [*block.codes.values(), *block.floats.values()]
+            shares, names = self._clusters(cells, np.asarray(block.labels, dtype=np.int64), columns, counted, tell)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
         soft = replace(block, labels=None, weights=None, responsibilities=shares * weights[:, None])
         # A class that is declared and has no rows is one part without any, which its name alone keeps.
@@ -202,30 +203,35 @@ class SubclassBayes(Classifier):
         tally = self._count_blocks([soft], encoder, naive._plan(schema)).with_schema(parts)
         return self._fit_parts(tally, gaps)
 
-    def _clusters(self, cells: Cells, labels: Array, counted: Tally, tell: Progress) -> tuple[Floats, tuple[str, ...]]:
+    def _clusters(
+        self, cells: Cells, labels: Array, columns: list[Array], counted: Tally, tell: Progress
+    ) -> tuple[Floats, tuple[str, ...]]:
         """(shares of each row (n_rows, n_subclasses), names of the subclasses): the largest of each class first."""
         classes = [label for label, n in zip(counted.classes, counted.class_counts, strict=True) if n > 0]
         labels = np.searchsorted(np.flatnonzero(counted.class_counts > 0), labels)
         seeds = np.random.SeedSequence(seed_of(self.random_state)).spawn(len(classes))
         rngs = [np.random.default_rng(seed) for seed in seeds]
         tell("classes", 0, len(classes))
-        numbers = self._numbers(cells, labels, classes, rngs, tell)
+        # A row that is held out while its copy stays is not held out at all.
+        distinct, joined = cells.join_copies(labels, columns)
+        numbers = self._numbers(joined.relative(), labels[distinct], classes, rngs, tell)
         names: list[str] = []
-        columns: list[Floats] = []
+        by_part: list[Floats] = []
         for c, (label, k, rng) in enumerate(zip(classes, numbers, rngs, strict=True)):
             rows = np.flatnonzero(labels == c)
-            of_class = cells.take(rows)
-            mixture = of_class.mixture(min(k, len(rows)), rng, self.restarts, self.max_rounds)
+            of_class = joined.take(np.flatnonzero(labels[distinct] == c))
+            mixture = of_class.mixture(min(k, of_class.n_rows), rng, self.restarts, self.max_rounds)
+            shares = mixture.shares if of_class.n_rows == len(rows) else cells.take(rows).shares(mixture.parts)
             for s, part in enumerate(np.argsort(-(of_class.weights @ mixture.shares), kind="stable"), 1):
                 names.append(name_of(label, s))
-                columns.append(np.zeros(len(labels)))
-                columns[-1][rows] = mixture.shares[:, part]
+                by_part.append(np.zeros(len(labels)))
+                by_part[-1][rows] = shares[:, part]
         tell("classes", len(classes), len(classes))
         for label in set(counted.classes) - set(classes):
             names.append(name_of(label, 1))
-            columns.append(np.zeros(len(labels)))
+            by_part.append(np.zeros(len(labels)))
         by_name = np.argsort(np.array(names, dtype=object))  # as a tally sorts its classes
-        return np.column_stack([columns[i] for i in by_name]), tuple(names[i] for i in by_name)
+        return np.column_stack([by_part[i] for i in by_name]), tuple(names[i] for i in by_name)
 
     def _numbers(
         self, cells: Cells, labels: Array, classes: list[Value], rngs: list[np.random.Generator], tell: Progress

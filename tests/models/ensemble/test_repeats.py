@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import bayeskit as bk
-from bayeskit.models.ensemble.repeats import join_copies
+from bayeskit.estimate.repeats import join_copies
 
 N, N_NEW = 1_000, 4_000
 

@@ -15,7 +15,7 @@ from bayeskit.data.cells import raise_unusable
 from bayeskit.data.schema import Schema
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError, format_setting
-from bayeskit.models.ensemble.repeats import join_copies
+from bayeskit.estimate.repeats import join_copies
 from bayeskit.tally.coded_trees import ColumnCodes
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.rows import RowBatch, StoredRows
@@ -32,7 +32,7 @@ MANY_VALUES, FEW_ROWS = 50, 10
 class TrainingRows:
     """All training rows in memory: columns in the order of their names, labels as codes.
 
-    Copies of a row are joined to one row of their weight (:mod:`bayeskit.models.ensemble.repeats`), and weights are
+    Copies of a row are joined to one row of their weight (:mod:`bayeskit.estimate.repeats`), and weights are
     relative: their mean is one. ``position`` is where each row stands among the rows of the tally, and
     ``silent`` are the columns that were left out. Rows of one of the ``groups`` are left out together.
     """

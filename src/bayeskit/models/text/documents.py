@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,11 +32,13 @@ from bayeskit.data.text.word_list import WordLimits, Words, union
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import AdviceWarning, BayesError, TooLarge, format_setting, with_article
 from bayeskit.estimate import weighted_evidence
+from bayeskit.estimate.repeats import join_equal_documents, relative_weights
 from bayeskit.estimate.weighted_evidence import TrainingDocuments
 from bayeskit.estimate.word_weights import document_parts
 from bayeskit.lazy import pa
 from bayeskit.memory import memory_allowed, memory_size
 from bayeskit.tally.plan import Space
+from bayeskit.tally.row_hash import mix_bits
 from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
@@ -140,6 +143,24 @@ class LabeledDocuments:
         """Select documents; the classes stay the same."""
         weights = None if self.weights is None else self.weights[rows]
         return LabeledDocuments(self.texts.take(rows), self.labels[rows], weights, self.classes)
+
+    @property
+    def importance(self) -> Floats:
+        """Weights relative to a mean of one (n_documents,), by which documents count where weights are fitted."""
+        relative = relative_weights(self.weights)
+        return np.ones(len(self.labels)) if relative is None else relative
+
+    def join_copies(self) -> LabeledDocuments:
+        """Replace equal documents of a class by one with the sum of their weights.
+
+        A document that is left out while its copy stays is not left out at all.
+        """
+        view = memoryview(np.ascontiguousarray(self.texts.data))
+        digests = b"".join(blake2b(view[a:b], digest_size=8).digest() for a, b in pairwise(self.texts.offsets.tolist()))
+        kinds = (2 * self.labels + self.texts.missing).astype(np.uint64)
+        keys = mix_bits(np.frombuffer(digests, np.uint64) + mix_bits(kinds))
+        joined = join_equal_documents(keys, np.diff(self.texts.offsets), self.weights)
+        return self if joined is None else replace(self.take(joined[0]), weights=joined[1])
 
 
 def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float = inf) -> LabeledDocuments:
@@ -389,7 +410,7 @@ class DocumentReading:
     def tally(self, training: TrainingSource) -> Tally:
         """Build the tally of all documents."""
         schema = replace(training.schema, columns={COLUMN: Text(self.tokenizer)})
-        return self.sums.tally(schema, training.documents, self.pruned)
+        return self.sums.tally(schema, training.distinct_documents, self.pruned)
 
     @property
     def features(self) -> str:
@@ -464,9 +485,9 @@ class BoundedReader:
         if ignored is not None:
             mass, class_mass = np.where(ignored[rows.ids], 0.0, mass), np.where(ignored[:, None], 0.0, class_mass)
         log_prior = logspace.log(class_counts / class_counts.sum())
-        importance = np.ones(len(read.labels)) if read.weights is None else read.weights
+        weights = np.ones(len(read.labels)) if read.weights is None else read.weights
         documents = TrainingDocuments(
-            rows.indptr, rows.ids, rows.counts, read.labels, importance, class_mass, n_documents,
+            rows.indptr, rows.ids, rows.counts, read.labels, weights, read.importance, class_mass, n_documents,
             log_prior, read.classes, weighted_evidence.bands_of(n_documents), mass,
         )  # fmt: skip
         return DocumentReading(tokenizer, rows, pruned, sums, documents, class_counts, sampled is not None)

@@ -279,6 +279,11 @@ class TrainingSource:
         with naming_the_file(self.source):
             return documents.read_documents(self.source, limit=memory_allowed(self.settings.memory_limit))
 
+    @cached_property
+    def distinct_documents(self) -> LabeledDocuments:
+        """All documents in memory, with copies joined, to fit weights on documents left out."""
+        return self.documents.join_copies()
+
     def with_documents(self, tally: Tally) -> Tally:
         """Return the tally of these documents, with the documents themselves if the model keeps them."""
         if not self.settings.keep_rows:
@@ -715,7 +720,7 @@ class NaiveBayesSVM(Recipe):
 
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit and calibrate the machines; the tally counts the documents of each class that have a word."""
-        read, settings = training.documents, training.settings
+        read, settings = training.distinct_documents, training.settings
         rows, pruned = documents.all_rows(read, settings)
         if not len(rows.words):
             raise BayesError(
@@ -725,7 +730,7 @@ class NaiveBayesSVM(Recipe):
         pseudo = self.pseudo_counts(settings, rows.words)
         linear = WordWeights(*fit_machines(rows, read, pseudo, settings.C, settings.beta))
         held_out, scores = margins_on_folds(rows, read, pseudo, settings.C, settings.beta)
-        importance = np.ones(len(held_out)) if read.weights is None else read.weights[held_out]
+        importance = read.importance[held_out]
         found = fit_scale_and_bias(scores, read.labels[held_out], importance, thread_count(settings.n_threads))
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
         return fitted, WordSums.of(rows, self.values(rows), read).tally(training.schema, read, pruned)
@@ -819,7 +824,7 @@ def fit_machines(
         ratio = weights.log_count_ratio(present, own, pseudo)
         scaled = present.copy()
         scaled.data = ratio[present.indices]
-        machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.weights)
+        machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.importance)
         w = machine.coef_[0]
         mean = np.abs(w).mean()
         size = own.mean() if read.weights is None else np.average(own, weights=read.weights)

@@ -221,7 +221,7 @@ class WeightedEvidence(Recipe):
 
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit all candidates and keep the best one's weights and tally."""
-        settings, read = training.settings, training.documents
+        settings, read = training.settings, training.distinct_documents
         n_threads = thread_count(settings.n_threads)
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
         ngrams = self.ngram_candidates if settings.ngrams is None else (settings.ngrams,)
@@ -443,7 +443,7 @@ class _PooledFitting:
         d, rows = self.reading.documents, self.reading.rows
         is_out = np.zeros(len(self.order), dtype=bool)
         is_out[held_out] = True
-        weight_out = np.where(is_out, d.importance, 0.0)
+        weight_out = np.where(is_out, d.weights, 0.0)
         removed = documents.add_by_class(rows, d.mass, d.labels, weight_out, np.zeros_like(d.class_mass))
         rest = replace(
             d,
@@ -470,7 +470,7 @@ class Best(WeightedEvidence):
 
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit both parts on words, and on n-grams of words and characters if they lower the loss enough."""
-        settings, read = training.settings, training.documents
+        settings, read = training.settings, training.distinct_documents
         n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(0)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         on_folds, least = settings.characters == AUTOMATIC and len(read.classes) > 1, inf
@@ -618,7 +618,7 @@ class AutomaticRecipe(WeightedEvidence):
 
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Choose a recipe and fit it."""
-        read = training.documents
+        read = training.distinct_documents
         is_large = len(read.labels) >= LEAST_DOCUMENTS and 2 <= len(read.classes) <= MOST_CLASSES
         return self._chosen(is_large).fit(training)
 

@@ -1,4 +1,4 @@
-"""Find copies of rows, which must leave together when the ensemble is judged by rows left out.
+"""Find copies of rows, which must leave together when a model is judged by rows left out.
 
 A row that is left out while its copy stays is not left out at all. In a table with few possible rows equal rows are
 independent observations; in others they are copies: a row drawn several times by a bootstrap, a minority class
@@ -9,6 +9,7 @@ high probability; copying repeats any row, also those that naive Bayes does not 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from bayeskit.tally.row_hash import mix_bits
 from bayeskit.typing import Array, Bools, Floats, Ints
@@ -21,6 +22,8 @@ FEW_EXPECTED = 0.1
 LEAST_COPIES, RANKED_ABOVE = 50, 0.6
 # Independent draws hardly repeat so many different rows a multiple of k times each: one chance in k to this number.
 LEAST_DIFFERENT = 20
+# Equal documents of so many bytes, about four words, are copies.
+LEAST_BYTES = 20
 # Groups of equal rows that are ranked.
 MOST_RANKED = 20_000
 # Pseudo-count of a value that no other row of the class has.
@@ -51,14 +54,47 @@ def join_copies(columns: list[Array], labels: Array, weights: Floats | None) -> 
         first, group, copies = _equal_rows(columns, labels)
     together = _are_copies(columns, labels, first, copies)
     if together.any():
-        unit = np.ones(len(labels)) if weights is None else weights
-        sums = np.bincount(group, unit, minlength=len(copies))
-        stay = np.ones(len(labels), dtype=bool)
-        stay[together[group]] = False
-        stay[first[together]] = True
-        weights = np.where(together[group], sums[group], unit)[stay]
+        stay, weights = join_groups(first, group, together, weights)
         rows = rows[stay]
-    return rows, None if weights is None or (weights == weights[:1]).all() else weights / weights.mean()
+    return rows, relative_weights(weights)
+
+
+def join_groups(first: Ints, group: Ints, together: Bools, weights: Floats | None) -> tuple[Ints, Floats]:
+    """Choose the first row of each group that leaves together, with the sum of its weights, and all other rows.
+
+    ``first`` and ``together`` have an entry for each group, ``group`` (n_rows,) is the group of each row.
+    """
+    unit = np.ones(len(group)) if weights is None else weights
+    sums = np.bincount(group, unit, minlength=len(first))
+    stay = ~together[group]
+    stay[first[together]] = True
+    rows = np.flatnonzero(stay)
+    return rows, np.where(together[group], sums[group], unit)[rows]
+
+
+def relative_weights(weights: Floats | None) -> Floats | None:
+    """Scale weights to a mean of one; None if all are equal."""
+    return None if weights is None or (weights == weights[:1]).all() else weights / weights.mean()
+
+
+def join_equal_documents(
+    keys: npt.NDArray[np.uint64], lengths: Ints, weights: Floats | None
+) -> tuple[Ints, Floats] | None:
+    """Choose the documents that stand for all, and their weights; None if there are no copies.
+
+    Documents with equal ``keys`` are equal. Short ones are independent observations, unless all documents occur k, 2k,
+    3k, … times.
+    """
+    first, group, copies = group_equal(keys)
+    all_repeat = len(copies) >= LEAST_DIFFERENT and np.gcd.reduce(copies) > 1
+    together = (copies > 1) & (all_repeat | (lengths[first] >= LEAST_BYTES))
+    return join_groups(first, group, together, weights) if together.any() else None
+
+
+def group_equal(keys: npt.NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
+    """Group equal keys: (first row of each group, group of each row, size of each group)."""
+    _, first, group, copies = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return first, group, copies
 
 
 def _equal_rows(columns: list[Array], labels: Array) -> tuple[Ints, Ints, Ints]:
@@ -68,8 +104,7 @@ def _equal_rows(columns: list[Array], labels: Array) -> tuple[Ints, Ints, Ints]:
         # Adding zero makes the two zeros equal.
         bits = (cells + 0.0).view(np.uint64) if cells.dtype.kind == "f" else cells.astype(np.uint64)
         keys = mix_bits(keys + bits)
-    _, first, group, copies = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    return first, group, copies
+    return group_equal(keys)
 
 
 def _all_repeat(columns: list[Array], labels: Array, first: Ints, copies: Ints) -> bool:
