@@ -62,6 +62,7 @@ def test_scale_and_biases_are_those_of_machines_refitted_by_hand_without_each_fo
     texts = [f"{text} only{i}" if i % 9 == 0 else text for i, text in enumerate(texts)]  # words of one document
     weights = np.resize([1.0, 2.0, 0.5], 90) if weighted else np.ones(90)
     model = bk.TextClassifier("nbsvm").fit(texts, labels, sample_weight=weights if weighted else None)
+    weights = weights / weights.mean()
     truth = np.array([classes.index(label) for label in labels])
     fold, texts = assign_folds(truth), np.array(texts, dtype=object)
     margins = np.zeros((90, len(classes)))

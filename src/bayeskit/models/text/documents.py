@@ -155,8 +155,8 @@ class LabeledDocuments:
 
         A document that is left out while its copy stays is not left out at all.
         """
-        view = memoryview(np.ascontiguousarray(self.texts.data))
-        digests = b"".join(blake2b(view[a:b], digest_size=8).digest() for a, b in pairwise(self.texts.offsets.tolist()))
+        data, at = self.texts.data, self.texts.offsets.tolist()
+        digests = b"".join(blake2b(data[a:b].data, digest_size=8).digest() for a, b in pairwise(at))
         kinds = (2 * self.labels + self.texts.missing).astype(np.uint64)
         keys = mix_bits(np.frombuffer(digests, np.uint64) + mix_bits(kinds))
         joined = join_equal_documents(keys, np.diff(self.texts.offsets), self.weights)

@@ -728,8 +728,9 @@ class NaiveBayesSVM(Recipe):
                 hint="see pattern=, stop_words= and min_df=",
             )
         pseudo = self.pseudo_counts(settings, rows.words)
-        linear = WordWeights(*fit_machines(rows, read, pseudo, settings.C, settings.beta))
-        held_out, scores = margins_on_folds(rows, read, pseudo, settings.C, settings.beta)
+        weighed = replace(read, weights=read.importance)
+        linear = WordWeights(*fit_machines(rows, weighed, pseudo, settings.C, settings.beta))
+        held_out, scores = margins_on_folds(rows, weighed, pseudo, settings.C, settings.beta)
         importance = read.importance[held_out]
         found = fit_scale_and_bias(scores, read.labels[held_out], importance, thread_count(settings.n_threads))
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
@@ -824,7 +825,7 @@ def fit_machines(
         ratio = weights.log_count_ratio(present, own, pseudo)
         scaled = present.copy()
         scaled.data = ratio[present.indices]
-        machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.importance)
+        machine = LinearSVC(C=float(C), random_state=0, max_iter=10_000).fit(scaled, own, read.weights)
         w = machine.coef_[0]
         mean = np.abs(w).mean()
         size = own.mean() if read.weights is None else np.average(own, weights=read.weights)
