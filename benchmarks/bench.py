@@ -27,6 +27,7 @@ PARTS = [
     "everyday",
     "start_up",
     "networks",
+    "structure",
     "sequences",
     "decide",
     "semi_naive",
@@ -103,6 +104,8 @@ def main(parts: list[str]) -> int:
         head = "| work | against | ours | theirs | bar | ratio |\n|---|---|---|---|---|---|"
         made = f"Made by `python benchmarks/bench.py {part}` on {date.today()}, {machine()}. {module.NOTE}"
         sections[module.TITLE] = f"{made}\n\n{head}\n" + "\n".join(map(str, rows))
+        if appendix := getattr(module, "appendix", str)():
+            sections[module.TITLE] += f"\n\n{appendix}"
     intro = (
         "# Benchmarks\n\nMade by `make bench`: CPU time, minimum of several rounds in which both sides take turns, one "
         "thread unless said otherwise.\nEach part names the machine that it was run on: they need not be the same."
