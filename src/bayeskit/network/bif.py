@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -77,22 +77,9 @@ def read_bif(path: str | Path, *, memory_limit: int = MEMORY_LIMIT) -> BayesianN
 
 def parse_bif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
     """Parse a network from BIF text."""
-    from bayeskit.network.network import BayesianNetwork
-
-    parser = _BifParser(text, name, memory_limit)
-    parser.file()
-    missing = [node for node in parser.states if node not in parser.tables]
-    if missing:
-        raise BadFile(f"{name}: variable {missing[0]!r} has no probability block")
-    if not parser.states:
-        raise BadFile(f"{name}: there is no variable in it, so it is no network")
-    edges = [(parent, child) for child in parser.states for parent in parser.parents[child]]
-    try:
-        read_parents(edges, parser.states)
-        tables = normalize_tables({node: parser.tables[node] for node in parser.states}, parser.parents, parser.states)
-    except BayesError as problem:
-        raise BadFile(f"{name}: {problem}") from None
-    return BayesianNetwork.of_arrays(parser.parents, parser.states, tables, memory_limit=memory_limit)
+    reader = _BifReader(text, name, memory_limit)
+    reader.file()
+    return reader.network()
 
 
 def write_bif(network: BayesianNetwork, path: str | Path, name: str = "network") -> None:
@@ -149,7 +136,9 @@ def _quoted(name: str) -> str:
 
 
 @dataclass
-class _BifParser:
+class NetworkReader:
+    """Tokens of a text with their places, and the nodes and tables that were read from it."""
+
     text: str
     name: str
     memory_limit: int
@@ -158,6 +147,8 @@ class _BifParser:
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     tables: dict[str, Floats] = field(default_factory=dict)
 
+    pattern: ClassVar[re.Pattern[str]] = TOKEN
+
     def __post_init__(self) -> None:
         self.tokens = self._tokens()
         self.now = next(self.tokens)
@@ -165,7 +156,7 @@ class _BifParser:
     def _tokens(self) -> Iterator[QueryToken]:
         at = 0
         while at < len(self.text):
-            match = TOKEN.match(self.text, at)
+            match = self.pattern.match(self.text, at)
             if match is None or match.lastgroup is None:
                 raise self.error(at, "this quote or comment is never closed")
             if match.lastgroup != "skip":
@@ -176,14 +167,17 @@ class _BifParser:
             yield QueryToken("the end of the file", "end", len(self.text.rstrip()))
 
     def error(self, at: int, message: str) -> BadFile:
+        """Build an error with line and column."""
         return BadFile(f"{self.place(at)}: {message}")
 
     def place(self, at: int) -> str:
+        """Return line and column of a position."""
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
         return f"{self.name}, line {line}, column {column}"
 
     def take(self) -> QueryToken:
+        """Take the next token."""
         taken, self.now = self.now, next(self.tokens)
         return taken
 
@@ -192,29 +186,76 @@ class _BifParser:
         return self.now.is_(sign) and bool(self.take())
 
     def sign(self, content: str) -> None:
+        """Take a sign that must be next."""
         if not self.accept(content):
             raise self.error(self.now.at, f"{content!r} is expected here, not {self.now.content!r}")
 
     def word(self, what: str) -> QueryToken:
+        """Take a word or a quoted text."""
         if self.now.kind not in ("word", "text"):
             raise self.error(self.now.at, f"{what} is expected here, not {self.now.content!r}")
         return self.take()
 
-    def keyword(self, *known: str) -> str:
-        token = self.word(" or ".join(map(repr, known)))
-        if token.content not in known:
-            raise self.error(token.at, f"{token.content!r} is not known here ({', '.join(known)})")
-        return token.content
-
-    def number(self) -> float:
-        token = self.word("a number")
+    def number(self, token: QueryToken) -> float:
+        """Return a token as a finite number."""
         try:
             number = float(token.content)
         except ValueError:
             number = float("nan")
         if not isfinite(number):
-            raise self.error(token.at, f"{token.content!r} is no number")
+            raise self.error(token.at, f"{token.content[:40]!r} is no number")
         return number
+
+    def add_node(self, node: QueryToken, states: Sequence[str]) -> None:
+        """Add a node, which is new and has states."""
+        if node.content in self.states:
+            raise self.error(node.at, f"the variable {node.content!r} is there twice")
+        if not states or len(set(states)) < len(states):
+            raise self.error(node.at, f"{node.content!r} needs states, each once; it has {list(states)[:10]}")
+        self.states[node.content] = tuple(states)
+
+    def family_shape(self, node: QueryToken, parents: Sequence[QueryToken]) -> list[int]:
+        """Check a family before its table is read; return the number of states of its parents and of itself."""
+        for known in (node, *parents):
+            if known.content not in self.states:
+                meant = nearest(known.content, self.states)
+                raise self.error(known.at, f"there is no variable {known.content!r} ({meant})")
+        names = [parent.content for parent in parents]
+        if node.content in self.tables:
+            raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
+        if len(set(names)) < len(names) or len(names) > MOST_PARENTS:
+            raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {names}")
+        cards = {name: len(self.states[name]) for name in (*names, node.content)}
+        try:
+            self.cost = check_table_size(node.content, names, cards, self.cost, self.memory_limit)
+        except TooLarge as problem:
+            raise problem.within(self.place(node.at)) from None
+        self.parents[node.content] = tuple(names)
+        return [cards[name] for name in (*names, node.content)]
+
+    def network(self) -> BayesianNetwork:
+        """Return the network of all nodes and tables."""
+        from bayeskit.network.network import BayesianNetwork
+
+        if not self.states:
+            raise BadFile(f"{self.name}: there is no variable in it, so it is no network")
+        if missing := [node for node in self.states if node not in self.tables]:
+            raise BadFile(f"{self.name}: variable {missing[0]!r} has no probability block")
+        edges = [(parent, child) for child in self.states for parent in self.parents[child]]
+        try:
+            read_parents(edges, self.states)
+            tables = normalize_tables({node: self.tables[node] for node in self.states}, self.parents, self.states)
+        except BayesError as problem:
+            raise BadFile(f"{self.name}: {problem}") from None
+        return BayesianNetwork.of_arrays(self.parents, self.states, tables, memory_limit=self.memory_limit)
+
+
+class _BifReader(NetworkReader):
+    def keyword(self, *known: str) -> str:
+        token = self.word(" or ".join(map(repr, known)))
+        if token.content not in known:
+            raise self.error(token.at, f"{token.content!r} is not known here ({', '.join(known)})")
+        return token.content
 
     def listed(self, read: Callable[[], T]) -> list[T]:
         """Parse items separated by commas."""
@@ -248,8 +289,6 @@ class _BifParser:
 
     def variable(self) -> None:
         name = self.word("the name of a variable")
-        if name.content in self.states:
-            raise self.error(name.at, f"the variable {name.content!r} is there twice")
         self.sign("{")
         states: list[str] = []
         while not self.accept("}"):
@@ -269,32 +308,18 @@ class _BifParser:
             if n.content != str(len(states)):
                 raise self.error(n.at, f"{name.content!r} should have {n.content} states, and {len(states)} follow")
             self.sign(";")
-        if not states or len(set(states)) < len(states):
-            raise self.error(name.at, f"{name.content!r} needs states, each once; it has {states}")
-        self.states[name.content] = tuple(states)
+        self.add_node(name, states)
 
     def probability(self) -> None:
         self.sign("(")
-        node = self.known()
-        parents = [parent.content for parent in self.listed(self.known)] if self.accept("|") else []
+        node = self.variable_name()
+        parents = self.listed(self.variable_name) if self.accept("|") else []
         self.sign(")")
-        if node.content in self.tables:
-            raise self.error(node.at, f"the probabilities of {node.content!r} are there twice")
-        if len(set(parents)) < len(parents) or len(parents) > MOST_PARENTS:
-            raise self.error(node.at, f"{node.content!r} has a parent twice, or more than {MOST_PARENTS}: {parents}")
-        cards = {name: len(self.states[name]) for name in (*parents, node.content)}
-        try:
-            self.cost = check_table_size(node.content, parents, cards, self.cost, self.memory_limit)
-        except TooLarge as problem:
-            raise problem.within(self.place(node.at)) from None
-        self.parents[node.content] = tuple(parents)
-        self.tables[node.content] = self.rows(node, parents, [cards[p] for p in parents], cards[node.content])
+        *shape, n_states = self.family_shape(node, parents)
+        self.tables[node.content] = self.rows(node, [parent.content for parent in parents], shape, n_states)
 
-    def known(self) -> QueryToken:
-        name = self.word("the name of a variable")
-        if name.content not in self.states:
-            raise self.error(name.at, f"there is no variable {name.content!r} ({nearest(name.content, self.states)})")
-        return name
+    def variable_name(self) -> QueryToken:
+        return self.word("the name of a variable")
 
     def rows(self, node: QueryToken, parents: list[str], shape: list[int], n_states: int) -> Floats:
         """Parse a table of shape (n_contexts, n_states); memory is allocated only after all numbers were read."""
@@ -345,7 +370,7 @@ class _BifParser:
         return at
 
     def numbers(self, n: int, at: int) -> array[float]:
-        numbers = array("d", self.listed(self.number))
+        numbers = array("d", self.listed(lambda: self.number(self.word("a number"))))
         if len(numbers) != n:
             raise self.error(at, f"{n} numbers belong here, and there are {len(numbers)}")
         self.sign(";")

@@ -6,24 +6,24 @@ All hold discrete nodes with tables P(node | parents), the first parent varying 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from math import isfinite, prod
+from collections.abc import Callable, Sequence
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
 
-from bayeskit.errors import BadFile, BayesError, TooLarge
-from bayeskit.nearest import nearest
-from bayeskit.network.bif import parse_bif, to_bif
-from bayeskit.network.inputs import MOST_PARENTS, check_table_size, normalize_tables, read_parents
+from bayeskit.errors import BadFile, BayesError
+from bayeskit.network.bif import NetworkReader, parse_bif, to_bif
+from bayeskit.network.query import QueryToken
 from bayeskit.network.variable_elimination import MEMORY_LIMIT
 from bayeskit.storage.files import read_bytes, write_file
 from bayeskit.typing import Floats
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from bayeskit.network.network import BayesianNetwork
 
 
@@ -91,71 +91,16 @@ def _format_of(path: str | Path) -> _Format:
     return FORMATS[ending]
 
 
-class _Draft:
-    """Nodes and tables as a file lists them; ``build`` checks them and makes a network."""
-
-    def __init__(self, name: str, memory_limit: int) -> None:
-        self.name, self.memory_limit, self.cost = name, memory_limit, 0
-        self.states: dict[str, tuple[str, ...]] = {}
-        self.parents: dict[str, tuple[str, ...]] = {}
-        self.tables: dict[str, Floats] = {}
-
-    def error(self, message: str) -> BadFile:
-        return BadFile(f"{self.name}: {message}")
-
-    def add_node(self, node: str, states: Sequence[str]) -> None:
-        if node in self.states:
-            raise self.error(f"the node {node!r} is there twice")
-        if not states or len(set(states)) < len(states):
-            raise self.error(f"{node!r} needs states, each once; it has {list(states)[:10]}")
-        self.states[node] = tuple(states)
-
-    def shape(self, node: str, parents: Sequence[str]) -> list[int]:
-        """Check a family and return the sizes of its table."""
-        for name in (node, *parents):
-            if name not in self.states:
-                raise self.error(f"there is no node {name!r} ({nearest(name, self.states)})")
-        if node in self.tables:
-            raise self.error(f"the probabilities of {node!r} are there twice")
-        if len(set(parents)) < len(parents) or len(parents) > MOST_PARENTS:
-            raise self.error(f"{node!r} has a parent twice, or more than {MOST_PARENTS}: {list(parents)}")
-        cards = {name: len(self.states[name]) for name in (*parents, node)}
-        try:
-            self.cost = check_table_size(node, parents, cards, self.cost, self.memory_limit)
-        except TooLarge as problem:
-            raise problem.within(self.name) from None
-        return [cards[name] for name in (*parents, node)]
-
-    def add_table(self, node: str, parents: Sequence[str], numbers: Sequence[float]) -> None:
-        shape = self.shape(node, parents)
+class _TableReader(NetworkReader):
+    def add_table(self, node: QueryToken, parents: Sequence[QueryToken], numbers: Sequence[float] | None) -> None:
+        """Add a table of numbers, the first parent varying slowest and the node fastest; None is uniform."""
+        shape = self.family_shape(node, parents)
+        if numbers is None:
+            numbers = [1 / shape[-1]] * prod(shape)
         if len(numbers) != prod(shape):
-            raise self.error(f"the table of {node!r} needs {prod(shape)} numbers, and there are {len(numbers)}")
-        self.parents[node] = tuple(parents)
-        self.tables[node] = np.array(numbers, dtype=np.float64).reshape(-1, shape[-1])
-
-    def build(self) -> BayesianNetwork:
-        from bayeskit.network.network import BayesianNetwork
-
-        if not self.states:
-            raise self.error("there is no node in it, so it is no network")
-        if missing := [node for node in self.states if node not in self.tables]:
-            raise self.error(f"node {missing[0]!r} has no probabilities")
-        try:
-            read_parents([(p, node) for node in self.states for p in self.parents[node]], self.states)
-            tables = normalize_tables({n: self.tables[n] for n in self.states}, self.parents, self.states)
-        except BayesError as problem:
-            raise self.error(str(problem)) from None
-        return BayesianNetwork.of_arrays(self.parents, self.states, tables, memory_limit=self.memory_limit)
-
-
-def _number(text: str, fail: Callable[[str], NoReturn]) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not isfinite(number) or "_" in text:
-        fail(f"{text[:40]!r} is no number")
-    return number
+            message = f"the table of {node.content!r} needs {prod(shape)} numbers, and there are {len(numbers)}"
+            raise self.error(node.at, message)
+        self.tables[node.content] = np.array(numbers, dtype=np.float64).reshape(-1, shape[-1])
 
 
 # -- XMLBIF ------------------------------------------------------------------------------------------------------------
@@ -163,33 +108,45 @@ def _number(text: str, fail: Callable[[str], NoReturn]) -> float:
 
 def parse_xmlbif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
     """Parse a network from XMLBIF text. Entities are refused."""
-    draft = _Draft(name, memory_limit)
+    from xml.etree import ElementTree
+
     if "<!ENTITY" in text:
-        raise draft.error("it declares XML entities, which are not read")
+        raise BadFile(f"{name}: it declares XML entities, which are not read")
     try:
-        root = ET.fromstring(text)
-    except (ET.ParseError, ValueError, RecursionError) as problem:
-        raise draft.error(f"it is no XML: {problem}") from None
+        root = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError, RecursionError) as problem:
+        raise BadFile(f"{name}: it is no XML: {problem}") from None
+    reader = _XmlReader("", name, memory_limit)
+    elements = [(str(element.tag).upper(), element) for element in root.iter()]
+    for tag, element in elements:
+        if tag == "VARIABLE":
+            states = reader.texts(element, "OUTCOME") or reader.texts(element, "VALUE")
+            reader.add_node(reader.only(element, "NAME"), [state.content for state in states])
+    for tag, element in elements:
+        if tag in ("DEFINITION", "PROBABILITY"):
+            words = reader.only(element, "TABLE").content.split()
+            numbers = [reader.number(QueryToken(word, "word", 0)) for word in words]
+            reader.add_table(reader.only(element, "FOR"), reader.texts(element, "GIVEN"), numbers)
+    return reader.network()
 
-    def texts(element: ET.Element, tag: str) -> list[str]:
-        return ["".join(e.itertext()).strip() for e in element.iter() if e.tag.upper() == tag]
 
-    def fail(message: str) -> NoReturn:
-        raise draft.error(message)
+class _XmlReader(_TableReader):
+    """Nodes and tables of XML elements, which have no place in the text."""
 
-    for element in root.iter():
-        if str(element.tag).upper() == "VARIABLE":
-            names = texts(element, "NAME")
-            if len(names) != 1:
-                raise draft.error("a VARIABLE needs one NAME")
-            draft.add_node(names[0], texts(element, "OUTCOME") or texts(element, "VALUE"))
-    for element in root.iter():
-        if str(element.tag).upper() in ("DEFINITION", "PROBABILITY"):
-            node, tables = texts(element, "FOR"), texts(element, "TABLE")
-            if len(node) != 1 or len(tables) != 1:
-                raise draft.error("a DEFINITION needs one FOR and one TABLE")
-            draft.add_table(node[0], texts(element, "GIVEN"), [_number(t, fail) for t in tables[0].split()])
-    return draft.build()
+    def place(self, at: int) -> str:
+        return self.name
+
+    def texts(self, element: Element, tag: str) -> list[QueryToken]:
+        """Return the texts of the elements of a kind within another."""
+        found = [e for e in element.iter() if str(e.tag).upper() == tag]
+        return [QueryToken("".join(e.itertext()).strip(), "text", 0) for e in found]
+
+    def only(self, element: Element, tag: str) -> QueryToken:
+        """Return the text of the one element of a kind within another."""
+        found = self.texts(element, tag)
+        if len(found) != 1:
+            raise self.error(0, f"a {element.tag} needs one {tag}, not {len(found)}")
+        return found[0]
 
 
 def to_xmlbif(network: BayesianNetwork) -> str:
@@ -214,123 +171,72 @@ def _xml(name: str) -> str:
 # -- NET and DSC -------------------------------------------------------------------------------------------------------
 
 
-class _Tokens:
-    """Words, strings and signs of a text with their places."""
+def _pattern(comment: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""(?P<skip> \s+ | {comment} ) | (?P<text> "[^"]*" ) | (?P<sign> [{{}}()\[\],;|:=] )
+          | (?P<word> [^\s{{}}()\[\],;|:="]+ )""",
+        re.VERBOSE | re.DOTALL,
+    )
 
-    def __init__(self, text: str, draft: _Draft, comment: str) -> None:
-        self.text, self.draft = text, draft
-        self.pattern = re.compile(
-            rf"""(?P<skip> \s+ | {comment} ) | (?P<text> "[^"]*" ) | (?P<sign> [{{}}()\[\],;|:=] )
-              | (?P<word> [^\s{{}}()\[\],;|:="]+ )""",
-            re.VERBOSE | re.DOTALL,
-        )
-        self.tokens = self._read()
-        self.now = next(self.tokens)
 
-    def _read(self) -> Iterator[tuple[str, str, int]]:
-        at = 0
-        while at < len(self.text):
-            match = self.pattern.match(self.text, at)
-            if match is None or match.lastgroup is None:
-                raise self.error("this quote or comment is never closed", at)
-            if match.lastgroup != "skip":
-                yield match.lastgroup, match[0][1:-1] if match.lastgroup == "text" else match[0], at
-            at = match.end()
-        while True:
-            yield "end", "the end of the file", len(self.text.rstrip())
+class _BlockReader(_TableReader):
+    """What NET and DSC share: blocks of fields that end with a semicolon."""
 
-    def error(self, message: str, at: int | None = None) -> BadFile:
-        at = self.now[2] if at is None else at
-        line, column = self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
-        return BadFile(f"{self.draft.name}, line {line}, column {column}: {message}")
-
-    def fail(self, message: str) -> NoReturn:
-        raise self.error(message)
-
-    def take(self) -> str:
-        taken, self.now = self.now[1], next(self.tokens)
-        return taken
-
-    def is_sign(self, sign: str) -> bool:
-        return self.now[:2] == ("sign", sign)
-
-    def expect(self, sign: str) -> None:
-        if not self.is_sign(sign):
-            raise self.error(f"{sign!r} is expected here, not {self.now[1]!r}")
-        self.take()
-
-    def word(self, what: str) -> str:
-        if self.now[0] not in ("word", "text"):
-            raise self.error(f"{what} is expected here, not {self.now[1]!r}")
-        return self.take()
-
-    def until(self, end: str) -> list[str]:
-        """Take words up to a sign, with commas and brackets between them passed over."""
+    def until(self, end: str) -> list[QueryToken]:
+        """Take words up to a sign; commas and brackets between them are passed over."""
         words = []
-        while not self.is_sign(end):
-            if self.now[0] == "end":
-                raise self.error(f"{end!r} is expected before the end of the file")
-            if self.now[0] in ("word", "text"):
-                words.append(self.now[1])
-            self.take()
-        self.take()
+        while not self.accept(end):
+            token = self.take()
+            if token.kind == "end":
+                raise self.error(token.at, f"{end!r} is expected before the end of the file")
+            if token.kind in ("word", "text"):
+                words.append(token)
         return words
 
-    def family(self) -> tuple[str, list[str]]:
+    def family(self) -> tuple[QueryToken, list[QueryToken]]:
         """Take ``( node | parents )``."""
-        self.expect("(")
+        self.sign("(")
         node = self.word("the name of a node")
-        parents: list[str] = []
-        if self.is_sign("|"):
-            self.take()
-            while not self.is_sign(")"):
-                if self.is_sign(","):
-                    self.take()
-                    continue
-                parents.append(self.word("the name of a parent"))
-        self.expect(")")
-        return node, parents
+        if self.accept("|"):
+            return node, self.until(")")
+        self.sign(")")
+        return node, []
+
+    def fields(self) -> dict[str, list[QueryToken]]:
+        """Take ``{ name = words ; … }``, or with colons."""
+        fields = {}
+        self.sign("{")
+        while not self.accept("}"):
+            key = self.word("a field")
+            if not self.accept("="):
+                self.accept(":")
+            fields[key.content] = self.until(";")
+        return fields
 
 
 def parse_net(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
     """Parse a network from Hugin NET text."""
-    draft = _Draft(name, memory_limit)
-    tokens = _Tokens(text, draft, r"%[^\n]*")
-    while tokens.now[0] != "end":
-        kind = tokens.word("'net', 'node' or 'potential'")
-        if kind == "class":  # object-oriented files wrap the whole in a class
-            raise tokens.error("classes of object-oriented networks are not read; save a plain network")
-        if kind == "net":
-            tokens.expect("{")
-            tokens.until("}")
-            continue
-        if kind in ("node", "discrete"):
-            node = tokens.word("the name of a node")
-            node = tokens.word("the name of a node") if kind == "discrete" else node
-            draft.add_node(node, _fields(tokens).get("states", []))
-        elif kind == "potential":
-            node, parents = tokens.family()
-            fields = _fields(tokens)
-            if "data" in fields:
-                draft.add_table(node, parents, [_number(word, tokens.fail) for word in fields["data"]])
-            else:
-                shape = draft.shape(node, parents)
-                draft.add_table(node, parents, [1 / shape[-1]] * prod(shape))
+    reader = _NetReader(text, name, memory_limit)
+    while reader.now.kind != "end":
+        kind = reader.word("'net', 'node' or 'potential'")
+        if kind.content == "net":
+            reader.fields()
+        elif kind.content in ("node", "discrete"):
+            node = reader.word("the name of a node")
+            node = reader.word("the name of a node") if kind.content == "discrete" else node
+            reader.add_node(node, [state.content for state in reader.fields().get("states", [])])
+        elif kind.content == "potential":
+            node, parents = reader.family()
+            data = reader.fields().get("data")
+            numbers = None if data is None else [reader.number(word) for word in data]
+            reader.add_table(node, parents, numbers)
         else:
-            raise tokens.error(f"{kind!r} is not read: networks of discrete nodes have net, node and potential")
-    return draft.build()
+            raise reader.error(kind.at, f"{kind.content!r} is not read: networks have net, node and potential")
+    return reader.network()
 
 
-def _fields(tokens: _Tokens) -> dict[str, list[str]]:
-    """Take ``{ name = words ; … }``."""
-    fields = {}
-    tokens.expect("{")
-    while not tokens.is_sign("}"):
-        key = tokens.word("a field")
-        tokens.expect("=")
-        fields[key] = tokens.until(";")
-    tokens.take()
-    return fields
+class _NetReader(_BlockReader):
+    pattern = _pattern(r"%[^\n]*")
 
 
 def to_net(network: BayesianNetwork) -> str:
@@ -353,68 +259,55 @@ def _nested(table: Floats) -> str:
 
 def parse_dsc(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
     """Parse a network from DSC text."""
-    draft = _Draft(name, memory_limit)
-    tokens = _Tokens(text, draft, r"//[^\n]*")
-    while tokens.now[0] != "end":
-        kind = tokens.word("'belief', 'node' or 'probability'")
-        if kind == "belief":
-            if tokens.word("'network'") != "network":
-                raise tokens.error("a file starts with: belief network")
-            if tokens.now[0] == "text":
-                tokens.take()
-        elif kind == "node":
-            node = tokens.word("the name of a node")
-            draft.add_node(node, _dsc_states(tokens))
-        elif kind == "probability":
-            node, parents = tokens.family()
-            draft.add_table(node, parents, _dsc_rows(tokens, draft.shape(node, parents)))
+    reader = _DscReader(text, name, memory_limit)
+    while reader.now.kind != "end":
+        kind = reader.word("'belief', 'node' or 'probability'")
+        if kind.content == "belief":
+            reader.word("'network'")
+            if reader.now.kind == "text":
+                reader.take()
+        elif kind.content == "node":
+            node = reader.word("the name of a node")
+            words = [word.content for word in reader.fields().get("type", [])]
+            if words[:1] != ["discrete"] or words[1:2] != [str(len(words) - 2)]:
+                raise reader.error(node.at, f"{node.content!r} needs a type: discrete [n] = {{ n states }}")
+            reader.add_node(node, words[2:])
+        elif kind.content == "probability":
+            node, parents = reader.family()
+            reader.table(node, parents)
         else:
-            raise tokens.error(f"{kind!r} is not read: networks have node and probability")
-    return draft.build()
+            raise reader.error(kind.at, f"{kind.content!r} is not read: networks have node and probability")
+    return reader.network()
 
 
-def _dsc_states(tokens: _Tokens) -> list[str]:
-    states: list[str] = []
-    tokens.expect("{")
-    while not tokens.is_sign("}"):
-        key = tokens.word("a field")
-        if tokens.is_sign(":") or tokens.is_sign("="):
-            tokens.take()
-        words = tokens.until(";")
-        if key == "type":
-            if words[:1] != ["discrete"]:
-                raise tokens.error("only discrete nodes are read")
-            states = words[2:]
-            if len(words) < 2 or words[1] != str(len(states)):
-                raise tokens.error(f"a type of {words[1:2]} states lists {len(states)}")
-    tokens.take()
-    return states
+class _DscReader(_BlockReader):
+    pattern = _pattern(r"//[^\n]*")
 
-
-def _dsc_rows(tokens: _Tokens, shape: Sequence[int]) -> list[float]:
-    rows: dict[int, list[float]] = {}
-    tokens.expect("{")
-    while not tokens.is_sign("}"):
-        at = 0
-        if tokens.is_sign("("):
-            tokens.take()
-            states = tokens.until(")")
-            tokens.expect(":")
-            if len(states) != len(shape) - 1:
-                raise tokens.error(f"{len(shape) - 1} states of parents belong here, and there are {len(states)}")
-            for state, size in zip(states, shape[:-1], strict=True):
-                if not state.isascii() or not state.isdigit() or int(state) >= size:
-                    raise tokens.error(f"{state!r} is no state of a parent with states 0 to {size - 1}")
-                at = at * size + int(state)
-        if at in rows:
-            raise tokens.error("this row is there twice")
-        rows[at] = [_number(word, tokens.fail) for word in tokens.until(";")]
-        if len(rows[at]) != shape[-1]:
-            raise tokens.error(f"{shape[-1]} numbers belong here, and there are {len(rows[at])}")
-    tokens.take()
-    if missing := next((at for at in range(prod(shape[:-1])) if at not in rows), None):
-        raise tokens.error(f"the table lacks its row {missing + 1}")
-    return [number for at in sorted(rows) for number in rows[at]]
+    def table(self, node: QueryToken, parents: list[QueryToken]) -> None:
+        """Take rows ``(states of parents): numbers;``."""
+        *shape, n_states = self.family_shape(node, parents)
+        rows: dict[int, list[float]] = {}
+        self.sign("{")
+        while not self.accept("}"):
+            at, first = 0, self.now.at
+            if self.accept("("):
+                states = self.until(")")
+                self.sign(":")
+                if len(states) != len(shape):
+                    raise self.error(first, f"{len(shape)} states of parents belong here, not {len(states)}")
+                for state, size in zip(states, shape, strict=True):
+                    if not re.fullmatch("[0-9]{1,9}", state.content) or int(state.content) >= size:
+                        raise self.error(state.at, f"{state.content!r} is no state of a parent, 0 to {size - 1}")
+                    at = at * size + int(state.content)
+            if at in rows:
+                raise self.error(first, "this row is there twice")
+            rows[at] = [self.number(word) for word in self.until(";")]
+            if len(rows[at]) != n_states:
+                raise self.error(first, f"{n_states} numbers belong here, and there are {len(rows[at])}")
+        for at in range(prod(shape)):
+            if at not in rows:
+                raise self.error(node.at, f"the table of {node.content!r} lacks its row {at + 1}")
+        self.tables[node.content] = np.array([rows[at] for at in range(prod(shape))])
 
 
 def to_dsc(network: BayesianNetwork) -> str:
