@@ -108,13 +108,13 @@ class _TableReader(NetworkReader):
 
 def parse_xmlbif(text: str, name: str = "the text", *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
     """Parse a network from XMLBIF text. Entities are refused."""
-    from xml.etree import ElementTree
+    from xml.etree import ElementTree as ET
 
     if "<!ENTITY" in text:
         raise BadFile(f"{name}: it declares XML entities, which are not read")
     try:
-        root = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError, RecursionError) as problem:
+        root = ET.fromstring(text)
+    except (ET.ParseError, ValueError, RecursionError) as problem:
         raise BadFile(f"{name}: it is no XML: {problem}") from None
     reader = _XmlReader("", name, memory_limit)
     elements = [(str(element.tag).upper(), element) for element in root.iter()]
