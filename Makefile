@@ -113,9 +113,9 @@ site: $(STAMP) ## the documentation as a site in build/site, with search and the
 	$(BIN)/python -m scripts.website.build
 
 # For hours: make fuzz SECONDS=7200. A finding stops it, and lies in fuzz/crashes.
-TARGET ?= loader bif query csv tokenizer
+TARGET ?= loader bif formats query csv tokenizer
 SECONDS ?= 60
-fuzz: $(STAMP) ## what is read from strangers, fuzzed: TARGET="loader bif query csv tokenizer" SECONDS=60
+fuzz: $(STAMP) ## what is read from strangers, fuzzed: TARGET="loader bif formats query csv tokenizer" SECONDS=60
 	-$(BIN)/python -m pip install --quiet --group fuzz
 	for target in $(TARGET); do $(BIN)/python -m fuzz.targets $$target $(SECONDS) || exit 1; done
 

@@ -43,6 +43,7 @@ with atheris.instrument_imports(include=["bayeskit"]) if atheris else contextlib
     from bayeskit.data.text.tokens import count_documents, count_tokens, cut_of
     from bayeskit.errors import BayesError
     from bayeskit.network.bif import parse_bif, to_bif
+    from bayeskit.network.formats import FORMATS
     from bayeskit.network.query import parse
     from fuzz import model_files
 
@@ -82,6 +83,17 @@ def bif(data: bytes) -> None:
     """A network file is refused with its place, or reads back as the same network."""
     network = parse_bif(data.decode("utf-8", "surrogateescape"), memory_limit=1 << 24)
     assert parse_bif(to_bif(network), memory_limit=1 << 26) == network
+    if network.cost().bytes < 1 << 20:
+        with contextlib.suppress(BayesError):
+            for node, posterior in network.posterior().items():
+                assert abs(sum(posterior.values()) - 1) < 1e-6, node
+
+
+def formats(data: bytes) -> None:
+    """A network file of another program is refused, or reads back as the same network; the first byte picks one."""
+    form = FORMATS[ENDINGS[data[0] % len(ENDINGS)] if data else ENDINGS[0]]
+    network = form.parse(data[1:].decode("utf-8", "surrogateescape"), "fuzzed", memory_limit=1 << 24)
+    assert form.parse(form.write(network), "written", memory_limit=1 << 26) == network
     if network.cost().bytes < 1 << 20:
         with contextlib.suppress(BayesError):
             for node, posterior in network.posterior().items():
@@ -148,12 +160,26 @@ variable a { type discrete [ 2 ] { yes, no }; } variable "b c" { type discrete [
 probability ( a ) { table 0.2, 0.8; } // one
 probability ( "b c" | a ) { (yes) 0.9, 0.1, 0; default 0.1, 0.2, 0.7; } /* two */
 """
+ENDINGS = (".xml", ".net", ".dsc")
+
+
+def _written() -> list[bytes]:
+    """Return a network in each format, after the byte that picks it."""
+    network = parse_bif(BIF.decode().replace("b c", "b_c"))
+    texts = [FORMATS[ending].write(network).encode() for ending in ENDINGS]
+    entities = (
+        b'<?xml version="1.0"?><!DOCTYPE B [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><BIF><NETWORK>&b;</NETWORK></BIF>'
+    )
+    return [*(bytes([i]) + text for i, text in enumerate(texts)), b"\0" + entities]
+
+
 TARGETS: dict[str, tuple[Callable[[bytes], None], list[bytes]]] = {
     "loader": (loader, [bytes([i % 256, i // 7 % 256]) * 24 for i in range(0, 256, 5)]),
     "bif": (
         bif,
         [BIF, BIF.replace(b"(yes) 0.9, 0.1, 0; default 0.1, 0.2, 0.7;", b"table 0.9, 0.1, 0.1, 0.2, 0, 0.7;")],
     ),
+    "formats": (formats, _written()),
     "query": (
         query,
         [b'P(A = 1 | "b c" = yes and not size > 1)', b"P(A in {0, 1} or 'b c' != no, size <= 1.5)", b"P(((A = 0)))"],

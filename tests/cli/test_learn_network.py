@@ -173,3 +173,13 @@ def test_a_column_of_too_many_values_comes_with_advice_that_works(bayes, lawn):
 def test_a_network_is_no_table(bayes, lawn):
     bayes(*LEARN, "lawn.net")
     assert "is a Bayesian network, for bayes ask" in bayes("fit", "lawn.net", "-t", "wet", code=1).err
+
+
+def test_a_name_that_the_format_lacks_is_refused_before_the_search(bayes, lawn, monkeypatch):
+    (lawn / "spaces.csv").write_text("a b,c\n" + "x,y\nz,w\n" * 20)
+    with monkeypatch.context() as patched:
+        patched.setattr(kernels, "learn_structure", None)
+        told = bayes("learn-network", "spaces.csv", "-o", "spaces.net", code=1)
+    assert "the node 'a b' is no name in this format" in told.err
+    bayes("learn-network", "spaces.csv", "-o", "spaces.bif")
+    bayes("learn-network", "spaces.csv", "-o", "spaces.net", "--role", "a b=ignore")

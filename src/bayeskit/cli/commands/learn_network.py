@@ -91,6 +91,7 @@ def command(
     source = open_data(data, None, reading)
     with watched(source, "reading") as rows:
         table, name = _read(rows), source.name
+    _check_names([column for column in table if roles.get(column) != "ignore"], output)
     network = _learn(table, options, constraints, roles)
     report = network.search_
     n_rows = len(next(iter(table.values()), ()))
@@ -143,6 +144,16 @@ def _read(source: Any) -> dict[str, Any]:
     from bayeskit.data.reader import read_batch
 
     return dict(read_batch(source).columns)
+
+
+def _check_names(columns: Sequence[str], output: str) -> None:
+    """Raise an error, before the search, if the format of the file has no such names of nodes."""
+    from bayeskit.network.formats import FORMATS
+    from bayeskit.network.network import BayesianNetwork
+
+    form = FORMATS.get(Path(output).suffix.lower())
+    if form is not None and columns:
+        form.write(BayesianNetwork([], dict.fromkeys(columns, 0.5)))
 
 
 def _learn(table: Any, options: SearchOptions, constraints: dict[str, Any], roles: dict[str, str]) -> Any:
