@@ -34,28 +34,6 @@ CELLS = 1 << 20  # rows × classes × columns of the exact path at a time
 FAR = 1e5
 
 
-class ClosedGaussian(NamedTuple):
-    """Gaussians with class-specific variances, and the own class of a row without it, shape (n_classes, n_columns).
-
-    With d = x − mean, n and M = Σ(x − mean)² of the own class, and ddof δ, without x
-
-        mean' = mean − d / (n − 1)        x − mean' = d n / (n − 1)
-        M'    = M − d² n / (n − 1)        = M (1 − rate · d²) = M · rest
-        σ²'   = M' / (n − 1 − δ)          = σ² · growth · rest,   growth = (n − δ) / (n − 1 − δ)
-
-        ln p'(x) = own_constant − own_precision d² / (2 rest) − ln(rest) / 2
-
-    as `kernels.score_gaussian_left_out` computes it.
-    """
-
-    mean: Floats
-    precision: Floats
-    constant: Floats
-    rate: Floats
-    own_precision: Floats
-    own_constant: Floats
-
-
 @dataclass(frozen=True)
 class LeftOutGaussians:
     """Numeric columns of one variance rule, with leave-one-out scores."""
@@ -112,8 +90,20 @@ class LeftOutGaussians:
             return 2 * highest * (n - self.ddof) / squares
 
     @cached_property
-    def closed_form(self) -> ClosedGaussian | None:
-        """Return the parameters of the closed form; None without one."""
+    def closed_form(self) -> tuple[Floats, ...] | None:
+        """Return the mean, precision and constant of each class, and the rate, own precision and own constant.
+
+        All have the shape (n_classes, n_columns). With d = x − mean, n and M = Σ(x − mean)² of the own class of a row,
+        and ddof δ, without x
+
+            mean' = mean − d / (n − 1)        x − mean' = d n / (n − 1)
+            M'    = M − d² n / (n − 1)        = M (1 − rate · d²) = M · rest
+            σ²'   = M' / (n − 1 − δ)          = σ² · growth · rest,   growth = (n − δ) / (n − 1 − δ)
+
+            ln p'(x) = own_constant − own_precision d² / (2 rest) − ln(rest) / 2
+
+        as `kernels.score_gaussian_left_out` computes it; None where some column has no such form.
+        """
         if not self.closed.all():
             return None
         parts = (self.moments.n, self.mean, self._squares[:-1])
@@ -122,7 +112,7 @@ class LeftOutGaussians:
         n = np.where(n < 4, np.nan, n)
         own_variance = variance * (n - self.ddof) / (n - 1 - self.ddof)
         own = n / ((n - 1) * squares), (n / (n - 1)) ** 2 / own_variance, log_peak(own_variance)
-        return ClosedGaussian(mean, 1 / variance, log_peak(variance), *own)
+        return mean, 1 / variance, log_peak(variance), *own
 
     def terms(self, x: Floats, labels: Array, unit: Floats) -> Floats:
         """Return ln p'(x | class) of each column without the row itself, (n_rows, n_classes, n_columns); 0 for missing

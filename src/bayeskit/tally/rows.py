@@ -5,17 +5,17 @@ Marked as local: rows stay on the machine that reads them, and engines that coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bayeskit.data.cells import LARGEST, raise_unusable
 from bayeskit.data.text.documents import Documents
+from bayeskit.data.text.word_list import unpack_words
 from bayeskit.errors import BayesError, NotLearned
 from bayeskit.memory import Need
 from bayeskit.tally.counts import Families
@@ -29,9 +29,9 @@ FEWER = f"Raise it, {SAMPLE}"
 
 
 class RowBatch(NamedTuple):
-    """A set of rows: slots or floats by column, class codes, and optional weights."""
+    """A set of rows: slots, floats or documents by column, class codes, and optional weights."""
 
-    cells: Mapping[str, Array]
+    cells: Mapping[str, Any]
     labels: Array
     weights: Floats | None
 
@@ -40,9 +40,9 @@ class RowBatch(NamedTuple):
         """Return the weight of each row."""
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
-    def take(self, rows: Array | slice) -> RowBatch:
+    def take(self, rows: Any) -> RowBatch:
         """Return the rows at these indices."""
-        cells = {name: column[rows] for name, column in self.cells.items()}
+        cells = {n: c.take(rows) if isinstance(c, Documents) else c[rows] for n, c in self.cells.items()}
         return RowBatch(cells, self.labels[rows], None if self.weights is None else self.weights[rows])
 
 
@@ -54,6 +54,7 @@ class StoredRows(ColumnStatistic):
     kind = "rows"
     may_hold_nan = True
     local_only = True
+    noun: ClassVar[str] = "row"  # in messages
     batches: tuple[RowBatch, ...]
 
     @cached_property
@@ -61,7 +62,7 @@ class StoredRows(ColumnStatistic):
         """Return all rows."""
         if len(self.batches) == 1:
             return self.batches[0]
-        cells = {name: np.concatenate([batch.cells[name] for batch in self.batches]) for name in self.columns}
+        cells = {name: _concatenate([batch.cells[name] for batch in self.batches]) for name in self.columns}
         labels = np.concatenate([batch.labels for batch in self.batches])
         weighted = any(batch.weights is not None for batch in self.batches)
         return RowBatch(cells, labels, np.concatenate([batch.unit for batch in self.batches]) if weighted else None)
@@ -69,8 +70,8 @@ class StoredRows(ColumnStatistic):
     @classmethod
     def empty(cls, request: Request, space: Space) -> Self:
         """Return no rows."""
-        kinds = {name: np.uint8 if name in space.slots else np.float64 for name in request.columns}
-        cells = {name: np.zeros(0, dtype) for name, dtype in kinds.items()}
+        cells: dict[str, Any] = {n: np.zeros(0, np.uint8 if n in space.slots else np.float64) for n in request.columns}
+        cells |= {name: Documents.of([]) for name in request.columns if name in space.schema.texts}
         return cls(request.columns, (RowBatch(cells, np.zeros(0, np.uint32), None),))
 
     @classmethod
@@ -78,9 +79,10 @@ class StoredRows(ColumnStatistic):
         """Return the rows of a block with positive weight."""
         block = counter.block
         if block.responsibilities is not None:
-            raise BayesError("one label a row is needed here, not responsibilities")
+            raise BayesError(f"one label a {cls.noun} is needed here, not responsibilities")
         raise_unusable(block.floats, block.start)
-        cells = {n: block.codes[n] if n in block.codes else block.floats[n] for n in request.columns}
+        present: dict[str, Any] = {**block.floats, **block.texts, **block.codes}
+        cells = {name: present[name] for name in request.columns}
         part = RowBatch(cells, counter.labels.astype(np.uint32), block.weights)
         return cls(request.columns, (part if part.weights is None else part.take(part.weights > 0),))
 
@@ -107,7 +109,7 @@ class StoredRows(ColumnStatistic):
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
         """Remove rows; raise an error for one that is not there as often. Of equal unweighted rows the last stay."""
         ours, theirs = self.all_rows, other.all_rows
-        mine, gone = _bits(ours, self.columns), _bits(theirs, self.columns)
+        mine, gone = _bits((ours, theirs), self.columns)
         maybe = np.flatnonzero(np.isin(_hashes(mine), _hashes(gone)))  # few rows go: only these are compared by cell
         group = np.unique(np.concatenate([mine[maybe], gone]), axis=0, return_inverse=True)[1].ravel()
         have, less = group[: len(maybe)], group[len(maybe) :]
@@ -116,7 +118,8 @@ class StoredRows(ColumnStatistic):
         left[np.abs(left) <= tolerance] = 0
         if (left < 0).any():
             row = int(np.flatnonzero(left[less] < 0)[0])
-            raise NotLearned(f"row {row} of those to forget was not learned, or not as often; nothing was changed")
+            what = f"{self.noun} {row} of those to forget"
+            raise NotLearned(f"{what} was not learned, or not as often; nothing was changed")
         stays = np.ones(len(weights), dtype=bool)
         if ours.weights is None and theirs.weights is None:
             order = np.argsort(have, kind="stable")
@@ -132,9 +135,9 @@ class StoredRows(ColumnStatistic):
 
     def __eq__(self, other: object) -> bool:
         """Compare rows in any order, with weights to 1e-12 of their total."""
-        if not isinstance(other, StoredRows) or self.columns != other.columns:
+        if not isinstance(other, StoredRows) or self.request != other.request:
             return False
-        sides = [_bits(side.all_rows, self.columns) for side in (self, other)]
+        sides = _bits((self.all_rows, other.all_rows), self.columns)
         distinct, which = np.unique(np.concatenate(sides), axis=0, return_inverse=True)
         ours, theirs = np.split(which.ravel(), [len(sides[0])])
         sums = [np.bincount(at, s.all_rows.unit, len(distinct)) for at, s in ((ours, self), (theirs, other))]
@@ -167,12 +170,8 @@ class StoredRows(ColumnStatistic):
         """Read cells, labels and weights; check their ranges."""
         check_file(len(arrays) == 2 + len(request.columns), "the rows do not fit their columns")
         labels, weights, *columns = arrays
-        n_rows = len(labels)
-        fits = labels.dtype == np.uint32 and labels.shape == (n_rows,) and bool((labels < space.n_classes).all())
-        fits = fits and weights.dtype == np.float64 and weights.shape in ((n_rows,), (0,))
-        check_file(fits, "the labels and weights of the rows do not fit the classes")
-        check_file(np.isfinite(weights).all() and (weights > 0).all(), "the weights of the rows are no weights")
-        cells = {}
+        n_rows, cells = len(labels), {}
+        cls._check_labels(labels, weights, space)
         for name, column in zip(request.columns, columns, strict=True):
             coded = name in space.slots
             fits = column.shape == (n_rows,) and column.dtype == (np.uint32 if coded else np.float64)
@@ -181,6 +180,15 @@ class StoredRows(ColumnStatistic):
             check_file(within, f"the rows have cells of column {name!r} that cannot be")
             cells[name] = column.astype(np.min_scalar_type(space.slots[name])) if coded else column
         return cls(request.columns, (RowBatch(cells, labels, weights if len(weights) else None),))
+
+    @classmethod
+    def _check_labels(cls, labels: Array, weights: Array, space: Space) -> None:
+        """Check class codes and weights that were read from a file."""
+        n_rows = len(labels)
+        fits = labels.dtype == np.uint32 and labels.shape == (n_rows,) and bool((labels < space.n_classes).all())
+        fits = fits and weights.dtype == np.float64 and weights.shape in ((n_rows,), (0,))
+        fits = fits and bool(np.isfinite(weights).all() and (weights > 0).all())
+        check_file(fits, f"the labels and weights of the {cls.noun}s do not fit the classes")
 
     def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
         """Check that every count table equals the counts of the rows."""
@@ -194,80 +202,18 @@ class StoredRows(ColumnStatistic):
 
 
 @register
-@dataclass(frozen=True, eq=False)
-class StoredDocuments(Statistic):
+class StoredDocuments(StoredRows):
     """Documents of one text column in order of arrival, for models that fit again when some are forgotten."""
 
     kind = "documents"
-    local_only = True
-    column: str
-    texts: Documents
-    labels: Array
-    weights: Floats | None
-
-    @property
-    def request(self) -> Request:
-        """Return the request that this statistic answers."""
-        return Request(self.kind, (self.column,))
-
-    @property
-    def unit(self) -> Floats:
-        """Return the weight of each document."""
-        return np.ones(len(self.labels)) if self.weights is None else self.weights
-
-    @classmethod
-    def empty(cls, request: Request, space: Space) -> Self:
-        """Return no documents."""
-        return cls(request.columns[0], Documents.of([]), np.zeros(0, np.uint32), None)
-
-    @classmethod
-    def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Return the documents of a block with positive weight."""
-        block, name = counter.block, request.columns[0]
-        if block.responsibilities is not None:
-            raise BayesError("one label a document is needed here, not responsibilities")
-        part = cls(name, block.texts[name], counter.labels.astype(np.uint32), block.weights)
-        return part if part.weights is None else part._take(part.weights > 0, part.weights)
-
-    def recode(self, recoding: Recoding) -> Self:
-        """Return the documents in other class codes, dropping those of removed classes."""
-        there = np.isin(self.labels, recoding.classes)
-        kept = self if there.all() else self._take(there, self.unit)
-        return replace(kept, labels=_recode(kept.labels, recoding.classes))
-
-    def plus(self, other: Self) -> Self:
-        """Concatenate the documents of both sides."""
-        weighted = self.weights is not None or other.weights is not None
-        return replace(
-            self,
-            texts=Documents.concatenate([self.texts, other.texts]),
-            labels=np.concatenate([self.labels, other.labels]),
-            weights=np.concatenate([self.unit, other.unit]) if weighted else None,
-        )
-
-    def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Remove documents, the first of equal ones; raise an error for one that is not there as often."""
-        asked, left = other._totals(), self.unit.copy()
-        for i, key in enumerate(self._keys()):
-            if wanted := asked.get(key, 0.0):
-                removed = min(wanted, left[i])
-                left[i] -= removed
-                asked[key] = wanted - removed
-        for i, key in enumerate(other._keys()):
-            if asked[key] > tolerance:
-                raise NotLearned(
-                    f"document {i} of those to forget was not learned, or not as often; nothing was changed"
-                )
-        return self._take(left > tolerance, left)
-
-    def restrict(self, names: Sequence[str]) -> Self | None:
-        """Return the documents if their column stays."""
-        return self if self.column in names else None
+    noun = "document"
+    may_hold_nan = False
 
     def to_parts(self) -> Parts:
         """Return the texts, labels and weights (none if all are one)."""
-        texts, weights = self.texts, np.zeros(0) if self.weights is None else self.weights
-        return {}, [texts.data, texts.offsets, texts.missing.astype(np.uint8), self.labels.astype(np.uint32), weights]
+        rows = self.all_rows
+        texts, weights = rows.cells[self.columns[0]], np.zeros(0) if rows.weights is None else rows.weights
+        return {}, [texts.data, texts.offsets, texts.missing.astype(np.uint8), rows.labels.astype(np.uint32), weights]
 
     @classmethod
     def from_parts(cls, request: Request, header: Any, arrays: list[Array], space: Space) -> Self:
@@ -275,43 +221,17 @@ class StoredDocuments(Statistic):
         check_file(len(arrays) == 5 and len(request.columns) == 1, "the documents do not fit their column")
         data, offsets, missing, labels, weights = arrays
         n = len(labels)
-        fits = data.dtype == missing.dtype == np.uint8 and offsets.dtype == np.int64 and labels.dtype == np.uint32
-        fits = fits and data.ndim == 1 and offsets.shape == (n + 1,) and missing.shape == labels.shape == (n,)
+        fits = data.dtype == missing.dtype == np.uint8 and offsets.dtype == np.int64
+        fits = fits and data.ndim == 1 and offsets.shape == (n + 1,) and missing.shape == (n,)
         fits = fits and offsets[0] == 0 and offsets[-1] == len(data) and bool((np.diff(offsets) >= 0).all())
         check_file(fits and (missing < 2).all(), "the documents do not fit together")
-        fits = weights.dtype == np.float64 and weights.shape in ((n,), (0,)) and bool((labels < space.n_classes).all())
-        check_file(fits and (weights > 0).all(), "the labels and weights of the documents do not fit the classes")
-        texts = Documents(data, offsets, missing.astype(bool))
-        return cls(request.columns[0], texts, labels, weights if len(weights) else None)
+        cls._check_labels(labels, weights, space)
+        cells = {request.columns[0]: Documents(data, offsets, missing.astype(bool))}
+        return cls(request.columns, (RowBatch(cells, labels, weights if len(weights) else None),))
 
-    def check(self, space: Space, class_counts: Counts, others: Mapping[str, Statistic]) -> None:
-        """Check that the class counts are those of the documents."""
-        _check_close(np.bincount(self.labels, self.weights, space.n_classes), class_counts)
 
-    def __eq__(self, other: object) -> bool:
-        """Compare documents in any order, with weights to 1e-12 of their total."""
-        if not isinstance(other, StoredDocuments) or self.column != other.column:
-            return False
-        ours, theirs = self._totals(), other._totals()
-        slack = SAME_WEIGHT * max(float(self.unit.sum()), 1.0)
-        return ours.keys() == theirs.keys() and all(abs(w - theirs[key]) <= slack for key, w in ours.items())
-
-    def _take(self, keep: Bools, weights: Floats) -> Self:
-        """Return some of the documents, with these weights if there are any."""
-        weights_left = None if self.weights is None and (weights[keep] == 1).all() else weights[keep]
-        return replace(self, texts=self.texts.take(keep), labels=self.labels[keep], weights=weights_left)
-
-    def _keys(self) -> Iterator[tuple[bytes, bool, int]]:
-        raw, at = self.texts.data.tobytes(), self.texts.offsets.tolist()
-        listed = (raw[a:b] for a, b in pairwise(at))
-        return zip(listed, self.texts.missing.tolist(), self.labels.tolist(), strict=True)
-
-    def _totals(self) -> dict[tuple[bytes, bool, int], float]:
-        """Return the total weight of each distinct document with its class."""
-        totals: dict[tuple[bytes, bool, int], float] = {}
-        for key, weight in zip(self._keys(), self.unit.tolist(), strict=True):
-            totals[key] = totals.get(key, 0.0) + weight
-        return totals
+def _concatenate(parts: list[Any]) -> Any:
+    return Documents.concatenate(parts) if isinstance(parts[0], Documents) else np.concatenate(parts)
 
 
 def _recode(codes: Array, old_codes: Ints) -> Array:
@@ -323,17 +243,24 @@ def _recode(codes: Array, old_codes: Ints) -> Array:
     return new[codes].astype(np.uint32 if codes.dtype == np.uint32 else np.min_scalar_type(int(new.max(initial=0))))
 
 
-def _bits(rows: RowBatch, columns: Sequence[str]) -> npt.NDArray[np.uint64]:
-    """Return bit patterns of shape (n_rows, n_columns + 1) that are equal for equal cells, including ±0 and NaN."""
-    bits = np.empty((len(rows.labels), len(columns) + 1), dtype=np.uint64)
-    for i, name in enumerate(columns):
-        column = rows.cells[name]
-        if column.dtype.kind == "f":
-            bits[:, i] = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
-        else:
-            bits[:, i] = column
-    bits[:, -1] = rows.labels
-    return bits
+def _bits(sides: Sequence[RowBatch], columns: Sequence[str]) -> list[npt.NDArray[np.uint64]]:
+    """Return the rows of each side as integers (n_rows, n_columns + 1), equal where cells and labels are equal."""
+    known: dict[tuple[bytes, bool], int] = {}  # documents of all sides
+    found = []
+    for rows in sides:
+        bits = np.empty((len(rows.labels), len(columns) + 1), dtype=np.uint64)
+        for i, name in enumerate(columns):
+            column = rows.cells[name]
+            if isinstance(column, Documents):
+                texts = zip(unpack_words(column.data, column.offsets), column.missing.tolist(), strict=True)
+                bits[:, i] = [known.setdefault(text, len(known)) for text in texts]
+            elif column.dtype.kind == "f":
+                bits[:, i] = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+            else:
+                bits[:, i] = column
+        bits[:, -1] = rows.labels
+        found.append(bits)
+    return found
 
 
 def _hashes(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -209,15 +209,14 @@ class CsvFile:
 
     def head(self) -> pa.Schema:
         """Return names and types, inferred from the first megabytes."""
-        try:
-            schema = self._head(SAMPLE)
-        except _problems() as problem:
-            if "straddling" not in str(problem):
-                raise self._error(problem, 1) from None
+        for size in (SAMPLE, LONGEST):
             try:
-                schema = self._head(LONGEST)
-            except _problems() as again:
-                raise self._error(again, 1) from None
+                with unpacked(self.place) as (_, stream):
+                    schema = self._open(stream, {}, size, None).schema
+                break
+            except _problems() as problem:
+                if "straddling" not in str(problem) or size == LONGEST:
+                    raise self._error(problem, 1) from None
         try:
             is_text = bool(schema.names) and not any(str(type_) == "binary" for type_ in schema.types)
         except UnicodeDecodeError:
@@ -226,10 +225,6 @@ class CsvFile:
             raise self._badly_encoded()
         return schema
 
-    def _head(self, size: int) -> pa.Schema:
-        with unpacked(self.place) as (_, stream):
-            return self._open(stream, {}, size, None).schema
-
     def batches(
         self, types: Mapping[str, pa.DataType | None], kept: Sequence[str] = ()
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -237,23 +232,16 @@ class CsvFile:
 
         The columns in ``kept`` follow as the texts of their cells.
         """
-        done, problems = 0, _problems()
-        block = self._block(TEXT_BLOCK if pa.string() in types.values() else BLOCK)
-        try:
-            for batch, read in self._rows(types, kept, block, 0):
-                yield batch, read
-                done += batch.num_rows
-        except problems as problem:
-            if "straddling" not in str(problem) or block >= LONGEST:
-                raise self._error(problem, done + 1) from None
-        else:
-            return
-        try:  # a row is longer than what was read at a time: once more from the start, in larger parts
-            for batch, read in self._rows(types, kept, LONGEST, done):
-                yield batch, read
-                done += batch.num_rows
-        except problems as problem:
-            raise self._error(problem, done + 1) from None
+        done, block = 0, self._block(TEXT_BLOCK if pa.string() in types.values() else BLOCK)
+        for size in (block, LONGEST):  # where a row is longer than a block: once more from the start, in larger parts
+            try:
+                for batch, read in self._rows(types, kept, size, done):
+                    yield batch, read
+                    done += batch.num_rows
+                return
+            except _problems() as problem:
+                if "straddling" not in str(problem) or size >= LONGEST:
+                    raise self._error(problem, done + 1) from None
 
     def has_codes(self, name: str) -> bool:
         """Return True if some number of a column has a leading zero or more digits than a float."""

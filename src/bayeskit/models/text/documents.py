@@ -28,7 +28,7 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.folders import COLUMN
 from bayeskit.data.text.tokenizer import Tokenizer
 from bayeskit.data.text.tokens import TokenRows, count_documents
-from bayeskit.data.text.word_list import WordLimits, Words, union
+from bayeskit.data.text.word_list import WordLimits, Words, union, unpack_words
 from bayeskit.data.vocabulary import Value, Vocabulary, positions, sort_values
 from bayeskit.errors import AdviceWarning, BayesError, TooLarge, format_setting, with_article
 from bayeskit.estimate import weighted_evidence
@@ -119,10 +119,12 @@ def documents_source(X: Any, y: Any = None, weights: Any = None, column: str | N
 
 def stored_source(kept: StoredDocuments, tally: Tally) -> MemorySource:
     """Build the source of the documents that a tally keeps."""
-    texts = np.array([bytes(kept.texts.data[a:b]) for a, b in pairwise(kept.texts.offsets.tolist())], dtype=object)
-    texts[kept.texts.missing] = None
-    labels = np.array(tally.classes, dtype=object)[kept.labels]
-    return MemorySource({COLUMN: texts}, len(labels), False, tally.schema.target.name, labels, kept.weights)
+    rows = kept.all_rows
+    stored = rows.cells[COLUMN]
+    texts = np.array(unpack_words(stored.data, stored.offsets), dtype=object)
+    texts[stored.missing] = None
+    labels = np.array(tally.classes, dtype=object)[rows.labels]
+    return MemorySource({COLUMN: texts}, len(labels), False, tally.schema.target.name, labels, rows.weights)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ from bayeskit.memory import memory_allowed
 from bayeskit.models.text import documents
 from bayeskit.models.text.documents import LabeledDocuments, WordSums, document_frequency, select_words
 from bayeskit.storage.model_file import State
-from bayeskit.tally.rows import StoredDocuments
+from bayeskit.tally.rows import RowBatch, StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
 from bayeskit.threads import thread_count
@@ -290,7 +290,7 @@ class TrainingSource:
             return tally
         read = self.documents
         labels = positions(read.classes, tally.classes)[read.labels].astype(np.uint32)
-        return tally.with_statistic(StoredDocuments(COLUMN, read.texts, labels, read.weights))
+        return tally.with_statistic(StoredDocuments((COLUMN,), (RowBatch({COLUMN: read.texts}, labels, read.weights),)))
 
 
 @dataclass(frozen=True)
