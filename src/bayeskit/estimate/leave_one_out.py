@@ -90,7 +90,7 @@ class LeftOutGaussians:
             return 2 * highest * (n - self.ddof) / squares
 
     @cached_property
-    def closed_form(self) -> tuple[Floats, ...] | None:
+    def closed_form(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats] | None:
         """Return the mean, precision and constant of each class, and the rate, own precision and own constant.
 
         All have the shape (n_classes, n_columns). With d = x − mean, n and M = Σ(x − mean)² of the own class of a row,
