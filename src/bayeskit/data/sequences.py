@@ -25,6 +25,7 @@ from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, k
 from bayeskit.data.reader import Taken, read_batch, read_block, together
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, as_weights, is_source
+from bayeskit.data.text.word_list import take_ranges
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical
 from bayeskit.errors import BayesError, SchemaMismatch, with_article
 from bayeskit.lazy import pa, pc
@@ -186,9 +187,7 @@ class Sequences(Taken):
         """Return the sequences with these indices, in this order."""
         index = np.asarray(index)
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
-        lengths = self.lengths[index]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        rows = np.arange(starts[-1]) + np.repeat(self.starts[index] - starts[:-1], lengths)
+        starts, rows = take_ranges(self.starts, index)
         return Sequences(
             {name: taken(column, rows) for name, column in self.columns.items()},
             starts,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
@@ -318,21 +319,9 @@ class ReadThrough:
     """A wrapper that forwards everything to an underlying source."""
 
     source: Any
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return the kinds of the columns."""
-        return self.source.kinds
-
-    @property
-    def named(self) -> bool:
-        """Return True if the columns have names of their own."""
-        return bool(self.source.named)
-
-    @property
-    def target(self) -> str | None:
-        """Return the name of the target column."""
-        return self.source.target
+    kinds = property(attrgetter("source.kinds"))
+    named = property(attrgetter("source.named"))
+    target = property(attrgetter("source.target"))
 
     @property
     def name(self) -> str | None:

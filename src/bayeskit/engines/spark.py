@@ -19,6 +19,7 @@ from bayeskit.engines.records import FAN_IN, Counted, Ledger, RemoteEngine, Task
 from bayeskit.errors import BayesError, LostParts, import_extra
 from bayeskit.lazy import pa
 
+MapBatches = Callable[[Iterator[Any]], Iterator[Any]]  # from record batches to record batches
 BYTES = 1 << 27  # of files, for one task
 RECORD = "parts array<bigint>, rows array<bigint>, tally binary, unlabeled bigint, error binary"
 
@@ -184,9 +185,7 @@ def numbered(frame: Any) -> Any:
     return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
 
 
-def counting_rows(
-    task: Task, names: Sequence[str], target: str | None, weight: str | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def counting_rows(task: Task, names: Sequence[str], target: str | None, weight: str | None) -> MapBatches:
     """Build the function that counts a partition of a frame on an executor."""
 
     def count(arriving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -202,9 +201,7 @@ def counting_rows(
     return count
 
 
-def counting_parts(
-    task: Task, parts: Sequence[Source]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def counting_parts(task: Task, parts: Sequence[Source]) -> MapBatches:
     """Build the function that counts parts of files on an executor."""
 
     def count(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -224,7 +221,7 @@ def merging(records: pa.Table) -> pa.Table:
     return pa.Table.from_batches([_batch(Counted.together([_record(row) for row in rows]), None)])
 
 
-def adding(work: Any, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def adding(work: Any, names: Sequence[str]) -> MapBatches:
     """Build the function that adds columns to rows on an executor."""
 
     def add(arriving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

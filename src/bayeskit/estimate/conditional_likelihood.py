@@ -158,26 +158,31 @@ def solve(
     loss: LogisticLoss, start: Floats, solver: str, tol: float, max_iter: int, curvature: Any = None
 ) -> tuple[Floats, int]:
     """Return θ at the minimum and the number of iterations; ``curvature`` replaces an expensive Hessian."""
-    from scipy.optimize import minimize as scipy_minimize
-
-    minimize: Any = scipy_minimize
 
     if solver == "auto":
         solver = "newton" if len(start) <= NEWTON else "lbfgs"
     # Rescale to about equal curvature: a strong prior on a column of small variance would slow down the others.
     step = np.tile(np.concatenate([[1.0], 1 / np.sqrt(1 + 4 * loss.penalty / loss.total)]), loss.K)
-    value, slope = (lambda u: loss.value(u * step)), (lambda u: step * loss.gradient(u * step))
     bound = tol * loss.total
     if solver == "newton":
-        bend = curvature or loss.hessian
         options = {"gtol": bound, "maxiter": max_iter, "initial_trust_radius": 4.0, "max_trust_radius": 1e4}
-        minimum = minimize(
-            value, start / step, jac=slope, hess=lambda u: step[:, None] * bend(u * step) * step,
-            method="trust-exact", options=options,
-        )  # fmt: skip
-    else:
-        options = {"gtol": bound, "maxiter": max_iter, "maxls": 50, "ftol": 64 * np.finfo(float).eps}
-        minimum = minimize(value, start / step, jac=slope, method="L-BFGS-B", options=options)
+        return _minimize(loss, start, step, options, curvature or loss.hessian)
+    options = {"gtol": bound, "maxiter": max_iter, "maxls": 50, "ftol": 64 * np.finfo(float).eps}
+    return _minimize(loss, start, step, options)
+
+
+def _minimize(
+    loss: LogisticLoss | _Loss, start: Floats, step: Floats, options: dict[str, Any], curvature: Any = None
+) -> tuple[Floats, int]:
+    """Minimize a loss in units of ``step``, by trust regions if there is a curvature, else by L-BFGS."""
+    from scipy.optimize import minimize
+
+    of_method: dict[str, Any] = {"method": "L-BFGS-B"}
+    if curvature is not None:
+        of_method = {"method": "trust-exact", "hess": lambda u: step[:, None] * curvature(u * step) * step}
+    value, slope = (lambda u: loss.value(u * step)), (lambda u: step * loss.gradient(u * step))
+    settings: dict[str, Any] = {"jac": slope, "options": options, **of_method}
+    minimum = minimize(value, start / step, **settings)
     return minimum.x * step, int(minimum.nit)
 
 
@@ -334,22 +339,12 @@ def _by_newton(loss: _Loss, w: Floats) -> Floats | None:
 
 def _by_trust_regions(loss: _Loss, start: Floats, squares: Floats) -> Floats:
     """Minimize with a trust region, for extreme cells that make Newton's steps unsafe."""
-    from scipy.optimize import minimize as scipy_minimize
-
-    minimize: Any = scipy_minimize
     # An extreme cell (a Gaussian at its variance floor) may contribute 1e9 nats where another contributes one. Scale
     # the parameters to equal curvature: first by an upper bound, then by the curvature at the first solution.
     step = 1 / np.sqrt(loss.penalty + squares / 4)
     for tolerance in (1e-2, NEAR):
-        solved = minimize(
-            lambda u, step=step: loss.value(u * step),
-            start / step,
-            jac=lambda u, step=step: step * loss.gradient(u * step),
-            hess=lambda u, step=step: step[:, None] * loss.hessian(u * step) * step,
-            method="trust-exact",
-            options={"gtol": tolerance * np.sqrt(len(squares)), "maxiter": 100, "initial_trust_radius": 10.0},
-        )
-        start = solved.x * step
+        options = {"gtol": tolerance * np.sqrt(len(squares)), "maxiter": 100, "initial_trust_radius": 10.0}
+        start, _ = _minimize(loss, start, step, options, loss.hessian)
         step = 1 / np.sqrt(np.diag(loss.hessian(start)))
     return np.asarray(start)
 

@@ -51,12 +51,12 @@ from bayeskit import kernels, logspace
 from bayeskit.data.block import Block
 from bayeskit.data.schema import Categorical
 from bayeskit.data.vocabulary import Value, Vocabulary
-from bayeskit.errors import BayesError, UnknownValue, format_setting
+from bayeskit.errors import UnknownValue, format_setting
 from bayeskit.estimate.covariance import missing_patterns
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import cells_of, draw_slots, nulls_for_nan
 from bayeskit.estimate.variance import log_peak
-from bayeskit.tally.moments import are_counts, pairs
+from bayeskit.tally.moments import pairs
 from bayeskit.tally.plan import Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tolerance import GONE, LEAST_SHARE, SINGULAR, UNDERFLOW
@@ -189,18 +189,6 @@ def mixture_moments(mean: Floats, variance: Floats, shares: Floats) -> dict[str,
     expected = shares @ mean
     away = mean - expected[:, None]  # centered, to keep precision
     return {"mean": expected, "variance": shares @ variance + (shares * away**2).sum(axis=1)}
-
-
-def check_counts(block: Block, names: Sequence[str]) -> None:
-    """Raise an error for the first number that is not a count."""
-    for name in names:
-        x = block.floats[name]
-        rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
-        if len(rows):
-            raise BayesError(
-                f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count (a whole number "
-                'from 0). Take it otherwise: numeric="gaussian", for all columns or for this one.',
-            )
 
 
 def smoothed_shares(counts: Floats, smoothing: float, unseen: bool = False) -> Floats:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from bayeskit import kernels, logspace
 from bayeskit.data.text.documents import Documents
-from bayeskit.data.text.word_list import Words
+from bayeskit.data.text.word_list import Words, take_ranges
 from bayeskit.tally.tags import TagCounts
 from bayeskit.typing import Bools, Floats, Ints
 
@@ -145,9 +145,7 @@ class Tree:
 
     def take(self, nodes: Ints, depth: Ids, weight: Floats) -> Tree:
         """Return some of the nodes as another tree."""
-        sizes = np.diff(self.indptr)[nodes]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        cells = np.arange(indptr[-1]) + np.repeat(self.indptr[nodes] - indptr[:-1], sizes)
+        indptr, cells = take_ranges(self.indptr, nodes)
         return Tree(np.full(len(nodes), -1), depth, weight, indptr, self.states[cells], self.counts[cells])
 
     def candidates(self, base: Floats) -> tuple[Ints, Ids, Floats]:

@@ -45,6 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayeskit import kernels, logspace
+from bayeskit.data.text.word_list import take_ranges
 from bayeskit.data.vocabulary import Value
 from bayeskit.estimate.word_weights import cosine_normalized, document_of_cell, document_parts, sums_by_document
 from bayeskit.threads import one_blas_thread
@@ -166,9 +167,7 @@ class TrainingDocuments:
 
     def take(self, rows: Array) -> TrainingDocuments:
         """Select documents; the masses of all documents stay."""
-        sizes = np.diff(self.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        cells = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
+        indptr, cells = take_ranges(self.indptr, rows)
         each = {name: getattr(self, name)[cells] for name in ("ids", "counts", "mass")}
         each |= {name: getattr(self, name)[rows] for name in ("labels", "weights", "importance")}
         return replace(self, indptr=indptr, **each)

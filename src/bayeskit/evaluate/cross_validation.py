@@ -309,9 +309,7 @@ def cross_validate(
         lost = counts[codes[test]] == 0
         tested = None if weights is None else weights[test]
         board.add(codes[test], chosen, log_posterior[truth], brier(probabilities[test], codes[test]), tested, lost)
-        share = np.tile(counts / counts.sum(), (len(test), 1))
-        guess, true = share.argmax(axis=1), logspace.log(share[truth])
-        baseline.add(codes[test], guess, true, brier(share, codes[test]), tested, lost)
+        baseline.add_shares(counts / counts.sum(), codes[test], tested, lost)
     method = f"{folds}-fold cross-validation" + (" by groups" if given.groups is not None else "")
     rows = (probabilities, n_undecidable, (), codes, weights)
     return build_evaluation(method, table.target, classes, board, baseline, *rows)
@@ -456,15 +454,12 @@ def evaluate_predictions(
     log_proba[:, learned] = log_posterior
     lost = ~np.isin(codes, learned)
     proba = logspace.exp(log_proba)
-    each = np.arange(len(codes))
     board, baseline = Scoreboard(len(classes)), Scoreboard(len(classes))
-    log_true = np.where(lost, 0.0, log_proba[each, codes])
+    log_true = log_proba[np.arange(len(codes)), codes]
     board.add(codes, positions(said, classes), log_true, brier(proba, codes), weights, lost)
     share = np.zeros(len(classes))
     share[learned] = shares
-    of_majority = np.tile(share, (len(codes), 1))
-    share_true = np.where(lost, 0.0, logspace.log(of_majority)[each, codes])
-    baseline.add(codes, of_majority.argmax(axis=1), share_true, brier(of_majority, codes), weights, lost)
+    baseline.add_shares(share, codes, weights, lost)
     return build_evaluation(
         method, target, classes, board, baseline, proba, n_undecidable, truth=codes, weights=weights
     )

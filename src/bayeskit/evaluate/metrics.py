@@ -159,6 +159,12 @@ class Scoreboard:
         self.weight += len(labels) if weights is None else float(weights.sum())
         self._brier += float((brier if weights is None else weights * brier).sum())
 
+    def add_shares(self, shares: Floats, labels: Array, weights: Floats | None, lost: Bools) -> None:
+        """Add rows that are all predicted by the same shares of the classes, such as those of a majority baseline."""
+        each = np.tile(shares, (len(labels), 1))
+        log_true = logspace.log(each[np.arange(len(labels)), labels])
+        self.add(labels, each.argmax(axis=1), log_true, brier(each, labels), weights, lost)
+
     def measures(self) -> Measures:
         """Return the means over all rows; the log loss excludes lost rows, NaN if no others exist."""
         if not self.weight:

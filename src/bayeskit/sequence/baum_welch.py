@@ -29,7 +29,6 @@ from bayeskit.estimate.emissions import (
     MultinomialEmission,
     MultivariateGaussianEmission,
     PoissonEmission,
-    check_counts,
 )
 from bayeskit.estimate.information import weighted_log_ratio
 from bayeskit.estimate.sampling import k_means_plus_plus
@@ -38,6 +37,7 @@ from bayeskit.estimate.state_transitions import MinimumStays, TransitionRules, r
 from bayeskit.models.base.estimator import one_of
 from bayeskit.sequence.base import UNSEEN, step_name, unknown_step
 from bayeskit.sequence.forward_backward import HMMStatistics, Observations, Trellis
+from bayeskit.tally.moments import refuse_no_counts
 from bayeskit.tally.plan import Plan, Request
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.transitions import Transitions
@@ -117,7 +117,7 @@ class HMMStructure:
         """Raise an error for cells of count columns that are not counts."""
         for emission in self.emissions:
             if isinstance(emission, (PoissonEmission, MultinomialEmission)):
-                check_counts(block, emission.names)
+                refuse_no_counts(block, emission.names)
 
     def statistics_of_tally(self, tally: Tally) -> HMMStatistics:
         """Return the statistics of labeled sequences."""

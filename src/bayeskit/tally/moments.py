@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayeskit import kernels
+from bayeskit.data.block import Block
 from bayeskit.data.cells import LARGEST
 from bayeskit.errors import BadFile, BayesError, NotLearned, SchemaMismatch, format_setting
 from bayeskit.tally import double_double as dd
@@ -351,6 +352,19 @@ def are_counts(x: Floats) -> Bools:
     return counts
 
 
+def refuse_no_counts(block: Block, names: Sequence[str]) -> None:
+    """Raise an error for a number that is no count."""
+    for name in names:
+        x = block.floats[name]
+        rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
+        if len(rows):
+            raise BayesError(
+                f"column {name!r} has {x[rows[0]]:g} in row {block.start + rows[0]}, which is no count (a whole number "
+                "from 0).",
+                hint='Take it otherwise: numeric="gaussian", for all columns or for this one.',
+            )
+
+
 @register
 class CountMoments(ColumnMoments):
     """The moments of columns of counts, (n_classes, n_columns)."""
@@ -360,15 +374,7 @@ class CountMoments(ColumnMoments):
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
         """Count a block; raise an error for the first number that is no count."""
-        for name in request.columns:
-            x = counter.block.floats[name]
-            rows = np.flatnonzero(~np.isnan(x) & ~are_counts(x))
-            if len(rows):
-                raise BayesError(
-                    f"column {name!r} has {x[rows[0]]:g} in row {counter.block.start + rows[0]}, which is no count (a "
-                    "whole number from 0).",
-                    hint='Take it otherwise: numeric="gaussian", for all columns or for this one.',
-                )
+        refuse_no_counts(counter.block, request.columns)
         return super().count(request, counter)
 
 

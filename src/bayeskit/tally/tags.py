@@ -126,9 +126,7 @@ class TagCounts(CountArrays, Statistic):
 
     def state_counts(self) -> Counts:
         """Return the number of words in each state."""
-        counts = np.zeros(len(self.states), dtype=self.pair_counts.dtype)
-        np.add.at(counts, self.pair_states, self.pair_counts)
-        return counts
+        return np.bincount(self.pair_states, self.pair_counts, len(self.states)).astype(self.pair_counts.dtype)
 
     def tag_counts(self) -> tuple[tuple[str, ...], Counts]:
         """Return (the tags, the number of words of each)."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.io import parquet as parquet_files
@@ -33,14 +33,7 @@ READ_AS = ("string", "float", "integer", "boolean")
 HEADS = 16  # files of a folder that are asked for the type of a column that is empty in those before
 
 
-class DataFile(Protocol):
-    """One file in one format."""
-
-    @property
-    def place(self) -> Place: ...
-    def head(self) -> pa.Schema: ...
-    def batches(self, types: Mapping[str, Any], kept: Sequence[str] = ()) -> Iterator[tuple[pa.RecordBatch, int]]: ...
-    def lines_of(self, rows: Sequence[int]) -> list[int] | None: ...
+DataFile = CsvFile | JsonLines | ParquetFile  # one file in one format
 
 
 @dataclass(frozen=True)
@@ -187,7 +180,7 @@ class FileSource(HasHead):
 
     def absolute(self) -> FileSource:
         """Return the same files with absolute paths, valid in any process."""
-        return self._copy(files=tuple(replace(file, place=file.place.absolute()) for file in self.files))  # type: ignore[type-var, attr-defined]
+        return self._copy(files=tuple(replace(file, place=file.place.absolute()) for file in self.files))  # type: ignore[union-attr]
 
     def _part(self, run: Sequence[Piece]) -> FileSource:
         files: list[DataFile] = []

@@ -11,6 +11,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,15 +61,7 @@ class ArrivingRows:
     kept: tuple[str, ...] = ()  # columns that batches also hold as they arrive
     missing: tuple[str, ...] = MISSING  # texts of JSON lines that are missing cells; those of CSV are in ``csv``
 
-    @property
-    def name(self) -> str:
-        """Return the display name."""
-        return self.lines.name
-
-    @property
-    def here(self) -> str:
-        """Return the pipe name, for error messages."""
-        return self.lines.name
+    name = here = property(attrgetter("lines.name"))  # for messages
 
     @property
     def has_header(self) -> bool:

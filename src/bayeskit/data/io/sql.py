@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, unquote_plus
@@ -244,15 +245,7 @@ class SqlSource(HasHead):
         query = exp.Select(expressions=[exp.Star()]).from_(syntax.table_name(address.table))
         return cls(query, open_database(text))
 
-    @property
-    def name(self) -> str:
-        """Return the display name of the database, without secrets."""
-        return self.database.shown
-
-    @property
-    def here(self) -> str:
-        """Return the location of the rows, for error messages."""
-        return self.database.shown
+    name = here = property(attrgetter("database.shown"))  # for messages, without secrets
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -613,7 +606,7 @@ class DuckDatabase(Database):
         def look() -> list[Field]:
             relation = self.connection.sql(query)
             types = [str(type_) for type_ in relation.types]
-            schema = _schema_of(relation)
+            schema = relation.limit(0).to_arrow_table().schema
             return [_duck_field(name, t, f.type) for name, t, f in zip(relation.columns, types, schema, strict=True)]
 
         return self.attempt(look)
@@ -640,15 +633,6 @@ class DuckDatabase(Database):
         """Return all rows as one table."""
         self._free()
         return self.attempt(lambda: self.connection.sql(query).to_arrow_table())
-
-
-def _schema_of(relation: Any) -> Any:
-    """Return the Arrow schema of a relation without reading rows."""
-    reader = relation.limit(0).to_arrow_reader(1)
-    try:
-        return reader.schema
-    finally:
-        reader.close()
 
 
 def _duck_field(name: str, kind: str, type_: Any) -> Field:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +23,6 @@ from bayeskit.storage.files import check_readable, expand_user, open_bytes
 STDIN = "-"
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PEEK = 1 << 16
-
-
-class Place(Protocol):
-    """A readable location of bytes that can be opened repeatedly."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def size(self) -> int | None: ...
-    def raw(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -141,6 +131,9 @@ class _SpoolReader(io.RawIOBase):
 
     def tell(self) -> int:
         return self._at
+
+
+Place = OnDisk | InMemory | Spool  # a readable location of bytes that can be opened repeatedly
 
 
 def stdin() -> Spool:
