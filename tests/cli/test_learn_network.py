@@ -183,3 +183,15 @@ def test_a_name_that_the_format_lacks_is_refused_before_the_search(bayes, lawn, 
     assert "the node 'a b' is no name in this format" in told.err
     bayes("learn-network", "spaces.csv", "-o", "spaces.bif")
     bayes("learn-network", "spaces.csv", "-o", "spaces.net", "--role", "a b=ignore")
+
+
+def test_an_interrupt_of_the_strengths_keeps_the_network(bayes, lawn, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayeskit.network.averaging.arc_strengths", interrupt)
+    told = bayes(*LEARN, "lawn.bif", "--strengths", "5", "--json")
+    assert told.err == "bayes: note: interrupted; the network is written, its strengths are left out\n"
+    assert told.json["finished"] is True
+    assert "strength" not in told.json["arcs"][0]
+    assert (lawn / "lawn.bif").exists()

@@ -105,8 +105,11 @@ def command(
         for arc in arcs
     ]
     if options.strengths and report.finished:
-        strengths = _strengths(table, options, roles)
-        listing["strength"] = [strengths.get(frozenset(arc), 0.0) for arc in arcs]
+        try:
+            strengths = _strengths(table, options, roles)
+            listing["strength"] = [strengths.get(frozenset(arc), 0.0) for arc in arcs]
+        except KeyboardInterrupt:
+            print("bayes: note: interrupted; the network is written, its strengths are left out", file=sys.stderr)
     left_out = n_rows - report.n_rows
     page.line(
         f"{name}: {plural(n_rows, 'row')}, {plural(len(network.nodes), 'node')}, {plural(len(network.edges), 'arc')}, "
