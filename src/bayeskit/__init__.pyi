@@ -4,10 +4,10 @@ from . import charts as charts
 from . import datasets as datasets
 from . import decisions as decisions
 from . import errors as errors
-from .beliefs import BetaBernoulli as BetaBernoulli
-from .beliefs import DirichletCategorical as DirichletCategorical
-from .beliefs import NormalInverseGamma as NormalInverseGamma
+from .beliefs.beta_dirichlet import BetaBernoulli as BetaBernoulli
+from .beliefs.beta_dirichlet import DirichletCategorical as DirichletCategorical
 from .beliefs.hypotheses import Hypotheses as Hypotheses
+from .beliefs.normal import NormalInverseGamma as NormalInverseGamma
 from .compat.hmmlearn import CategoricalHMM as CategoricalHMM
 from .compat.hmmlearn import GaussianHMM as GaussianHMM
 from .compat.sklearn import BernoulliNB as BernoulliNB

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayeskit.beliefs import BetaBernoulli, DirichletCategorical, NormalInverseGamma
+from bayeskit.beliefs.beta_dirichlet import BetaBernoulli, DirichletCategorical
+from bayeskit.beliefs.normal import NormalInverseGamma
 from bayeskit.errors import BayesError, NotLearned, SchemaMismatch, UnknownValue
 from bayeskit.estimate.smoothing import Dirichlet, Lidstone, probabilities
 

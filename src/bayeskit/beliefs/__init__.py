@@ -11,6 +11,7 @@ was seen since apart, which is why forgetting undoes learning, and why two belie
 be merged. The pseudo-counts of `bayeskit.estimate.smoothing` are the same thing from the data's side: the
 posterior mean under β is smoothing by β, and the mode is smoothing by β − 1.
 
+>>> from bayeskit import BetaBernoulli
 >>> coin = BetaBernoulli(heads=2, tails=2)
 >>> for belief in coin.sequence([True, False, True]):
 ...     print(belief.posterior, belief.map)                 # (a1 + b1 − 1) / (a1 + b1 − 1 + a0 + b0 − 1)
@@ -23,15 +24,3 @@ Gaussian distribution", 2007.
 
 Formula: Beta, Dirichlet and normal-inverse-gamma beliefs
 """
-
-from bayeskit.beliefs.beta_dirichlet import BetaBernoulli, DirichletCategorical
-from bayeskit.beliefs.normal import NormalHyperparameters, NormalInverseGamma, NormalParameters, StudentT
-
-__all__ = [
-    "BetaBernoulli",
-    "DirichletCategorical",
-    "NormalHyperparameters",
-    "NormalInverseGamma",
-    "NormalParameters",
-    "StudentT",
-]

@@ -84,8 +84,7 @@ def to_bytes(model: Any) -> bytes:
 def saved_of(model: Any, within: str = "") -> Saved:
     """Return the saved form of a fitted model; ``within`` names the enclosing model in errors."""
     refuse_unsaved(type(model), within)
-    saved: Saved = model._to_saved()
-    return saved
+    return model._to_saved()
 
 
 def refuse_unsaved(kind: type, within: str = "") -> None:

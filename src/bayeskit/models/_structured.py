@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 class CodedClassifier(Classifier):
     """The base of models that read every column as a code: numbers are cut into intervals.
 
+    A model defines ``_draw(labels, rng)``, the slots of each column that takes part for rows of these classes, and
+    ``_likelihoods(block, unit, learned)`` for leave-one-out (see :class:`CodedLeftOut`).
+
     Parameters
     ----------
     smoothing : str, float or smoothing rule, default="back-off"
@@ -151,10 +154,6 @@ class CodedClassifier(Classifier):
     def _left_out(self) -> CodedLeftOut:
         return CodedLeftOut(self)
 
-    def _draw(self, labels: Array, rng: np.random.Generator) -> dict[str, Array]:
-        """Return slots of each column that takes part, for rows of these classes."""
-        raise NotImplementedError
-
     def _value_names(self, column: str) -> npt.NDArray[np.object_]:
         return names_of(self.params_.values[column], self.schema_, column)
 
@@ -218,7 +217,8 @@ class CodedLeftOut(LeftOutRows):
         for name, column in block.codes.items():
             counts = self._of_value[name]
             unseen = np.arange(len(counts) + 1)
-            if not _is_declared(self.tally.schema, name):
+            role = self.tally.schema.columns[name]
+            if getattr(role, "cuts", None) is None and getattr(role, "domain", None) is None:
                 lost = counts - unit <= GONE * counts
                 lost[0] = False
                 unseen[:-1][lost] = len(counts)
@@ -242,11 +242,6 @@ def need_pairs(tally: Tally, name: str) -> None:
     if {*tally.pairs.columns} != {*tally.families} or tally.moment_columns:
         hint = "fit on rows, or take the tally of a TAN or an AODE"
         raise BayesError(f"{name} needs the counts of all pairs of columns, which this tally has not", hint=hint)
-
-
-def _is_declared(schema: Schema, name: str) -> bool:
-    role = schema.columns[name]
-    return getattr(role, "cuts", None) is not None or getattr(role, "domain", None) is not None
 
 
 def refuse_gaps(column: str, n_missing: float) -> None:
@@ -327,10 +322,7 @@ class StructuredClassifier(CodedClassifier):
     params_: StructuredParameters
 
     def _parameters(
-        self,
-        tally: Tally,
-        parents: Mapping[str, tuple[str, ...]],
-        contexts: Callable[[str, tuple[str, ...]], Contexts],
+        self, tally: Tally, parents: Mapping[str, tuple[str, ...]], contexts: Callable[..., Contexts]
     ) -> StructuredParameters:
         """Estimate the table of each column; a parent that some class has no distribution of is left out."""
         rule, values = as_smoothing(self.smoothing), {name: family.values for name, family in tally.families.items()}
@@ -385,7 +377,7 @@ class StructuredClassifier(CodedClassifier):
         block: Block,
         unit: float | None = None,
         learned: Block | None = None,
-        start: Floats | float = 0.0,
+        start: Any = 0.0,
     ) -> Floats:
         """Return ln P(known cells | class), shape (n_rows, n_classes).
 
@@ -430,36 +422,23 @@ class StructuredClassifier(CodedClassifier):
     def _log_terms(self, params: StructuredParameters, block: Block) -> dict[str, Floats]:
         """Return ln P(cell | class, parents) of each column, shape (n_rows, n_classes), in schema order."""
         zeros = np.zeros((block.n_rows, len(params.log_prior)))
-        return {n: self._log_term(params, block, n) if n in params.used else zeros for n in self.schema_.used}
+        return {n: self._log_term(block, n) if n in params.used else zeros for n in self.schema_.used}
 
-    def _log_term(
-        self,
-        params: StructuredParameters,
-        block: Block,
-        name: str,
-        unit: float | None = None,
-        learned: Block | None = None,
-    ) -> Floats:
+    def _log_term(self, block: Block, name: str, unit: float | None = None, learned: Block | None = None) -> Floats:
         """Return ln P(cell | class, parents) of a column, shape (n_rows, n_classes).
 
         Where a parent is missing: ln P(cell | class, known cells of the columns before it). Terms sum to
         ``_log_likelihoods``, whose other arguments these are.
         """
-        used, table, term = params.used, params.used[name], np.zeros((block.n_rows, len(params.log_prior)))
+        params, used, table = self.params_, self.params_.used, self.params_.used[name]
+        term = np.zeros((block.n_rows, len(params.log_prior)))
         columns = context_columns({name: table}, block, self._threads())
         kernels.score_codes(columns, [table.left_out(unit) if unit else table.log_table], term, self._threads())
         rows = _rows_with_missing_parents({name: table}, used, block)
         if len(rows):
-            names = list(used)
-            before, after = (
-                self._log_likelihoods(
-                    params,
-                    _first_columns(block, rows, names[:n]),
-                    unit,
-                    None if learned is None else _first_columns(learned, rows, names[:n]),
-                )
-                for n in (names.index(name), names.index(name) + 1)
-            )
+            names, at = list(used), list(used).index(name)
+            parts = ([_first_columns(part, rows, names[:n]) for part in (block, learned)] for n in (at, at + 1))
+            before, after = (self._log_likelihoods(params, part, unit, own) for part, own in parts)
             with np.errstate(invalid="ignore"):
                 term[rows] = np.where(np.isneginf(before), 0.0, after - before)
         return term
@@ -481,7 +460,7 @@ class StructuredClassifier(CodedClassifier):
                 given = given[:n_known]
             else:
                 given = tuple(known[: known.index(name)])
-                shares = tuple(Given(float(x)) for x in self._log_term(self.params_, block, name)[0])
+                shares = tuple(Given(float(x)) for x in self._log_term(block, name)[0])
             factors.append(WrittenFactor(name, cells[name], shares, tuple(f"{n} {cells[n]}" for n in given)))
         return factors
 
@@ -582,11 +561,12 @@ def _rows_with_missing_parents(
     return np.flatnonzero(found)
 
 
-def _first_columns(block: Block, rows: Ints, names: Sequence[str]) -> Block:
-    """Return some rows with the cells of these columns; all others are missing."""
+def _first_columns(block: Block | None, rows: Ints, names: Sequence[str]) -> Any:
+    """Return some rows with the cells of these columns alone; None for None."""
+    if block is None:
+        return None
     part = block.take(rows)
-    codes = {name: codes if name in names else np.zeros_like(codes) for name, codes in part.codes.items()}
-    return replace(part, codes=codes)
+    return replace(part, codes={n: codes if n in names else np.zeros_like(codes) for n, codes in part.codes.items()})
 
 
 def context_columns(

@@ -332,17 +332,13 @@ def log_linear_weights(model: AODE, source: Source) -> Floats:
     """
     from scipy.optimize import minimize
 
-    left_out, columns, step = (
-        model._left_out(),
-        model.params_.model.values,
-        max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS))),
-    )
+    left_out, step = model._left_out(), max(1, int(np.ceil(float(model.tally_.n_rows) / ROWS)))
     parts, blocks = [], []
     for block in weighty_blocks(model, source):
         some = block.take(np.arange(-block.start % step, block.n_rows, step))
         if some.n_rows:
             known, own = left_out.drop_vanished_values(some, 1.0), np.asarray(some.labels, dtype=np.int64)
-            codes = [known.codes[name] for name in columns]
+            codes = [known.codes[name] for name in model.params_.model.values]
             (scores, takes_part), (without_row, _) = (
                 model._parent_scores(p, codes) for p in model._params_without(1.0)
             )

@@ -160,7 +160,7 @@ def _losses(model: KDB, left_out: CodedLeftOut, block: Any) -> Floats:
     scores, losses = left_out.log_priors(labels, np.ones(block.n_rows)), []
     for name in [None, *params.tables]:
         if name in params.used:
-            terms, without_row = (model._log_term(params, known, name, unit, block) for unit in (0.0, 1.0))
+            terms, without_row = (model._log_term(known, name, unit, block) for unit in (0.0, 1.0))
             terms[rows, labels] = without_row[rows, labels]
             scores = scores + terms
         log_p = logspace.log_posterior_of(scores, labels)  # NaN: a row without which nothing is possible

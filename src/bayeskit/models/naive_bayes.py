@@ -96,10 +96,6 @@ class NaiveParameters:
         """Return all columns of a kind; None if there are none."""
         return next((columns for columns in self.kinds if isinstance(columns, kind)), None)
 
-    def with_kind(self, columns: Columns) -> Self:
-        """Return a copy with other parameters of the columns of one kind."""
-        return replace(self, kinds=tuple(columns if type(k) is type(columns) else k for k in self.kinds))
-
     @property
     def tables(self) -> Mapping[str, ValueTable]:
         """Return the value table of each coded column."""

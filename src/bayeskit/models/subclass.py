@@ -327,7 +327,8 @@ class SubclassBayes(Classifier):
         log_prior = logspace.log(prior)
         params = replace(params, log_prior=log_prior[owner] + within)
         if (normal := params.of_kind(GaussianColumns)) is not None:
-            params = params.with_kind(widen_variances(normal, by_class(tally, owner, len(classes)), gaps))
+            wider = widen_variances(normal, by_class(tally, owner, len(classes)), gaps)
+            params = replace(params, kinds=tuple(wider if kind is normal else kind for kind in params.kinds))
         return SubclassParameters(log_prior, params, owner)
 
     def _with_tally(self, tally: Tally, **settings: Any) -> Self:

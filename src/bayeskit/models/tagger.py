@@ -25,7 +25,6 @@ from bayeskit.models.base.estimator import Estimator, clone, one_of
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tags import COLUMN, MOST_STATES, TagCounts, TagState
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Ints
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": WORD.findall, "spaces": str.split}
@@ -254,7 +253,7 @@ class Tagger(Estimator):
     def _check_settings(self) -> None:
         """Refuse settings that mean nothing; called before any work."""
         one_of("tokenizer", self.tokenizer, tuple(TOKENIZERS))
-        thread_count(self.n_threads)
+        self._threads()
         if isinstance(self.own_states, (bool, str)) or (isinstance(self.own_states, int) and self.own_states < 0):
             raise BayesError(f"own_states={self.own_states!r}: give a number of words, 0 or more, or a list of words")
 
@@ -337,14 +336,9 @@ class Tagger(Estimator):
     def _path(self, words: Sentences) -> tuple[Sentences, npt.NDArray[np.int32], Bools]:
         """Return the best states of all words, and a mask of the known words."""
         spans, known = self._beliefs.lexicon.spans(words.words)
+        transitions, threads = self._beliefs.transitions, self._threads()
         path, _ = kernels.best_tags(
-            spans.first,
-            spans.last,
-            words.starts,
-            spans.states,
-            spans.scores,
-            *self._beliefs.transitions,
-            thread_count(self.n_threads),
+            spans.first, spans.last, words.starts, spans.states, spans.scores, *transitions, threads
         )
         return words, path, known
 

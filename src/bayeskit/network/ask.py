@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.beliefs import BetaBernoulli
+from bayeskit.beliefs.beta_dirichlet import BetaBernoulli
 from bayeskit.data.block import Block
 from bayeskit.data.cells import raise_unusable
 from bayeskit.data.encoder import Encoder

@@ -370,7 +370,9 @@ class BaumWelch:
             if labels is not None:
                 shares[np.arange(len(rows)), labels[rows].astype(np.int64) - 1] = 1.0
         else:
-            assign = self._assign_by_position if self._is_left_to_right() else self._assign_by_similarity
+            fixed = self.structure.rules.fixed
+            left_to_right = k > 1 and bool((fixed[np.tril_indices(k, -1)] == 0).all())
+            assign = self._assign_by_position if left_to_right else self._assign_by_similarity
             shares = assign(rows, rng)
         scale = 1.0 if has_labels else block.n_rows / max(len(rows), 1)
         part = block.take(rows)
@@ -385,12 +387,6 @@ class BaumWelch:
                 noise = rng.dirichlet(np.ones(k), k)
                 sums = sums._replace(moves=sums.moves + noise * (1 + sums.moves.sum() / k))
         return self.structure.estimate(sums)
-
-    def _is_left_to_right(self) -> bool:
-        """Return True if the transitions forbid going back to an earlier state."""
-        held = self.structure.rules.fixed
-        below = np.tril_indices(len(held), -1)
-        return len(held) > 1 and bool((held[below] == 0).all())
 
     def _assign_by_position(self, rows: Ints, rng: np.random.Generator) -> Floats:
         """Assign rows to states by relative position in their sequence, with some noise."""

@@ -15,7 +15,7 @@ import numpy as np
 from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.cells import as_floats
-from bayeskit.data.schema import Categorical, Schema, Target, infer
+from bayeskit.data.schema import Categorical, Schema, Target
 from bayeskit.data.sequences import Sequences, label_values
 from bayeskit.data.vocabulary import Value, Vocabulary, canonical, positions, sort_values, union
 from bayeskit.errors import BadFile, BayesError, NotLearned, format_setting, with_article
@@ -26,7 +26,7 @@ from bayeskit.explain.evidence import Explanations, class_position
 from bayeskit.explain.overview import percent
 from bayeskit.models.base.available import available_if, unavailable
 from bayeskit.models.base.classifier import ScoresClasses, class_array
-from bayeskit.models.base.estimator import check_temperature, clone, one_of, seed_of
+from bayeskit.models.base.estimator import clone, seed_of
 from bayeskit.models.base.persistence import Composite
 from bayeskit.sequence.base import SequenceModel, nothing_left_error
 from bayeskit.sequence.explanation import explain_sequences
@@ -36,7 +36,6 @@ from bayeskit.storage.model_file import Saved, State
 from bayeskit.tables import Figure, Grid, ProbabilityTable, Table, class_header
 from bayeskit.tally.plan import Space, format_times
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Floats
 from bayeskit.undecidable import refuse_no_numbers
@@ -80,11 +79,7 @@ def check_not_empty(by_class: Mapping[Value, Tally | Sequences]) -> None:
 
 def shared_schema(model: Any, sequences: Sequences) -> Schema:
     """Infer the schema shared by the models of all classes, with the symbols that occur in any class."""
-    if model.schema is not None:
-        schema: Schema = model.schema
-    else:
-        kinds, target = sequences.kinds, Target("state")
-        schema = infer(kinds, roles=model.roles, domains=model.domains, target=target, named=sequences.named)
+    schema = model._schema_for(sequences)
     where = schema.locate(list(sequences.kinds), sequences.named)
     symbols = {}
     for name in schema.coded:
@@ -454,10 +449,7 @@ class SequenceClassifier(SequenceModel, Composite, ScoresClasses):
             if not isinstance(model, (MarkovChain, HiddenMarkovModel)):
                 raise BayesError(f"model={model!r}: give a MarkovChain, a HiddenMarkovModel, or one for each class")
             model._check_settings()
-        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
-        one_of("ties", self.ties, ("first", "random"))
-        thread_count(self.n_threads)
-        check_temperature(self.temperature)
+        super()._check_settings()
 
     def _read_sequences(self, X: Any, y: Any) -> tuple[Sequences, Any]:
         """Read sequences and labels in any form that ``fit`` takes; cross-validation splits them."""

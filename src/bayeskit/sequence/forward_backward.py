@@ -103,7 +103,7 @@ class Trellis:
     n_threads: int = 1
 
     @cached_property
-    def _chain(self) -> tuple[Floats, Floats]:
+    def log_chain(self) -> tuple[Floats, Floats]:
         return self.stays.log_start(self.start), self.stays.log_moves(self.moves)
 
     @cached_property
@@ -161,8 +161,8 @@ class Trellis:
             "allowed": None if known is None else self._allowed,
             "normals": normals,
             "starts": chunk.starts,
-            "log_start": self._chain[0],
-            "log_transition": self._chain[1],
+            "log_start": self.log_chain[0],
+            "log_transition": self.log_chain[1],
             "n_threads": self.n_threads,
         }
 
@@ -374,9 +374,8 @@ class OnlineFilter:
         self.states = states
         self._lattice, self._names, self._measured = trellis, schema.used, frozenset(schema.measured)
         stays = trellis.stays
-        self._moves: Floats = logspace.exp(stays.log_moves(trellis.moves))
-        self._log_moves = stays.log_moves(trellis.moves)
-        self._first: Floats = logspace.exp(stays.log_start(trellis.start))
+        self._log_first, self._log_moves = trellis.log_chain
+        self._first, self._moves = logspace.exp(self._log_first), logspace.exp(self._log_moves)
         self._hard = bool((self._moves < LEAST_MOVE).any())  # otherwise faded states recover from others
         self._owner = None if stays.plain else stays.owner
         counted = [e for e in trellis.emissions if isinstance(e, (PoissonEmission, MultinomialEmission))]
@@ -448,7 +447,7 @@ class OnlineFilter:
     def _in_logarithms(self, logs: Floats) -> None:
         """Update in log space, where probabilities underflow."""
         if self._belief is None:
-            before = self._lattice.stays.log_start(self._lattice.start)
+            before = self._log_first
         else:
             past = logspace.log(self._belief) if self._log_belief is None else self._log_belief
             before = logspace.log_sum_exp(past[:, None] + self._log_moves, axis=0)

@@ -47,7 +47,6 @@ from bayeskit.tables import ProbabilityTable, Table, class_header, escaped, left
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.statistic import check_movable
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import NOISE
 from bayeskit.typing import Array, Floats, Ints
 from bayeskit.undecidable import Impossible, refuse_no_numbers
@@ -187,6 +186,13 @@ class ScoresClasses(Estimator):
         parts = [logspace.log_sum_exp(scores) for _, scores in self._score(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def _check_settings(self) -> None:
+        """Raise an error for a setting that no prediction can use."""
+        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
+        one_of("ties", self.ties, ("first", "random"))
+        self._threads()
+        check_temperature(self.temperature)
+
     def _choose(self, scores: Floats, block: Block) -> Ints:
         """Return the class of each row by its scores; the setting ``ties`` decides between equals."""
         return best_class(scores, block, self.ties == "random", tie_seed(self), self._threads())
@@ -262,18 +268,6 @@ class Classifier(ScoresClasses):
 
     # -- the model -----------------------------------------------------------------------------------
 
-    def _plan(self, schema: Schema) -> Plan:
-        """Return the statistics to count."""
-        raise NotImplementedError
-
-    def _estimate(self, tally: Tally) -> Any:
-        """Compute the parameters, which become ``params_``, from the counts: a pure function of the tally."""
-        raise NotImplementedError
-
-    def _log_joint(self, params: Any, block: Block) -> Floats:
-        """Return ln P(x, class) of the rows of a block, shape (n_rows, n_classes)."""
-        raise NotImplementedError
-
     def _complete_schema(self, schema: Schema, source: Source) -> Schema:
         """Return the schema with what must be learned before counting, such as cut points."""
         return schema
@@ -288,12 +282,9 @@ class Classifier(ScoresClasses):
 
     def _check_settings(self) -> None:
         """Raise an error for invalid settings; called once, before any work."""
+        super()._check_settings()
         one_of("unseen", self.unseen, ("ignore", "smooth", "error"))
-        one_of("undecidable", self.undecidable, ("prior", "nan", "error"))
-        one_of("ties", self.ties, ("first", "random"))
         one_of("unlabeled", self.unlabeled, ("error", "drop"))
-        thread_count(self.n_threads)
-        check_temperature(self.temperature)
         limit = self.memory_limit
         if limit is not None and (not is_number(limit) or not limit > 0):
             raise BayesError(f"memory_limit={limit!r} bytes", hint="give a number above 0, or None for 2 GB")

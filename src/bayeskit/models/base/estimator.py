@@ -46,7 +46,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _once(function: Function) -> Function:
-    """Cache a function of a class, with its type."""
+    """Return the function with a cache, for classes as arguments."""
     return cast(Function, cache(function))
 
 
@@ -283,8 +283,7 @@ class Estimator:
     @classmethod
     def _of_saved(cls, saved: Saved) -> Self:
         """Return the fitted model of the content of a file."""
-        made: Self = cls._with_settings(saved.settings)._restore(saved.counted(), saved.state)
-        return made
+        return cls._with_settings(saved.settings)._restore(saved.counted(), saved.state)
 
     def _settings_to_save(self) -> dict[str, Any]:
         """Return the settings under which tally and state make this model again."""
@@ -292,8 +291,7 @@ class Estimator:
 
     def _model_tally(self) -> Tally:
         """Return the counts that the model is computed from."""
-        tally: Tally = self.tally_
-        return tally
+        return self.tally_
 
     def _state_to_save(self) -> State | None:
         """Return the fitted state besides the tally; None if there is none."""
@@ -509,10 +507,7 @@ def _from_template(value: Any) -> Any:
     if kind is None or not issubclass(kind, Estimator):
         raise BadFile(f"a setting is the model {value.model!r}, which this bayeskit does not know: upgrade")
     model = kind._with_settings(value.settings)
-    try:
-        model._check_settings()
-    except BayesError as problem:
-        raise BadFile(f"the settings of the model {value.model} cannot be: {problem}") from None
+    model._check_settings()
     return model
 
 

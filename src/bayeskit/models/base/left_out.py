@@ -102,17 +102,10 @@ def best_temperature(model: Any, source: Source, capped: bool = False) -> float:
     ``capped`` probabilities are (n p + 1) / (n + C): one row that is wholly mistaken decides nothing then.
     """
     left_out = model._left_out()
-    scores, labels, weights = [], [], []
-    for block in weighty_blocks(model, source):
-        block_scores = left_out.scores(block)
-        block_labels = np.asarray(block.labels, dtype=np.int64)
-        # a class that only one row shows is lost for every T
-        known = np.isfinite(block_scores[np.arange(block.n_rows), block_labels])
-        scores.append(block_scores[known])
-        labels.append(block_labels[known])
-        weights.append((np.ones(block.n_rows) if block.weights is None else block.weights)[known])
-    s, y, w = np.concatenate(scores), np.concatenate(labels), np.concatenate(weights)
-    return 1 / fit_temperature(s, y, w, capped) if len(y) and s.shape[1] > 1 else 1.0
+    parts = [(left_out.scores(block), *labels_and_weights([block])) for block in weighty_blocks(model, source)]
+    s, y, w = map(np.concatenate, zip(*parts, strict=True))
+    known = np.isfinite(s[np.arange(len(y)), y])  # a class that only one row shows is lost for every T
+    return 1 / fit_temperature(s[known], y[known], w[known], capped) if known.any() and s.shape[1] > 1 else 1.0
 
 
 def left_out_loss(scored: Iterable[tuple[Block, Floats]]) -> float:

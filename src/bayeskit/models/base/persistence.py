@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Composite(Estimator):
-    """A model that contains fitted models: its file holds theirs, each with its own settings and counts."""
+    """A model that contains fitted models: its file holds theirs, each with its own settings and counts.
+
+    A model defines ``_restore_parts(parts, state)``, which takes the models read from a file.
+    """
 
     _part: ClassVar[str] = ""  # the name of the only part, which is the attribute with "_"
     _part_class: ClassVar[str] = ""  # the class of the parts, if there is only one that fits
@@ -35,10 +38,6 @@ class Composite(Estimator):
     def _part_names(cls, saved: Saved) -> tuple[str, ...]:
         """Return the names of the models that the file must hold."""
         return (cls._part,)
-
-    def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
-        """Become the fitted model of a file."""
-        raise NotImplementedError
 
     def _reads_by(self) -> Any:
         """Return the fitted model that reads rows; None if rows are a matrix without names."""

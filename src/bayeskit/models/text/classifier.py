@@ -51,7 +51,7 @@ LARGEST_TABLE = 1 << 29
 # Cells times classes that leave-one-out holds at a time.
 LEFT_OUT_CELLS = 1 << 22
 
-_BUILT_IN: tuple[Recipe, ...] = (
+_BUILT_IN = (
     recipe.Multinomial(),
     recipe.SetOfWords(),
     recipe.Complement(),
@@ -386,17 +386,7 @@ class TextClassifier(Classifier):
         return other._fit_recipe(self._recipe, tally)
 
     def _with_words(self, keep: Any) -> Self:
-        """Return a model restricted to some words, from the same counts.
-
-        Parameters
-        ----------
-        keep : array-like of bool of shape (n_words,)
-            Mask over ``words_``.
-
-        Returns
-        -------
-        TextClassifier
-        """
+        """Build the model of some of the words from the same counts."""
         return self._with_tally(documents.restrict_tally(self.tally_, np.asarray(keep, dtype=bool)))
 
     @property
@@ -424,13 +414,10 @@ class TextClassifier(Classifier):
             raise BadFile("the counts are not those of documents")
         if self.keep_rows != (StoredDocuments.kind in tally.statistics):
             raise BadFile("the documents that the settings ask for are not there, or others are")
-        try:
-            recipe = RECIPES[self.recipe].from_state(state, tally)
-        except BadFile:
-            raise
-        except (KeyError, TypeError, ValueError) as problem:
-            raise BadFile(f"fitted weights cannot be read: {problem}") from None
-        self._fit_recipe(recipe, tally)
+        recipe = RECIPES[self.recipe]
+        if state is None and not recipe.counts_words:
+            raise BadFile(f"a model of recipe {self.recipe!r} holds fitted weights beside counts")
+        self._fit_recipe(recipe.from_state(state, tally), tally)
         if len(self.params_.table) != len(self.words_):
             raise BadFile("the weights of words are not those of the words that its settings keep")
         if np.isnan(self.params_.table).any() or np.isnan(self.params_.constant).any():
@@ -585,8 +572,7 @@ class TextClassifier(Classifier):
     @property
     def counted_(self) -> WordCounts:
         """Counts of words by class, and the lengths of documents."""
-        counted: WordCounts = self.tally_.words[COLUMN]
-        return counted
+        return self.tally_.words[COLUMN]
 
     @conditional_property
     def weights_(self) -> Any:
@@ -808,8 +794,7 @@ class TextClassifier(Classifier):
     def _labeled(self, X: Any, y: Any, sample_weight: Any) -> Source:
         if is_source(X):
             return self._labeled_source(X, y)
-        if y is None:
-            raise BayesError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self._require_y(y)
         return self._with_labels(documents.documents_source(X, y, sample_weight, self.column))
 
     def _labeled_source(self, source: Any, target: str | None, engine: Any = None) -> Source:

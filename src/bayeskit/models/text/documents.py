@@ -394,7 +394,8 @@ def all_rows(read: LabeledDocuments, settings: TextClassifier, bounded: bool = T
     return rows, pruned
 
 
-Sampled = tuple[LabeledDocuments, WordSums]
+Sampled = tuple[LabeledDocuments, WordSums] | None
+Rule = Callable[[Tokenizer], Any]  # the recipe to use with a tokenizer
 
 
 @dataclass(frozen=True)
@@ -451,7 +452,7 @@ class BoundedReader:
         n_threads = thread_count(settings.n_threads)
         return cls(read, tokenizers, WordLimits.of(settings), settings.memory_limit, n_threads, n_sampled)
 
-    def readings(self, rule: Callable[[Tokenizer], WeightedEvidence]) -> Iterator[DocumentReading]:
+    def readings(self, rule: Rule) -> Iterator[DocumentReading]:
         """Yield a reading for each tokenizer; later ones whose tables do not fit are left out."""
         if self.surely_fits(self.tokenizers[-1]) and (yield from self._readings_of_all(rule)):
             return
@@ -478,7 +479,7 @@ class BoundedReader:
         rows: TokenRows,
         pruned: bool,
         rule: WeightedEvidence,
-        sampled: Sampled | None = None,
+        sampled: Sampled = None,
     ) -> DocumentReading:
         """Build a reading of all documents, or of a sample, given with the sums over all documents."""
         mass, ignored = rule.values(rows), rule.ignored(rows.words)
@@ -494,7 +495,7 @@ class BoundedReader:
         )  # fmt: skip
         return DocumentReading(tokenizer, rows, pruned, sums, documents, class_counts, sampled is not None)
 
-    def _readings_of_all(self, rule: Callable[[Tokenizer], WeightedEvidence]) -> Generator[DocumentReading, None, bool]:
+    def _readings_of_all(self, rule: Rule) -> Generator[DocumentReading, None, bool]:
         """Yield readings of all documents as long as they fit; return True if the first one does."""
         is_read = False
         for tokenizer, rows, pruned in self.candidate_rows():
@@ -636,7 +637,7 @@ class BoundedReader:
         tokenizers: Sequence[Tokenizer],
         sizes: _Sizes,
         sample: LabeledDocuments,
-        rule: Callable[[Tokenizer], WeightedEvidence],
+        rule: Rule,
     ) -> Iterator[DocumentReading]:
         """Yield readings of a sample, with sums over all documents; n-grams count if two of the sample have them."""
         for tokenizer in tokenizers:

@@ -236,11 +236,5 @@ def _word_cost(pair: Dependence, alone: dict[str, Any], loss: float, now: Reliab
     without = alone[drop].log_loss
     curve = alone[drop].reliability()
     gap = (now.said_in_all - now.seen_in_all) - (curve.said_in_all - curve.seen_in_all)
-    better = without < loss
-    return replace(
-        pair,
-        cost=loss - without,
-        overconfidence=float(gap),
-        drop=drop if better else None,
-        without=without if better else None,
-    )
+    better = {"drop": drop, "without": without} if without < loss else {}
+    return replace(pair, cost=loss - without, overconfidence=float(gap), **better)

@@ -23,7 +23,6 @@ scale s and a bias for each class are fitted on folds, on margins of documents b
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -85,8 +84,13 @@ def check_weights(array: Array, *shape: int) -> None:
 # -- parameters ------------------------------------------------------------------------------------------
 
 
-class TextParameters(ABC):
-    """Fitted parameters of a text model: score documents and explain the scores."""
+class TextParameters:
+    """Fitted parameters of a text model: score documents and explain the scores.
+
+    A subclass has ``constant`` (scores before words are added, (n_classes,)), ``table`` (weight of one occurrence of
+    each word, (n_words, n_classes)), ``scores_without_words(rows)`` and ``scores(rows, n_threads)``, both
+    (n_documents, n_classes), and ``contributions(rows)``, the addend of each cell, (n_cells, n_classes).
+    """
 
     log_prior: Floats
     vocabulary: Words
@@ -101,31 +105,9 @@ class TextParameters(ABC):
         """Vocabularies of coded columns, for the encoder: text models have none."""
         return {}
 
-    @property
-    @abstractmethod
-    def constant(self) -> Floats:
-        """Scores of a document before its words are added (n_classes,)."""
-
-    @property
-    @abstractmethod
-    def table(self) -> Floats:
-        """Weight of one occurrence of each word (words, classes)."""
-
-    @abstractmethod
-    def scores_without_words(self, rows: TokenRows) -> Floats:
-        """Compute the scores before any word is added (documents, classes)."""
-
-    @abstractmethod
-    def scores(self, rows: TokenRows, n_threads: int) -> Floats:
-        """Compute the scores of documents given as counted words (documents, classes)."""
-
     def text_scores(self, texts: Documents, tokenizer: Tokenizer, n_threads: int) -> Floats | None:
         """Compute the scores in one pass over the text; None if its words must be counted first."""
         return None
-
-    @abstractmethod
-    def contributions(self, rows: TokenRows) -> Floats:
-        """Compute the addend of each cell to the score (cells, classes)."""
 
     def contribution_parts(self, rows: TokenRows) -> tuple[Floats, ...]:
         """Split the contributions of cells into named addends (cells, classes); empty if there is one only."""
@@ -388,7 +370,7 @@ class Recipe:
     # -- estimates -----------------------------------------------------------------------------------
 
     def word_weights(self, counted: WordCounts, class_counts: Floats, pseudo: Floats) -> WordWeights:
-        """Compute the weight of each word for each class from counts and pseudo-counts."""
+        """Compute the weights of words from their counts."""
         raise NotImplementedError(f"recipe {self.name!r} has no word weights")
 
     def estimate(self, tally: Tally, log_prior: Floats, settings: TextClassifier) -> TextParameters:
@@ -429,7 +411,7 @@ class Recipe:
         """Return the fitted part for a file; None if the counts are all there is."""
         return None
 
-    def from_state(self, state: State | None, tally: Tally) -> Self:
+    def from_state(self, state: Any, tally: Tally) -> Self:
         """Restore the fitted recipe from :meth:`to_state`; raise BadFile if anything does not fit."""
         if state is not None:
             raise BadFile(f"a model of recipe {self.name!r} holds nothing beside counts")
@@ -633,10 +615,8 @@ class TfIdfRecipe(Recipe):
         held = self.fitted_frequencies
         return State({"n": held.n_documents}, [held.words.data, held.words.offsets, held.documents])
 
-    def from_state(self, state: State | None, tally: Tally) -> Self:
+    def from_state(self, state: Any, tally: Tally) -> Self:
         """Restore document frequencies that fit their words."""
-        if state is None:
-            raise BadFile(f"a model of recipe {self.name!r} holds frequencies beside counts")
         data, offsets, documents = state.arrays
         words, n = Words.checked(data, offsets), check_weight(state.header["n"])
         check_weights(documents, len(words))
@@ -754,10 +734,8 @@ class NaiveBayesSVM(Recipe):
         header = {"scale": self.calibration.scale, "log_loss": self.calibration.log_loss}
         return State(header, [self.linear.table, self.linear.constant, self.calibration.bias])
 
-    def from_state(self, state: State | None, tally: Tally) -> Self:
+    def from_state(self, state: Any, tally: Tally) -> Self:
         """Restore weights of the words and classes that were counted."""
-        if state is None:
-            raise BadFile(f"a model of recipe {self.name!r} holds linear weights beside counts")
         table, constant, bias = state.arrays
         k = len(tally.classes)
         check_weights(table, len(tally.words[COLUMN].words), k)

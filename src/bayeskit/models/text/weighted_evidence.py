@@ -305,10 +305,8 @@ class WeightedEvidence(Recipe):
         bias = np.array(list(w.bias.values()), dtype=np.float64)
         return State({**header, "classes": list(w.bias), "tried": tried}, [w.bands, w.repeated, bias])
 
-    def from_state(self, state: State | None, tally: Tally) -> Self:
+    def from_state(self, state: Any, tally: Tally) -> Self:
         """Restore weights that fit together."""
-        if state is None:
-            raise BadFile(f"a model of recipe {self.name!r} holds weights beside counts")
         bands, repeated, bias = state.arrays
         labels, tried = list(state.header["classes"]), state.header["tried"]
         a, g, first = (check_weight(state.header[name]) for name in ("a", "g", "first"))
@@ -579,9 +577,9 @@ class Best(WeightedEvidence):
             arrays += [w.words.data, w.words.offsets, w.idf, w.pack(), w.constant, w.log_prior]
         return State(header, arrays)
 
-    def from_state(self, state: State | None, tally: Tally) -> Self:
+    def from_state(self, state: Any, tally: Tally) -> Self:
         """Restore weights of both parts that fit together."""
-        if state is None or len(state.arrays) not in (3, 9):
+        if len(state.arrays) not in (3, 9):
             raise BadFile(f"a model of recipe {self.name!r} needs weights beside counts")
         role = tally.schema.columns[COLUMN]
         has_characters = isinstance(role, Text) and role.tokenizer.characters is not None
@@ -622,10 +620,9 @@ class AutomaticRecipe(WeightedEvidence):
         is_large = len(read.labels) >= LEAST_DOCUMENTS and 2 <= len(read.classes) <= MOST_CLASSES
         return self._chosen(is_large).fit(training)
 
-    def from_state(self, state: State | None, tally: Tally) -> Any:
+    def from_state(self, state: Any, tally: Tally) -> Any:
         """Restore the recipe that was chosen, of a model that keeps its documents to choose again."""
-        is_best = state is not None and "evidence" in state.header
-        return self._chosen(is_best).from_state(state, tally)
+        return self._chosen("evidence" in state.header).from_state(state, tally)
 
     @staticmethod
     def _chosen(is_best: bool) -> WeightedEvidence:

@@ -91,10 +91,6 @@ class _Committee(PredictsClasses):
         """The most probable member."""
         return self.members_[int(np.argmax(self.posterior_))]
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | x) of each row."""
-        raise NotImplementedError
-
     def predict(self, X: Any) -> Array:
         """Predict the class of each row with the largest probability.
 
