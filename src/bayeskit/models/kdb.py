@@ -25,7 +25,7 @@ from bayeskit.estimate.conditional import Contexts
 from bayeskit.estimate.information import conditional_information, information_about_class, present
 from bayeskit.models._structured import CodedLeftOut, StructuredClassifier, StructuredParameters, check_parents
 from bayeskit.models.base.estimator import check_whole_number, one_of
-from bayeskit.models.base.left_out import weighty_blocks
+from bayeskit.models.base.left_out import labels_and_weights, weighty_blocks
 from bayeskit.tally.counts import Joints
 from bayeskit.tally.plan import Plan
 from bayeskit.tally.tally import Tally
@@ -154,8 +154,7 @@ def _structure(tally: Tally, k: int) -> tuple[tuple[str, ...], ...]:
 
 def _losses(model: KDB, left_out: CodedLeftOut, block: Any) -> Floats:
     """−Σ ln P(class | first columns) over the rows, for every number of first columns."""
-    labels, rows = np.asarray(block.labels, dtype=np.int64), np.arange(block.n_rows)
-    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    (labels, weights), rows = labels_and_weights([block]), np.arange(block.n_rows)
     known, params = left_out.drop_vanished_values(block, 1.0), model.params_
     scores, losses = left_out.log_priors(labels, np.ones(block.n_rows)), []
     for name in [None, *params.tables]:

@@ -151,7 +151,7 @@ class LogisticRegression(Composite, PredictsClasses):
             twin.fit_source(source)
         _refuse_one_class(twin.classes_)
         design = Design.of(twin.tally_, self._coding())
-        labels, weights = twin._label_codes(source, None)
+        labels, weights = twin._label_codes(source)
         M = None if self._drops_unlabeled else as_it_is(X, design, twin.tally_)
         M = design.matrix(twin._encoder().blocks(source), len(labels)) if M is None else M
         if weights is not None:

@@ -51,7 +51,6 @@ from bayeskit.models.base.left_out import (
     weighty_blocks,
 )
 from bayeskit.tally.counts import Pairs
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE, LEAST_PROBABILITY
 from bayeskit.typing import Array, Floats, Ints
 
@@ -83,7 +82,7 @@ class NaiveLeftOut(LeftOutRows):
         scores = self.log_priors(leaving.labels, leaving.unit)
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if unsmoothed is None or kind.smoothed:
-                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
+                left_out.add_scores(leaving, scores, self.model._threads())
             elif unsmoothed is not None:
                 scores += unsmoothed
                 unsmoothed = np.zeros(1)  # they are all in it
@@ -98,7 +97,7 @@ class NaiveLeftOut(LeftOutRows):
         scores = np.zeros((block.n_rows, len(self.tally.classes)))
         for kind, left_out in zip(self.params.kinds, self.kinds, strict=True):
             if not kind.smoothed:
-                left_out.add_scores(leaving, scores, thread_count(self.model.n_threads))
+                left_out.add_scores(leaving, scores, self.model._threads())
         return scores
 
     def _leaving(self, block: Block) -> Leaving:

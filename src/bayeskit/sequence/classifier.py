@@ -79,7 +79,7 @@ def check_not_empty(by_class: Mapping[Value, Tally | Sequences]) -> None:
 
 def shared_schema(model: Any, sequences: Sequences) -> Schema:
     """Infer the schema shared by the models of all classes, with the symbols that occur in any class."""
-    schema = model._schema_for(sequences)
+    schema = clone(model).set_params(states=None)._schema_for(sequences)
     where = schema.locate(list(sequences.kinds), sequences.named)
     symbols = {}
     for name in schema.coded:

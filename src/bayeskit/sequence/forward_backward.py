@@ -104,6 +104,7 @@ class Trellis:
 
     @cached_property
     def log_chain(self) -> tuple[Floats, Floats]:
+        """ln P of the first copy of a state, and of the moves between copies."""
         return self.stays.log_start(self.start), self.stays.log_moves(self.moves)
 
     @cached_property

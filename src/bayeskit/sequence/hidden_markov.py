@@ -31,7 +31,6 @@ from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
 from bayeskit.tally.plan import Space
 from bayeskit.tally.tally import Tally
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import CONVERGED, SLACK
 from bayeskit.typing import Floats
 
@@ -310,7 +309,7 @@ class HiddenMarkovModel(HMMInference):
         one_of("undecidable", self.undecidable, ("error", "nan"))
         one_of("choose_by", self.choose_by, CRITERIA)
         check_progress(self.progress)
-        thread_count(self.n_threads)
+        self._threads()
         check_whole_number("n_starts", self.n_starts, 1)
         check_whole_number("max_rounds", self.max_rounds, 1)
         if not isinstance(self.tol, (int, float)) or not 0 <= self.tol < 1:
@@ -432,7 +431,6 @@ class HiddenMarkovModel(HMMInference):
         self._check_settings()
         if state is None:
             return self._become(tally, None)
-        state.holds(len(state.arrays), "scales", "training")
         if state.header["scales"].keys() != {*tally.schema.measured}:
             raise BadFile("the scales of columns are not those of the columns with numbers")
         scales = {name: ColumnScale(*map(float, pair)) for name, pair in state.header["scales"].items()}

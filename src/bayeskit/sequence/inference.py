@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -20,9 +20,8 @@ from bayeskit.models.base.classifier import class_array
 from bayeskit.models.base.estimator import check_whole_number, seed_of
 from bayeskit.nearest import did_you_mean
 from bayeskit.sequence.base import SequenceModel, impossible_error, shares_table
-from bayeskit.sequence.baum_welch import HMMParameters, HMMStructure
 from bayeskit.sequence.explanation import StateExplanation, explain_state
-from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter, Trellis
+from bayeskit.sequence.forward_backward import ImpossibleSequence, Observations, OnlineFilter
 from bayeskit.tables import Grid, ProbabilityTable, Table
 from bayeskit.tolerance import UNDERFLOW
 from bayeskit.typing import Array, Bools, Floats
@@ -59,13 +58,6 @@ class Forecast(NamedTuple):
 
 class HMMInference(SequenceModel):
     """Inference methods of a model that has ``trellis_``, ``parameters_`` and ``structure_``."""
-
-    trellis_: Trellis
-    parameters_: HMMParameters
-    structure_: HMMStructure
-    undecidable: str
-    random_state: Any
-    _observe: Callable[[Sequences], Observations]
 
     # -- parameters ------------------------------------------------------------------------------------
 
@@ -181,8 +173,8 @@ class HMMInference(SequenceModel):
     def _log_terms(self, sequences: Sequences) -> Floats:
         """Return ln P(row | rows before it) of each step; their sum is ``log_likelihood``."""
         terms, observed = np.zeros(sequences.n_rows), self._observe(sequences)
-        log_moves = self.structure_.stays.log_moves(self.transitions_)
-        moves, first = logspace.exp(log_moves), self.structure_.stays.log_start(self.start_)
+        first, log_moves = self.trellis_.log_chain
+        moves = logspace.exp(log_moves)
         carried: Floats | None = None
         for chunk, filtered, _, _ in self.trellis_.forward(observed):
             scores = self.trellis_.scores(observed.rows(chunk.a, chunk.b))[:, self.structure_.stays.owner]

@@ -997,9 +997,8 @@ class Classifier(ScoresClasses):
         if empty:
             raise BayesError("there are no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
 
-    def _label_codes(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Floats | None]:
+    def _label_codes(self, source: Source) -> tuple[Array, Floats | None]:
         """Return (class codes, n_classes for an unknown class; weights)."""
-        source = self._labeled(X, y, sample_weight)
         classes = Vocabulary(self.tally_.classes)
         codes, weights = [], []
         columns = self._with_all_columns(source)
@@ -1016,7 +1015,7 @@ class Classifier(ScoresClasses):
         """Return (rows to predict, class codes as :meth:`_label_codes`, weights)."""
         X = in_order(X)
         source = self._labeled(X, y, sample_weight)
-        return (source if self._drops_unlabeled else X), *self._label_codes(source, None)
+        return (source if self._drops_unlabeled else X), *self._label_codes(source)
 
     def _is_fitted(self) -> bool:
         return "tally_" in vars(self)

@@ -547,7 +547,6 @@ def _wrapped(name: str, settings: list[str]) -> str:
 class PredictsClasses(Estimator):
     """A classifier, as the tools see it."""
 
-    predict: Any
     _estimator_type = "classifier"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -571,7 +570,6 @@ class PredictsClasses(Estimator):
 class PredictsNumbers(Estimator):
     """A regression, as the tools see it."""
 
-    predict: Any
     _estimator_type = "regressor"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -596,8 +594,6 @@ class Transforms(Estimator):
     """A transformer, as the tools see it. Methods whose result may be wanted as a frame are ``as_wanted``."""
 
     _sklearn_auto_wrap_output_keys: ClassVar[set[str]] = {"transform"}  # by which scikit-learn's tools know
-    fit: Any
-    transform: Any
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to rows, then transform them.

@@ -89,11 +89,11 @@ def sample_blocks(model: Any, source: Source, limit: int, seed: Any) -> list[Blo
 
 def labels_and_weights(blocks: Iterable[Block]) -> tuple[Ints, Floats]:
     """Return the class codes and the weights of all rows."""
-    parts = [
-        (np.asarray(block.labels, dtype=np.int64), np.ones(block.n_rows) if block.weights is None else block.weights)
-        for block in blocks
-    ]
-    return np.concatenate([labels for labels, _ in parts]), np.concatenate([weights for _, weights in parts])
+    pairs = (
+        (np.asarray(b.labels, dtype=np.int64), np.ones(b.n_rows) if b.weights is None else b.weights) for b in blocks
+    )
+    labels, weights = map(np.concatenate, zip(*pairs, strict=True))
+    return labels, weights
 
 
 def best_temperature(model: Any, source: Source, capped: bool = False) -> float:

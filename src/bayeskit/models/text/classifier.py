@@ -93,6 +93,19 @@ if_updates = available_if(
 )
 
 
+def _fitted_part(name: str, doc: str, attribute: str = "") -> conditional_property:
+    """Return a property for a fitted part of the recipe, absent where the recipe has none."""
+
+    def part(model: TextClassifier) -> Any:
+        recipe = vars(model).get("recipe_")
+        if not hasattr(recipe, name):
+            reason = "it is not fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {name}"
+            raise AttributeError(f"TextClassifier has no {attribute or f'{name}_'}: {reason}")
+        return getattr(recipe, name)
+
+    return conditional_property(part, doc=doc)
+
+
 @dataclass(eq=False, repr=False)
 class TextClassifier(Classifier):
     """Naive Bayes classifier of documents.
@@ -574,33 +587,10 @@ class TextClassifier(Classifier):
         """Counts of words by class, and the lengths of documents."""
         return self.tally_.words[COLUMN]
 
-    @conditional_property
-    def weights_(self) -> Any:
-        """Fitted weights of the evidence (recipes "auto", "best", "weighted" and "fast")."""
-        return self._fitted_part("weights_", "weights")
-
-    @conditional_property
-    def candidates_(self) -> Any:
-        """Table of the candidates that were tried (recipes "auto", "best", "weighted" and "fast")."""
-        return self._fitted_part("candidates_", "candidates")
-
-    @conditional_property
-    def held_(self) -> Any:
-        """Document frequencies of the first fit (recipes "tfidf" and "twcnb")."""
-        return self._fitted_part("held_", "frequencies")
-
-    @conditional_property
-    def linear_(self) -> Any:
-        """Fitted linear part (recipes "best" and "nbsvm")."""
-        return self._fitted_part("linear_", "linear")
-
-    def _fitted_part(self, attribute: str, name: str) -> Any:
-        """Return a fitted part of the recipe, or raise AttributeError with the reason."""
-        recipe = vars(self).get("recipe_")
-        if not hasattr(recipe, name):
-            reason = "it is not fitted yet" if recipe is None else f"recipe={recipe.name!r} fits no {name}"
-            raise AttributeError(f"TextClassifier has no {attribute}: {reason}")
-        return getattr(recipe, name)
+    weights_ = _fitted_part("weights", 'Fitted weights of evidence (recipes "auto", "best", "weighted" and "fast").')
+    candidates_ = _fitted_part("candidates", "Table of the candidates that were tried (recipes as for ``weights_``).")
+    held_ = _fitted_part("frequencies", 'Document frequencies of the first fit (recipes "tfidf" and "twcnb").', "held_")
+    linear_ = _fitted_part("linear", 'Fitted linear part (recipes "best" and "nbsvm").')
 
     @conditional_property
     def n_parameters_(self) -> int:

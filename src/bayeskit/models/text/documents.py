@@ -42,7 +42,6 @@ from bayeskit.tally.row_hash import mix_bits
 from bayeskit.tally.rows import StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import ColumnWords, WordCounts, length_moments
-from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -165,12 +164,9 @@ class LabeledDocuments:
         return self if joined is None else replace(self.take(joined[0]), weights=joined[1])
 
 
-def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float = inf) -> LabeledDocuments:
-    """Read all documents of a source into memory, at most ``limit`` bytes of text.
-
-    ``classes`` are kept even if no document has them.
-    """
-    known, n_bytes = Vocabulary(classes), 0
+def read_documents(source: Source, limit: float = inf) -> LabeledDocuments:
+    """Read all documents of a source into memory, at most ``limit`` bytes of text."""
+    known, n_bytes = Vocabulary(), 0
     texts, labels, weights = [], [], []
     for batch in source.batches():
         if isinstance(batch.labels, Responsibilities):
@@ -192,8 +188,7 @@ def read_documents(source: Source, classes: tuple[Value, ...] = (), limit: float
     if not sum(map(len, labels)):
         raise BayesError("there are no documents: Found array with 0 sample(s) while a minimum of 1 is required.")
     codes = np.concatenate(labels)
-    shown = {known.values[i] for i in np.unique(codes)} | set(classes)
-    in_order = tuple(sort_values(shown))
+    in_order = tuple(sort_values({known.values[i] for i in np.unique(codes)}))
     codes = positions(known.values, in_order)[codes]
     return LabeledDocuments(Documents.concatenate(texts), codes, np.concatenate(weights) if weights else None, in_order)
 
@@ -326,7 +321,7 @@ def count_values(training: TrainingSource, words: Words | None, values: Callable
     """Build the tally of further documents from cell values, in a fixed vocabulary or, if None, in their own words."""
     read, role = training.documents, training.schema.columns[COLUMN]
     tokenizer = role.tokenizer if isinstance(role, Text) else training.settings.tokenizer()
-    rows = count_documents(read.texts, tokenizer, words, thread_count(training.settings.n_threads))
+    rows = count_documents(read.texts, tokenizer, words, training.settings._threads())
     return WordSums.of(rows, values(rows), read).tally(training.schema, read, words is not None)
 
 
@@ -449,7 +444,7 @@ class BoundedReader:
         cls, read: LabeledDocuments, tokenizers: Sequence[Tokenizer], settings: TextClassifier, n_sampled: int = 0
     ) -> BoundedReader:
         """Take limits and threads from the settings of a classifier."""
-        n_threads = thread_count(settings.n_threads)
+        n_threads = settings._threads()
         return cls(read, tokenizers, WordLimits.of(settings), settings.memory_limit, n_threads, n_sampled)
 
     def readings(self, rule: Rule) -> Iterator[DocumentReading]:

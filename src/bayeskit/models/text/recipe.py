@@ -54,7 +54,6 @@ from bayeskit.storage.model_file import State
 from bayeskit.tally.rows import RowBatch, StoredDocuments
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Floats, Ints
 
@@ -712,7 +711,7 @@ class NaiveBayesSVM(Recipe):
         linear = WordWeights(*fit_machines(rows, weighed, pseudo, settings.C, settings.beta))
         held_out, scores = margins_on_folds(rows, weighed, pseudo, settings.C, settings.beta)
         importance = read.importance[held_out]
-        found = fit_scale_and_bias(scores, read.labels[held_out], importance, thread_count(settings.n_threads))
+        found = fit_scale_and_bias(scores, read.labels[held_out], importance, settings._threads())
         fitted = replace(self, linear=linear, calibration=MarginMap(*found))
         return fitted, WordSums.of(rows, self.values(rows), read).tally(training.schema, read, pruned)
 

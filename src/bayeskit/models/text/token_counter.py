@@ -19,7 +19,6 @@ from bayeskit.errors import BayesError
 from bayeskit.estimate.word_weights import inverse_document_frequency, tf_idf
 from bayeskit.evaluate.metrics import cosine_similarity
 from bayeskit.models.base.estimator import Transforms, as_wanted, check_is_fitted
-from bayeskit.threads import thread_count
 from bayeskit.typing import Array, Bools, Floats, Ints
 
 # Token patterns of scikit-learn that the native tokenizer supports.
@@ -292,7 +291,7 @@ class TokenCounter(Transforms):
             raise BayesError(
                 f"row {row} is missing (None or np.nan is an invalid document): give an empty string instead"
             )
-        rows = count_documents(documents, self._tokenizer(), words, thread_count(self.n_threads))
+        rows = count_documents(documents, self._tokenizer(), words, self._threads())
         if self.decode_error == "strict" and rows.replaced > documents.replaced:
             _check_utf8(documents)
         return rows

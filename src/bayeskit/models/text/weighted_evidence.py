@@ -46,7 +46,6 @@ from bayeskit.storage.model_file import State
 from bayeskit.tables import Table
 from bayeskit.tally.tally import Tally
 from bayeskit.tally.words import WordCounts
-from bayeskit.threads import thread_count
 from bayeskit.tolerance import GONE
 from bayeskit.typing import Array, Bools, Floats, Ints, Singles
 
@@ -222,7 +221,7 @@ class WeightedEvidence(Recipe):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit all candidates and keep the best one's weights and tally."""
         settings, read = training.settings, training.distinct_documents
-        n_threads = thread_count(settings.n_threads)
+        n_threads = settings._threads()
         a_values = self.a_values if settings.smoothing is None else (float(settings.smoothing),)
         ngrams = self.ngram_candidates if settings.ngrams is None else (settings.ngrams,)
         tokenizers = [settings.tokenizer(n) for n in ngrams]
@@ -469,7 +468,7 @@ class Best(WeightedEvidence):
     def fit(self, training: TrainingSource) -> tuple[Recipe, Tally]:
         """Fit both parts on words, and on n-grams of words and characters if they lower the loss enough."""
         settings, read = training.settings, training.distinct_documents
-        n_threads, rng = thread_count(settings.n_threads), np.random.default_rng(0)
+        n_threads, rng = settings._threads(), np.random.default_rng(0)
         a = 1.0 if settings.smoothing is None else float(settings.smoothing)
         on_folds, least = settings.characters == AUTOMATIC and len(read.classes) > 1, inf
         chosen: tuple[documents.DocumentReading, EvidenceWeights, LinearWeights | None] | None = None

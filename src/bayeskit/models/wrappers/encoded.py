@@ -90,7 +90,7 @@ class Encoded(PredictsClasses):
         counter._check_settings()
         source = counter._with_labels(open_source(in_order(X), y, sample_weight))
         counter.fit_source(source)
-        labels, weights = counter._label_codes(source, None)
+        labels, weights = counter._label_codes(source)
         self._counter, self._design = counter, Design.of(counter.tally_, "full")
         matrix = self._matrix(source)
         if self.coding == "codes" and "categorical_features" in inner.get_params():
