@@ -48,6 +48,7 @@ MODELS: dict[str, Say] = {
     "NBTree, tuned": tuned(bk.NBTree),
     "KDB(2)": ours(bk.KDB),
     "KDB(5), selective": ours(bk.KDB, k=5, selective=True),
+    "NetworkClassifier": ours(bk.NetworkClassifier),
     "SubclassBayes": ours(bk.SubclassBayes),
 }
 

@@ -74,6 +74,7 @@ from .models.linear import LinearRegression as LinearRegression
 from .models.logistic import LogisticRegression as LogisticRegression
 from .models.naive_bayes import NaiveBayes as NaiveBayes
 from .models.nbtree import NBTree as NBTree
+from .models.network_classifier import NetworkClassifier as NetworkClassifier
 from .models.subclass import SubclassBayes as SubclassBayes
 from .models.tagger import Tagger as Tagger
 from .models.tan import TAN as TAN

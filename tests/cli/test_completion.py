@@ -24,7 +24,7 @@ def completed(bayes, monkeypatch):
 def test_commands_options_and_their_values_are_offered(completed):
     assert completed("bayes pre") == ["predict"]
     assert completed("bayes fit --mo") == ["--model"]
-    assert completed("bayes fit -m n") == ["naive", "nbtree"]
+    assert completed("bayes fit -m n") == ["naive", "nbtree", "network"]
     assert completed("bayes predict m.bayes d.csv --unreadable ") == ["error", "missing"]
 
 
@@ -51,4 +51,4 @@ def test_bash_completes_by_the_script_that_is_shown(tmp_path):
     done = subprocess.run(
         ["bash", "-c", "\n".join(lines)], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "naive nbtree\n"
+    assert done.stdout == "naive nbtree network\n"

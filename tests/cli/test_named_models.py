@@ -75,3 +75,17 @@ def test_what_would_take_too_much_memory_is_refused_in_the_words_of_the_command_
     told = bayes("fit", "ids.parquet", "-t", "y", "--model", "best", "--memory-limit", "0.001", code=1).err
     assert "more than --memory-limit 1 MB" in " ".join(told.split())
     assert bayes("fit", "ids.parquet", "-t", "y", "--memory-limit", "1").code == 0
+
+
+def test_the_arcs_of_a_network_are_given_or_learned(bayes):
+    fit = ("fit", "birds.csv", "-t", "species", "-m", "network", "-o", "m.bayes")
+    bayes(*fit, "--edges", "island -> species -> body_mass_g, sex -> body_mass_g")
+    arcs = [("island", "species"), ("species", "body_mass_g"), ("sex", "body_mass_g")]
+    assert bk.load("m.bayes").edges_ == arcs
+    assert "species, sex" in bayes("inspect", "m.bayes").out
+    bayes(*fit)
+    assert ("species", "sex") in bk.load("m.bayes").edges_
+    assert "parent -> child" in bayes(*fit, "--edges", "island", code=2).err
+    assert "no column" in bayes(*fit, "--edges", "islands -> species", code=1).err
+    tan = ("fit", "birds.csv", "-t", "species", "-m", "tan")
+    assert "no such setting" in bayes(*tan, "--edges", "island -> sex", code=2).err

@@ -90,6 +90,8 @@ POISSON = {"roles": {"sky": "ignore", "flag": "ignore", "size": "ignore"}, "nume
 NUMERIC = {"roles": {"sky": "ignore", "flag": "ignore"}}
 CUT = {"roles": {"year": "categorical"}, "cuts": {"size": [-50, 0, 12.5]}}
 STRUCTURE = {"parents": {"flag": ["sky"], "year": ["sky", "flag"], "size": ["year"]}}
+ARCS = [("sky", "class"), ("sky", "flag"), ("class", "size"), ("flag", "size"), ("flag", "year")]
+ROOTED = [*ARCS[1:], ("class", "year")]
 LAWS = [
     Law("categorical", CATEGORICAL),
     Law("categorical without smoothing", CATEGORICAL | {"smoothing": 0}),
@@ -125,6 +127,14 @@ LAWS = [
     Law("tan without smoothing", CATEGORICAL | {"smoothing": 0}, bk.TAN),
     Law("aode", CUT, bk.AODE),
     Law("k-dependence on a given structure", CUT | STRUCTURE, bk.KDB, held=True),
+    Law("network on given arcs", CUT | {"edges": ARCS}, bk.NetworkClassifier, held=True),
+    Law(
+        "network, Laplace, weighted",
+        CUT | {"edges": ROOTED, "smoothing": 1.0},
+        bk.NetworkClassifier,
+        weighted=True,
+        held=True,
+    ),
     Law("full joint", CUT, bk.FullJointBayes),
     Law("full joint, Laplace, weighted", CATEGORICAL | {"smoothing": 1.0}, bk.FullJointBayes, weighted=True),
     Law("aode, thrice seen, Laplace, weighted", CUT | {"smoothing": 1.0, "min_count": 3}, bk.AODE, weighted=True),

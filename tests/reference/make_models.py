@@ -72,6 +72,10 @@ def tables() -> Iterator[tuple[str, Case]]:
         "aode": bk.AODE(weights="log-linear", roles=YEAR),
         "kdb": bk.KDB(selective=True, roles=YEAR, smoothing=bk.BackOff(3)),
         "nbtree": bk.NBTree(roles=YEAR, min_rows=10),
+        "network-classifier": bk.NetworkClassifier(roles=YEAR),
+        "network-classifier-edges": bk.NetworkClassifier(
+            [("island", "species"), ("sex", "body_mass_g"), ("species", "body_mass_g")], roles=YEAR, smoothing=1.0
+        ),
         "full-joint": bk.FullJointBayes(smoothing=1.0, roles=YEAR),
         "subclass": bk.SubclassBayes(2, roles=YEAR),
         "bayes": bk.BayesClassifier(n_members=2, n_chains=3, n_trees=3),

@@ -13,7 +13,7 @@ from bayeskit.errors import Message, join_hint
 from bayeskit.printable import printable
 
 _SAME_NAME = (
-    "encoding target delimiter columns decimal comment cuts sql unseen numeric prior smoothing variance ddof "
+    "encoding target delimiter columns decimal comment cuts sql unseen numeric prior smoothing variance ddof edges "
     "memory_limit recipe pattern hash_bits characters ngrams folds level probability count score search max_parents"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {

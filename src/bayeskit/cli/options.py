@@ -21,6 +21,7 @@ MODELS = {  # what --model may say, and the class that is fitted
     "gaussian": "GaussianBayes",
     "subclass": "SubclassBayes",
     "nbtree": "NBTree",
+    "network": "NetworkClassifier",
     "best": "BayesClassifier",
     "exponents": "DiscriminativeWeights",
 }

@@ -88,16 +88,17 @@ class ConditionalTable:
         """Return P of each level, shape (n_nodes, n_values, n_classes)."""
         return self._levels([0.0] * (len(self.parents) + 1))
 
-    def _levels(self, units: Sequence[float], is_gone: bool = False) -> tuple[Floats, ...]:
+    def _levels(self, units: Sequence[float], is_gone: bool = False, of_other: bool = False) -> tuple[Floats, ...]:
         """Return the probabilities of each cell after removing a row of weight ``units[d]`` from its class in level d.
 
-        ``is_gone`` removes the only row with a value: the probabilities are those of the other values.
+        ``of_other`` removes a row with another value. ``is_gone`` removes the only row with a value: the probabilities
+        are those of the other values.
         """
         levels: list[Floats] = []
         for d, (n, pseudo, unit) in enumerate(zip(self.contexts.counts, self.pseudo, units, strict=True)):
             uniform = 1 / max(n.shape[1] - is_gone, 1)
             lower = levels[-1][self.contexts.above[d - 1]] if d else np.full(n.shape, uniform)
-            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit, is_gone))
+            levels.append(_estimate(n, pseudo, lower, d, self.backs_off, unit, is_gone, of_other))
         return tuple(levels)
 
     @cached_property
@@ -190,14 +191,21 @@ def conditional_table(
 
 
 def _estimate(
-    n: Floats, pseudo: Any, lower: Floats, level: int, backs_off: bool, unit: float, is_gone: bool = False
+    n: Floats,
+    pseudo: Any,
+    lower: Floats,
+    level: int,
+    backs_off: bool,
+    unit: float,
+    is_gone: bool = False,
+    of_other: bool = False,
 ) -> Floats:
     """Return P of one level, shape (n_nodes, n_values, n_classes), from the level above, with ``unit`` removed from
-    each cell, or from a cell that is then no value any more (``is_gone``)."""
+    each cell, from another cell (``of_other``), or from a cell that is then no value any more (``is_gone``)."""
     total = n.sum(axis=1, keepdims=True)
     less = total - unit
     less = np.where(np.abs(less) <= GONE * total, 0.0, less)
-    counts = n if is_gone else np.maximum(n - unit, 0.0)
+    counts = n if is_gone or of_other else np.maximum(n - unit, 0.0)
     if backs_off:
         return backed_off(counts, np.maximum(less, 0.0), pseudo, lower)
     added = np.sum(pseudo) * (1 - is_gone / max(n.shape[1], 1))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SAVED = (
     "NaiveBayes", "TAN", "AODE", "KDB", "FullJointBayes", "NBTree", "GaussianBayes", "SubclassBayes",
+    "NetworkClassifier",
     "TextClassifier", "BayesClassifier", "LogisticRegression", "LinearRegression",
     "DiscriminativeWeights", "SemiSupervised", "CostSensitive", "Calibrated",
     "BayesianNetwork", "JointDistribution", "TopicModel",

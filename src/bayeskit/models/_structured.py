@@ -483,7 +483,7 @@ class StructuredClassifier(CodedClassifier):
         if column not in self.params_.tables:
             raise BayesError(f"column {column!r} has no part in the model: there is nothing to show")
         table = self.params_.tables[column]
-        counts, paths = table.contexts.counts[-1], zip(table.parents, _paths(table), strict=True)
+        counts, paths = table.contexts.counts[-1], zip(table.parents, context_paths(table), strict=True)
         shares = table.probabilities[-1] if table.used else np.full(counts.shape, np.nan)
         return self._context_table(column, {name: self._value_names(name)[i] for name, i in paths}, counts, shares)
 
@@ -515,14 +515,13 @@ class StructuredClassifier(CodedClassifier):
         BayesianNetwork
         """
         tables = {
-            name: (table.values, table.parents, self._factor(name).reshape(-1, len(table.values)))
+            name: (table.values, table.parents, self._factor(table).reshape(-1, len(table.values)))
             for name, table in self.params_.used.items()
         }
         return network_of_tables(self, tables)
 
-    def _factor(self, column: str) -> Floats:
+    def _factor(self, table: ConditionalTable) -> Floats:
         """P(value | class, parents) for every combination of them (classes, values of each parent …, values)."""
-        table = self.params_.tables[column]
         sizes = [len(self.params_.values[parent]) for parent in table.parents]
         combinations = np.indices(sizes, dtype=np.uint32).reshape(len(sizes), math.prod(sizes)) + np.uint32(1)
         child = np.zeros(math.prod(sizes), dtype=np.uint32)
@@ -596,7 +595,7 @@ def check_parents(parents: Mapping[Any, Any], schema: Schema, coded: list[str]) 
     return parents_of
 
 
-def _paths(table: ConditionalTable) -> list[Ints]:
+def context_paths(table: ConditionalTable) -> list[Ints]:
     """For each parent, which of its values every context of the last level has."""
     node = np.arange(len(table.contexts.counts[-1]))
     codes = []

@@ -30,6 +30,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "gaussian": ("GaussianBayes", {}),
     "subclass": ("SubclassBayes", {}),
     "nbtree": ("NBTree", {}),
+    "network": ("NetworkClassifier", {}),
     "best": ("BayesClassifier", {}),
     "fast": ("BayesClassifier", {"fast": True}),
     "logistic": ("LogisticRegression", {}),

@@ -51,7 +51,7 @@ def command(
     Bayesian signed-rank test of the first model against each other. Models of
     scikit-learn get one-hot strings and mean-imputed cells. Names: naive, student,
     cuts, calibrated, exponents, tan, aode, kdb, joint, gaussian, subclass, nbtree,
-    best, fast, logistic, tree, knn, perceptron, forest, boosting.
+    network, best, fast, logistic, tree, knn, perceptron, forest, boosting.
 
     \b
     Examples:

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,9 @@ class TableOptions:
     )
     domain: list[str] | None = option(
         "--domain", "COLUMN=A,B,...", "All values of a column in order; unseen ones are smoothed, too. May be repeated."
+    )
+    edges: str | None = option(
+        "--edges", "ARCS", 'network: its arcs, such as "age -> ill, ill -> sign". Default: arcs learned from the rows.'
     )
     weight: str | None = opt.WEIGHT
     group: str | None = opt.GROUP
@@ -375,7 +379,19 @@ def _settings(shared: FitOptions, options: TableOptions, kinds: Mapping[str, str
         "memory_limit": None if options.memory_limit is None else int(options.memory_limit * 1e9),
         "roles": pairs("--role", options.role) or None,
         "domains": domains_of(options.domain, kinds),
+        "edges": None if options.edges is None else _arcs(options.edges),
     }
+
+
+def _arcs(text: str) -> list[tuple[str, str]]:
+    """Return the arcs of a text such as "a -> b, c -> d"."""
+    arcs = []
+    for part in filter(str.strip, text.replace("→", "->").split(",")):
+        ends = [name.strip() for name in part.split("->")]
+        if len(ends) < 2 or not all(ends):
+            raise typer.BadParameter(f"{part.strip()!r} is no arc: write parent -> child", param_hint="--edges")
+        arcs += list(pairwise(ends))
+    return arcs
 
 
 def _picture(model: Any) -> Any:
