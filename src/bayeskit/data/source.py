@@ -231,6 +231,7 @@ class HasHead:
     weight: str | None
     asked: Mapping[str, Kind | None] | None
     kinds: Any
+    _subject: Any = "the frame"  # of messages
 
     def with_target(self, name: str) -> Self:
         """Return a source that takes its labels from this column."""
@@ -259,11 +260,6 @@ class HasHead:
         labels = None if self.target is None else columns.pop(self.target)
         weights = None if self.weight is None else weight_column(columns.pop(self.weight), self.weight, start)
         return Batch(columns, n_rows, start, labels, weights)
-
-    @property
-    def _subject(self) -> str:
-        """Return the beginning of a message about the columns."""
-        return "the frame"
 
     def _copy(self, **changes: Any) -> Self:
         """Return a copy with some settings changed, keeping the inferred types."""

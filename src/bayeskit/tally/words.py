@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from bayeskit import kernels
 from bayeskit.data.schema import Text
 from bayeskit.data.text.tokens import ByClass, Tokenizer, TokenRows, count_classes, count_documents
 from bayeskit.data.text.word_list import Words, union
@@ -31,9 +32,6 @@ from bayeskit.tally.plan import (
 from bayeskit.tally.statistic import BlockCounts, Parts, TableStatistic, register
 from bayeskit.tolerance import ROUNDING
 from bayeskit.typing import Array, Bools, Counts, Floats, Ints
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 N_ARRAYS = 6 + len(fields(Moments))  # of a column in a file
 LARGEST = 2**53  # occurrences of all words
@@ -191,7 +189,7 @@ class WordCounts(EqualFields):
         lengths, pruned = self.lengths + other.lengths, self.pruned or other.pruned
         return type(self)(words, indptr, classes, counts.data, documents.data, lengths, pruned)
 
-    def _matrix(self, part: str, places: Ints, n_words: int) -> csr_matrix:
+    def _matrix(self, part: str, places: Ints, n_words: int) -> Any:
         """Return ``counts`` or ``documents`` as a CSR matrix (n_words, n_classes) with words at new positions."""
         from scipy.sparse import csr_matrix
 
@@ -282,18 +280,10 @@ class WordCounts(EqualFields):
         return made
 
 
-def length_moments(
-    lengths: Array,
-    labels: Array,
-    n_classes: int,
-    weights: Floats | None = None,
-    n_threads: int = 1,
-) -> Moments:
+def length_moments(lengths: Array, labels: Array, n_classes: int, weights: Floats | None = None) -> Moments:
     """Return the number of documents, Σ and Σ² of their tokens by class; NaN is a missing document."""
-    from bayeskit import kernels
-
     floats = np.ascontiguousarray(lengths, dtype=np.float64)
-    return Moments(*kernels.moments([floats], labels, n_classes, weights, n_threads)[:-1])
+    return Moments(*kernels.moments([floats], labels, n_classes, weights, 1)[:-1])
 
 
 @register

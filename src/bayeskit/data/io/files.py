@@ -6,6 +6,7 @@ import glob  # Path.glob takes no absolute pattern
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -161,9 +162,7 @@ class FileSource(HasHead):
         """Return the kinds of all columns except the target and the weight."""
         return {n: arrow_kind(type_) for n, type_ in self.head.items() if n not in (self.target, self.weight)}
 
-    @property
-    def _subject(self) -> str:
-        return self.name
+    _subject = property(attrgetter("name"))
 
     def parts(self, n: int) -> list[FileSource]:
         """Split into at most ``n`` parts of similar size: groups of files, or of row groups for Parquet."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,6 @@ from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokenizer import PATTERNS, Analyse, Tokenizer
 from bayeskit.data.text.word_list import Words, pack_words, take_ranges, union, unpack_words
 from bayeskit.typing import Array, Bools, Bytes, Ints
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
 
 N_CODE_POINTS = 0x110000
 WORD, SPACE, CASED, IGNORABLE = 1, 2, 4, 8
@@ -170,7 +166,7 @@ class TokenRows:
     replaced: int = 0
     in_order: bool = True
 
-    def matrix(self, dtype: Any = np.int64) -> csr_matrix:
+    def matrix(self, dtype: Any = np.int64) -> Any:
         """Return a SciPy CSR matrix of shape (n_documents, n_words)."""
         from scipy.sparse import csr_matrix
 

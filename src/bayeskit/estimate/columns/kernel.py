@@ -271,10 +271,8 @@ class KernelDensity:
         return replace(self, values=values, bandwidths=self.bandwidths[classes], classes=bells)
 
 
-def kernel_density(
-    values: Values, class_counts: Array, bandwidths: Floats | None = None, floor: VarianceFloor | None = None
-) -> KernelDensity:
-    """Estimate densities from counted numbers, with given bandwidths or Silverman's, subject to the floor.
+def kernel_density(values: Values, class_counts: Array, floor: VarianceFloor | None = None) -> KernelDensity:
+    """Estimate densities from counted numbers, with Silverman's bandwidths, subject to the floor.
 
     >>> x, labels = np.array([1.0, 2.0, 3.0, 4.0, 10.0]), np.array([0, 0, 0, 0, 1])
     >>> density = kernel_density(Values.of(x, labels, 2), np.array([4, 1]))
@@ -285,12 +283,11 @@ def kernel_density(
     n = counts.sum(axis=1)
     occurs = np.asarray(class_counts) > 0
     total = _spread(points, counts.sum(axis=0))
-    used = bool(total > 0 and (n[occurs] > 0).all()) if bandwidths is None else bool((n[occurs] > 0).all())
+    used = bool(total > 0 and (n[occurs] > 0).all())
     if not used:
         return KernelDensity(values, np.full(len(n), np.nan), False, (None,) * len(n))
-    if bandwidths is None:
-        least = (floor or VarianceFloor()).least(_within(points, counts), np.array(total**2))
-        bandwidths = np.array([_bandwidth(points, row, total, float(np.sqrt(least))) for row in counts])
+    least = (floor or VarianceFloor()).least(_within(points, counts), np.array(total**2))
+    bandwidths = np.array([_bandwidth(points, row, total, float(np.sqrt(least))) for row in counts])
     bells = []
     for row, h in zip(counts, bandwidths, strict=True):
         occurring = row > 0 if row.any() else counts.sum(axis=0) > 0  # a class without rows uses all classes
