@@ -35,6 +35,7 @@ TABLES = {
     "tan": lambda s, p: bk.TAN(smoothing=s, prior=p, cuts=3),
     "kdb": lambda s, p: bk.KDB(smoothing=s, prior=p, cuts=3),
     "aode": lambda s, p: bk.AODE(smoothing=s, prior=p, cuts=3),
+    "network": lambda s, p: bk.NetworkClassifier(smoothing=s, prior=p, cuts=3),
     "full joint": lambda s, p: bk.FullJointBayes(smoothing=s, prior=p, cuts=3),
     "nbtree": lambda s, p: bk.NBTree(smoothing=s, prior=p, cuts=3),
     "subclasses": lambda s, p: bk.SubclassBayes(smoothing=s, prior=p, max_subclasses=2, restarts=1),

@@ -127,6 +127,7 @@ MODELS = {
     "AODE": (bk.AODE(), MIXED),
     "KDB": (bk.KDB(), MIXED),
     "NBTree": (bk.NBTree(), MIXED),
+    "NetworkClassifier": (bk.NetworkClassifier(), MIXED),
     "FullJointBayes": (bk.FullJointBayes(), MIXED),
     "SubclassBayes": (bk.SubclassBayes(n_subclasses=2, restarts=1, folds=2, max_rounds=5), MIXED),
     "BayesClassifier": (bk.BayesClassifier(n_members=1, n_trees=2, fast=True), MIXED),

@@ -31,6 +31,7 @@ MODELS = {
     "TAN": bk.TAN(roles=ROLES),
     "AODE": bk.AODE(roles=ROLES),
     "KDB": bk.KDB(roles=ROLES),
+    "NetworkClassifier": bk.NetworkClassifier(roles=ROLES),
     "FullJointBayes": bk.FullJointBayes(roles=ROLES),
     "GaussianBayes": bk.GaussianBayes(roles={"sky": "ignore", "open": "ignore", "floor": "numeric"}),
     "SubclassBayes": bk.SubclassBayes(roles=ROLES, n_subclasses=2, restarts=1),

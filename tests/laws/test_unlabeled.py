@@ -26,6 +26,7 @@ MODELS = {
     "TAN": bk.TAN(),
     "AODE": bk.AODE(weights="log-linear"),
     "KDB": bk.KDB(),
+    "NetworkClassifier": bk.NetworkClassifier(),
     "FullJointBayes": bk.FullJointBayes(),
     "GaussianBayes": bk.GaussianBayes(roles={"sky": "ignore"}),
     "SubclassBayes": bk.SubclassBayes(max_subclasses=2),

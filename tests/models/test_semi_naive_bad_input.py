@@ -20,6 +20,7 @@ MODELS = [
     bk.AODE(),
     bk.KDB(2),
     bk.KDB(3, selective=True),
+    bk.NetworkClassifier(),
     bk.FullJointBayes(smoothing=1.0),
     bk.AODE(smoothing=0),
 ]

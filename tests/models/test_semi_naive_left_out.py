@@ -31,6 +31,8 @@ LEFT_OUT = [
     bk.KDB(parents=CHAIN, smoothing=bk.BackOff(1)),
     bk.AODE(smoothing=1.0),
     bk.AODE(2, smoothing=bk.BackOff(2), prior={"p": 0.3, "q": 0.7}),
+    bk.NetworkClassifier([("a", "class"), ("b", "class"), ("a", "b"), ("class", "d")], smoothing=bk.BackOff(2)),
+    bk.NetworkClassifier([("a", "class"), ("class", "b"), ("b", "d")], smoothing=0.5),
     bk.FullJointBayes(),
     bk.FullJointBayes(smoothing=1, domains={"a": [*"uvw"], "b": [*"uvw"], "d": [*"uvwxy"]}),
 ]

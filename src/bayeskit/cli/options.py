@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from itertools import pairwise
 from typing import Any, dataclass_transform, get_type_hints
 
 import typer
 from typer.models import OptionInfo
+
+from bayeskit.errors import BayesError
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -194,3 +198,27 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
             raise typer.BadParameter(f"{text!r} is no COLUMN=…", param_hint=option)
         values[name] = value
     return values
+
+
+def arcs_of(name: str, given: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Parse arcs, also several in a row.
+
+    >>> arcs_of("--require", ["age -> blood pressure", "a→b -> c"])
+    [('age', 'blood pressure'), ('a', 'b'), ('b', 'c')]
+    """
+    arcs: list[tuple[str, str]] = []
+    for text in given or ():
+        ends = [end.strip() for end in re.split(r"->|→", text)]
+        if len(ends) < 2 or not all(ends):
+            raise BayesError(f"{name} {text!r} is no arc: write it as 'parent -> child', in quotes")
+        arcs += pairwise(ends)
+    return arcs
+
+
+def listed_names(text: str) -> list[str]:
+    """Split a list of names; those with a comma stand in double quotes.
+
+    >>> listed_names('age, "weight, kg"')
+    ['age', 'weight, kg']
+    """
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]

@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,19 @@ import typer
 from bayeskit.cli import options as opt
 from bayeskit.cli.hints import OPTIONS, with_options
 from bayeskit.cli.inputs import check_writable, open_data, save_model, shown, watched
-from bayeskit.cli.options import MODELS, Reading, choice, given, grouped, option, option_group, pairs, typed
+from bayeskit.cli.options import (
+    MODELS,
+    Reading,
+    arcs_of,
+    choice,
+    given,
+    grouped,
+    listed_names,
+    option,
+    option_group,
+    pairs,
+    typed,
+)
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import AdviceWarning, BayesError
 from bayeskit.inner_model import reader_of
@@ -379,19 +390,8 @@ def _settings(shared: FitOptions, options: TableOptions, kinds: Mapping[str, str
         "memory_limit": None if options.memory_limit is None else int(options.memory_limit * 1e9),
         "roles": pairs("--role", options.role) or None,
         "domains": domains_of(options.domain, kinds),
-        "edges": None if options.edges is None else _arcs(options.edges),
+        "edges": None if options.edges is None else arcs_of("--edges", listed_names(options.edges)),
     }
-
-
-def _arcs(text: str) -> list[tuple[str, str]]:
-    """Return the arcs of a text such as "a -> b, c -> d"."""
-    arcs = []
-    for part in filter(str.strip, text.replace("→", "->").split(",")):
-        ends = [name.strip() for name in part.split("->")]
-        if len(ends) < 2 or not all(ends):
-            raise typer.BadParameter(f"{part.strip()!r} is no arc: write parent -> child", param_hint="--edges")
-        arcs += list(pairwise(ends))
-    return arcs
 
 
 def _picture(model: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bayeskit.cli import options as opt
-from bayeskit.cli.options import Reading, choice, grouped, option, option_group, pairs
+from bayeskit.cli.options import Reading, arcs_of, choice, grouped, listed_names, option, option_group, pairs
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
 
@@ -77,9 +76,9 @@ def command(
     check_plot(plot, data)
     check_writable(output, is_model=ending == ".bayes", reads=data)
     constraints: dict[str, Any] = {
-        "required": _arcs("--require", options.require),
-        "forbidden": _arcs("--forbid", options.forbid),
-        "tiers": [_names(tier) for tier in options.tier or ()],
+        "required": arcs_of("--require", options.require),
+        "forbidden": arcs_of("--forbid", options.forbid),
+        "tiers": [listed_names(tier) for tier in options.tier or ()],
     }
     if (options.target is None) == (options.search == "tan"):
         raise BayesError("--search tan needs its class, --target COLUMN; the other searches take no --target")
@@ -238,29 +237,3 @@ def _write(network: Any, output: str) -> None:
     from bayeskit.network.formats import write_network
 
     write_network(network, output)
-
-
-def _arcs(name: str, given: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Parse arcs.
-
-    >>> _arcs("--require", ["age -> blood pressure", "a→b"])
-    [('age', 'blood pressure'), ('a', 'b')]
-    """
-    arcs = []
-    for text in given or ():
-        ends = [end.strip() for end in re.split(r"->|→", text)]
-        if len(ends) != 2 or not all(ends):
-            raise BayesError(f"{name} {text!r} is no arc: write it as 'parent -> child', in quotes")
-        arcs.append((ends[0], ends[1]))
-    return arcs
-
-
-def _names(text: str) -> list[str]:
-    """Split the columns of a tier; names with a comma stand in double quotes.
-
-    >>> _names('age, "weight, kg"')
-    ['age', 'weight, kg']
-    """
-    import csv
-
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
