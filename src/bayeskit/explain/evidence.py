@@ -284,7 +284,7 @@ def _explain(model: Any, columns: Mapping[str, Column], block: Block, against: i
         raise_unusable(block.floats, block.start)
     comparison = compare_classes(model, scores, block, params.log_prior, against)
     terms = {name: model._tempered(term) for name, term in model._log_terms(params, block).items()}
-    prior = model._tempered(params.log_prior)  # what is said before any column
+    prior = model._tempered(getattr(params, "log_start", params.log_prior))  # what is said before any column
     rows = np.arange(block.n_rows)
     log_odds = {
         n: logspace.log_odds(t[rows, comparison.chosen], t[rows, comparison.rivals]).tolist() for n, t in terms.items()

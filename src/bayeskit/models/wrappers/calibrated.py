@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -376,14 +376,25 @@ def _odds(scores: Floats) -> Floats:
     return np.nan_to_num(np.clip(logspace.log_odds_of_each(scores), -calibration.CERTAIN, calibration.CERTAIN), nan=0.0)
 
 
+class CalibratedParams:
+    """The estimates of a classifier, with the calibrated prior in the place of its own."""
+
+    def __init__(self, params: Any, log_prior: Floats) -> None:
+        self._params, self.log_prior, self.log_start = params, log_prior, log_prior
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._params, name)
+
+
 class CalibratedEvidence:
     """Adapter that gives explanations the calibrated scores of a classifier."""
 
     def __init__(self, calibrated: Calibrated) -> None:
         self.calibrated, self.inner = calibrated, calibrated.model_
         self.undecidable, self.tally_, self._encoder = self.inner.undecidable, self.inner.tally_, self.inner._encoder
-        self.start = np.asarray(self.inner.params_.log_prior, dtype=np.float64)[None]
-        self.params_ = replace(self.inner.params_, log_prior=self._through(self.start)[0])
+        params = self.inner.params_
+        self.start = np.asarray(getattr(params, "log_start", params.log_prior), dtype=np.float64)[None]
+        self.params_ = CalibratedParams(params, self._through(self.start)[0])
 
     def _tempered(self, scores: Floats) -> Floats:
         """Scores are calibrated already."""
