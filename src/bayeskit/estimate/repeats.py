@@ -84,6 +84,10 @@ def join_equal_documents(
 
     Documents with equal ``keys`` are equal. Short ones are independent observations, unless all documents occur k, 2k,
     3k, … times.
+
+    >>> keys, lengths = np.array([7, 7, 8, 9, 9], dtype=np.uint64), np.array([50, 50, 50, 4, 4])
+    >>> join_equal_documents(keys, lengths, None)
+    (array([0, 2, 3, 4]), array([2., 1., 1., 1.]))
     """
     first, group, copies = group_equal(keys)
     all_repeat = len(copies) >= LEAST_DIFFERENT and np.gcd.reduce(copies) > 1
