@@ -22,6 +22,7 @@ constexpr size_t kMostTableCells = size_t{1} << 20;  // larger tables are counte
 constexpr size_t kMostCached = size_t{1} << 22;      // families
 constexpr double kGain = 1e-7;                       // smaller differences of scores are rounding
 constexpr double kImpossible = -1e30;                // the score of an order that breaks a required arc
+constexpr size_t kTabuRuns = 2;
 constexpr uint16_t kNobody = UINT16_MAX;
 
 // ln Γ(x) for x >= 16, by Stirling's series.
@@ -302,9 +303,10 @@ struct Graph {
 // and the graphs of the last steps are not visited again; the best graph of all steps is returned.
 class Climb {
 public:
-    Climb(const StructureData& data, FamilyScores& scores, Parents start)
-        : data_(data), scores_(scores), n_(data.n()), parents_(std::move(start)), n_words_((n_ + 63) / 64),
-          has_(n_ * n_), change_(n_ * n_), descendants_(n_ * n_words_) {
+    // Moves are tried in an order of the nodes, which decides between equal gains.
+    Climb(const StructureData& data, FamilyScores& scores, Parents start, const std::vector<uint16_t>& order)
+        : data_(data), scores_(scores), order_(order), n_(data.n()), parents_(std::move(start)),
+          n_words_((n_ + 63) / 64), has_(n_ * n_), change_(n_ * n_), descendants_(n_ * n_words_) {
         for (size_t c = 0; c < n_; ++c) {
             for (const uint16_t p : parents_[c]) {
                 has_[p * n_ + c] = 1;
@@ -349,6 +351,7 @@ private:
 
     const StructureData& data_;
     FamilyScores& scores_;
+    const std::vector<uint16_t>& order_;
     size_t n_;
     Parents parents_;
     size_t n_words_;
@@ -401,15 +404,16 @@ private:
         return true;
     }
 
+    // Of moves that gain the same up to rounding, the first.
     Move best_move(const std::vector<uint64_t>& tabu) {
         find_descendants();
         Move best;
         const auto consider = [&](Kind kind, size_t p, size_t c, double gain, uint64_t hash) {
-            if (gain > best.gain && std::find(tabu.begin(), tabu.end(), hash) == tabu.end())
+            if (gain > best.gain + kGain && std::find(tabu.begin(), tabu.end(), hash) == tabu.end())
                 best = {kind, p, c, gain, true};
         };
-        for (size_t p = 0; p < n_; ++p)
-            for (size_t c = 0; c < n_; ++c) {
+        for (const uint16_t p : order_)
+            for (const uint16_t c : order_) {
                 const double change = change_[p * n_ + c];
                 if (!has_[p * n_ + c]) {
                     if (change > best.gain && !descends(c, p)) consider(Kind::add, p, c, change, hash_ ^ key(p, c));
@@ -718,24 +722,32 @@ LearnedStructure learn_structure(const StructureData& data, Parents start, const
     };
     const bool greedy = settings.search == Search::hill_climb;
     const size_t length = greedy ? 0 : settings.tabu_length, patience = greedy ? 1 : settings.patience;
-    const auto climb = [&](double from, double to) {
-        improve(Climb(data, scores, best.parents).run(length, patience, progress, from, to));
+    Random random(settings.seed);
+    std::vector<uint16_t> order(data.n());
+    std::iota(order.begin(), order.end(), uint16_t{0});
+    const auto climb = [&](const Parents& start_graph, double from, double to) {
+        improve(Climb(data, scores, start_graph, order).run(length, patience, progress, from, to));
+        for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     };
     switch (data.n() < 2 ? Search::none : settings.search) {
         case Search::none: break;
-        case Search::hill_climb:
-        case Search::tabu: climb(0, 1); break;
+        case Search::hill_climb: climb(best.parents, 0, 1); break;
+        case Search::tabu: {
+            const Parents first = best.parents;  // equal gains lead to different graphs: take the best of a few
+            for (size_t run = 0; run < kTabuRuns && !progress.stopped(); ++run)
+                climb(first, static_cast<double>(run) / kTabuRuns, (run + 1.0) / kTabuRuns);
+            break;
+        }
         case Search::order: {
-            climb(0, 0.2);
+            climb(best.parents, 0, 0.2);
             OrderSearch search(data, scores, best, settings.n_candidates, progress, 0.4);
             if (progress.stopped()) break;
-            Random random(settings.seed);
             improve(search.run(best, settings.n_restarts, random, scores, progress, 0.4, 0.9));
-            if (!progress.stopped()) climb(0.9, 1);
+            if (!progress.stopped()) climb(best.parents, 0.9, 1);
             break;
         }
         case Search::exact:
-            climb(0, 0.1);
+            climb(best.parents, 0, 0.1);
             if (!progress.stopped()) improve(exact_search(data, scores, progress, 0.1));
     }
     return {std::move(best.parents), best.score, scores.n_counted(), !progress.stopped()};
