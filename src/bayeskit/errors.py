@@ -165,7 +165,7 @@ class AdviceWarning(BayesWarning):
 
 
 def import_extra(module: str, what: str, extra: str) -> Any:
-    """Import a module that an extra of bayeskit installs; ``what`` it does is told where it is missing."""
+    """Import a module that an extra of bayeskit installs; the error for a missing one names ``what`` needs it."""
     try:
         return import_module(module)
     except ImportError as missing:

@@ -41,7 +41,7 @@ from bayeskit.models._structured import (
 )
 from bayeskit.models.base.available import available_if
 from bayeskit.models.base.estimator import clone, one_of, seed_of
-from bayeskit.network.coded_rows import MOST_VALUES, CodedRows, read_arcs
+from bayeskit.network.coded_table import MOST_VALUES, CodedTable, read_arcs
 from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
 from bayeskit.network.structure import REQUIRED, SearchSettings, read_constraints, search_arcs
@@ -298,7 +298,7 @@ class NetworkClassifier(StructuredClassifier):
         sizes = {name: len(family.values) for name, family in tally.families.items()}
         names = [name for name, size in sizes.items() if 0 < size <= MOST_VALUES]
         allowed = self._constraints(names, schema)
-        rows = CodedRows(schema, Encoder(schema), [])
+        rows = CodedTable(schema, Encoder(schema), [])
         rows.names = [*names, CLASS]
         gaps = {name: bool((block.codes[name] == 0).any()) for name in names}
         rows.n_values = np.array([*(sizes[n] + gaps[n] for n in names), len(tally.classes)], dtype=np.int64)

@@ -19,7 +19,7 @@ from bayeskit import logspace
 from bayeskit.drawable import Drawable
 from bayeskit.errors import BayesError
 from bayeskit.estimate.family_scores import family_score
-from bayeskit.network.coded_rows import CodedRows, read_rows
+from bayeskit.network.coded_table import CodedTable, read_rows
 from bayeskit.network.equivalence import class_of
 from bayeskit.network.graph import DirectedGraph
 from bayeskit.network.network import BayesianNetwork
@@ -47,7 +47,7 @@ class ArcStrengths(Drawable):
     nodes: list[str]
     probabilities: Floats
     method: str
-    rows: CodedRows = field(repr=False)
+    rows: CodedTable = field(repr=False)
 
     @property
     def table(self) -> Table:
@@ -175,7 +175,7 @@ def arc_strengths(
     return ArcStrengths(rows.names, shares / n_samples, f"{n_samples} bootstrap samples", rows)
 
 
-def _exact(rows: CodedRows, settings: SearchSettings) -> Floats:
+def _exact(rows: CodedTable, settings: SearchSettings) -> Floats:
     """Return P(parent → child | data), summed over all orders and all parent sets that fit them."""
     n = len(rows.names)
     if n > MOST_EXACT:

@@ -21,7 +21,7 @@ import numpy as np
 from bayeskit.data.vocabulary import Value
 from bayeskit.errors import BayesError
 from bayeskit.estimate.cuts import labels
-from bayeskit.network.coded_rows import CodedRows, read_arcs, read_rows
+from bayeskit.network.coded_table import CodedTable, read_arcs, read_rows
 from bayeskit.network.equivalence import Edge
 from bayeskit.network.inputs import read_parents
 from bayeskit.network.network import BayesianNetwork
@@ -164,7 +164,7 @@ def fit_tables(
 
 
 def fit_rows(
-    rows: CodedRows,
+    rows: CodedTable,
     parents: Mapping[str, Sequence[str]],
     hidden: Mapping[str, Any] | None = None,
     *,
@@ -224,7 +224,7 @@ def fill_in(network: BayesianNetwork, codes: Ints) -> list[Array]:
 
 
 def _distinct(
-    rows: CodedRows, hidden: Mapping[str, Any]
+    rows: CodedTable, hidden: Mapping[str, Any]
 ) -> tuple[_Incomplete, dict[str, tuple[Value, ...]], dict[str, tuple[float, ...]]]:
     """Return distinct rows, the states of all nodes and the cut points."""
     cuts = {n: c for n in rows.names if (c := getattr(rows.schema.columns[n], "cuts", None)) is not None}

@@ -145,7 +145,7 @@ class _XmlReader(_TableReader):
         """Return the text of the one element of a kind within another."""
         found = self.texts(element, tag)
         if len(found) != 1:
-            raise self.error(0, f"a {element.tag} needs one {tag}, not {len(found)}")
+            raise self.error(0, f"{element.tag} needs one {tag}, not {len(found)}")
         return found[0]
 
 
@@ -180,7 +180,7 @@ def _pattern(comment: str) -> re.Pattern[str]:
 
 
 class _BlockReader(_TableReader):
-    """What NET and DSC share: blocks of fields that end with a semicolon."""
+    """Reader of NET and DSC: blocks of fields that end with a semicolon."""
 
     def until(self, end: str) -> list[QueryToken]:
         """Take words up to a sign; commas and brackets between them are passed over."""

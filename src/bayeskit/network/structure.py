@@ -25,7 +25,7 @@ from bayeskit.estimate.information import NATS_IN_A_BIT
 from bayeskit.estimate.smoothing import is_number
 from bayeskit.estimate.trees import best_tree
 from bayeskit.nearest import did_you_mean, nearest
-from bayeskit.network.coded_rows import CodedRows, read_arcs, read_rows
+from bayeskit.network.coded_table import CodedTable, read_arcs, read_rows
 from bayeskit.network.em import fill_in, fit_rows
 from bayeskit.network.equivalence import PartialGraph, adjacency, orient, partial_graph
 from bayeskit.network.graph import DirectedGraph
@@ -292,7 +292,7 @@ def _start(names: Sequence[str], start: Any, arcs: Array, max_parents: int) -> A
 
 
 def search_arcs(
-    rows: CodedRows, start: Array, arcs: Array, settings: SearchSettings, progress: Any = None
+    rows: CodedTable, start: Array, arcs: Array, settings: SearchSettings, progress: Any = None
 ) -> tuple[Bools, SearchReport]:
     """Search for arcs on the complete rows, with columns in an order drawn by the seed, which breaks ties.
 
@@ -330,7 +330,7 @@ def search_arcs(
 
 
 def structural_em(
-    rows: CodedRows, arcs: Array, start: Array, settings: SearchSettings, progress: Any, memory_limit: int
+    rows: CodedTable, arcs: Array, start: Array, settings: SearchSettings, progress: Any, memory_limit: int
 ) -> BayesianNetwork:
     """Alternate between EM of the tables and a search on completed rows, until the arcs stay the same."""
     graph = start.astype(bool)
@@ -348,7 +348,7 @@ def structural_em(
         graph, report = search_arcs(completed, graph.astype(np.uint8), arcs, settings, progress)
 
 
-def _tree(rows: CodedRows, target: str | None) -> Bools:
+def _tree(rows: CodedTable, target: str | None) -> Bools:
     """Return Chow and Liu's tree of the columns, given the target where there is one, with arcs from the target."""
     names = rows.names
     if target is not None and target not in names:
@@ -363,7 +363,7 @@ def _tree(rows: CodedRows, target: str | None) -> Bools:
     return adjacency(names, edges + [(names[given[0]], names[v]) for v in others] if given else edges)
 
 
-def _dependence(rows: CodedRows, a: int, b: int, given: Sequence[int]) -> float:
+def _dependence(rows: CodedTable, a: int, b: int, given: Sequence[int]) -> float:
     """Return n · I(a; b | given) in nats from the counts of complete rows."""
     return _g_statistic(rows.counts((*given, a, b)).reshape(-1, rows.n_values[a], rows.n_values[b])) / 2
 
@@ -498,7 +498,7 @@ def pc(
     return partial_graph(rows.names, orient(graph))
 
 
-def _separator(rows: CodedRows, a: int, b: int, near: Bools, size: int, alpha: float) -> tuple[int, ...] | None:
+def _separator(rows: CodedTable, a: int, b: int, near: Bools, size: int, alpha: float) -> tuple[int, ...] | None:
     """Return neighbors that make two columns independent, or None."""
     for side, other in ((a, b), (b, a)):
         around = [v for v in np.flatnonzero(near[:, side]).tolist() if v != other]

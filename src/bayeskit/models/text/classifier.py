@@ -94,7 +94,7 @@ if_updates = available_if(
 
 
 def _fitted_part(name: str, doc: str, attribute: str = "") -> conditional_property:
-    """Return a property for a fitted part of the recipe, absent where the recipe has none."""
+    """Return a property for a fitted part of the recipe, absent for recipes without it."""
 
     def part(model: TextClassifier) -> Any:
         recipe = vars(model).get("recipe_")

@@ -26,7 +26,7 @@ MOST_VALUES = 1000  # of a column
 
 
 @dataclass(eq=False)
-class CodedRows:
+class CodedTable:
     """Rows read once as codes: for counting tables, searching arcs and testing independence."""
 
     schema: Schema
@@ -84,7 +84,7 @@ class CodedRows:
         return count_blocks(self.blocks, self.encoder, above, memory_limit)
 
 
-def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("frequency", 5)) -> CodedRows:
+def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("frequency", 5)) -> CodedTable:
     """Read a table as codes; numbers are cut into intervals."""
     check_cuts(cuts)
     source = open_source(data)
@@ -94,7 +94,7 @@ def read_rows(data: Any, roles: Any = None, domains: Any = None, cuts: Any = ("f
     if schema.measured:
         schema = learn_cuts(schema, source, dict.fromkeys(schema.measured, cuts))
     encoder = Encoder(schema, classes=Vocabulary(schema.target.domain or ()), grow=True)
-    rows = CodedRows(schema, encoder, list(encoder.blocks(source)))
+    rows = CodedTable(schema, encoder, list(encoder.blocks(source)))
     for name, size in zip(rows.names, rows.n_values, strict=True):
         if size == 0:
             raise BayesError(f"column {name!r} has no value in any row; ignore it, or declare its values in domains=")
