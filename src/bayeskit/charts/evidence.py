@@ -11,7 +11,7 @@ from bayeskit.charts import style
 from bayeskit.charts.marks import LABEL, Waterfall, waterfall
 from bayeskit.charts.style import alt, cut, in_title, inline, offline, plain_axis, round_to, safe, shape, title
 from bayeskit.errors import BayesError, format_setting
-from bayeskit.explain.evidence import Explanation, format_cell, format_probability
+from bayeskit.explain.evidence import Explanation, format_probability
 from bayeskit.explain.nomogram import DOT, FAINT, FONT, INK, Nomogram, Tick, lay_out_nomogram
 from bayeskit.models.text.explanations import WordsForAndAgainst
 
@@ -44,8 +44,8 @@ def _steps(record: Any) -> Waterfall:
         head = f"{why} (probability {format_probability(record.probability)})"
         remark = "; ".join(c.sentence for c in record.ruled_out)
         spoken = [c for c in record.by_size if c.state != "unused"]
-        parts = [(f"{c.column} {format_cell(c.value)}", c.log_odds) for c in spoken]
-        short = {f"{c.column} {format_cell(c.value)}": _label(c.column, format_cell(c.value)) for c in spoken}
+        parts = [(f"{c.column} {c.shown}", c.log_odds) for c in spoken]
+        short = {f"{c.column} {c.shown}": _label(c.column, c.shown) for c in spoken}
         if record.undecidable:
             head, parts = f"{record.predicted} by the prior alone", []
             remark = f"The row is impossible under every class. {remark}"

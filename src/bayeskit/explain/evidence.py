@@ -74,6 +74,8 @@ def format_cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+LONG = 80  # characters of a cell that a sentence shows
+WORDS = 5  # words of a long text
 State = Literal["known", "missing", "unseen", "unused"]
 
 
@@ -83,7 +85,7 @@ class Contribution:
 
     ``column``, ``value`` (None if missing); ``log_odds``: natural logarithm, positive for the predicted class, infinite
     if one class gives the cell probability 0, NaN if both do; ``state``: "known", "missing", "unseen" (not in training)
-    or "unused" (the column has no information about the class).
+    or "unused" (the column has no information about the class); ``words``: those of a text with the most evidence.
     """
 
     column: str
@@ -92,11 +94,20 @@ class Contribution:
     state: State
     predicted: Value
     against: Value
+    words: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Return the value, shortened to the words that matter if it is a long text."""
+        text = format_cell(self.value)
+        if len(text) <= LONG:
+            return text
+        return f"({', '.join(self.words)}, …)" if self.words else f"{text[:LONG]}…"
 
     @property
     def sentence(self) -> str:
         """Describe the contribution in one sentence."""
-        what = f"{self.column} {format_cell(self.value)}"
+        what = f"{self.column} {self.shown}"
         if self.state == "missing" and self.log_odds == 0:
             return f"{self.column} is missing and left out"
         if self.state == "unseen" and self.log_odds == 0:
@@ -170,7 +181,7 @@ class Explanation(Readable, Drawable):
         names, values = ["prior"], [""]
         odds = [float(self.prior_log_odds), *(float(c.log_odds) for c in self.contributions)]
         names += [c.column for c in self.contributions]
-        values += [format_cell(c.value) for c in self.contributions]
+        values += [c.shown for c in self.contributions]
         sums = np.full(len(odds), self.log_odds) if self.undecidable else np.cumsum(odds)
         header = f"log odds {self.predicted} : {self.against}"
         return Table({"column": names, "value": values, header: odds, "sum": sums.tolist()})
@@ -291,11 +302,20 @@ def _explain(model: Any, columns: Mapping[str, Column], block: Block, against: i
     }
     cells = {name: plain_cells(columns[name]) for name in terms}
     states = {name: _states(block, name, params) for name in terms}
+    texts = {n: kind for n, kind in getattr(params, "by_column", {}).items() if n in kind.words}
     n_orders = len(column_orders(terms)) if getattr(model, "_averages_orders", False) else 1
     for i in range(block.n_rows):
         a, b = int(comparison.chosen[i]), int(comparison.rivals[i])
         parts = tuple(
-            Contribution(name, cells[name][i], log_odds[name][i], states[name][i], classes[a], classes[b])
+            Contribution(
+                name,
+                cells[name][i],
+                log_odds[name][i],
+                states[name][i],
+                classes[a],
+                classes[b],
+                texts[name].strongest_words(name, block, i, (a, b), WORDS) if name in texts else (),
+            )
             for name in terms
         )
         p, q = logspace.exp(comparison.log_posterior[i, [a, b]]).tolist()

@@ -196,10 +196,7 @@ def show_row(page: Any, explanation: Any, number: int, name: str = "") -> dict[s
 
 
 def _value(contribution: Any) -> str:
-    from bayeskit.explain.evidence import format_cell
-
-    value = format_cell(contribution.value)
-    return f"{value} (never seen)" if contribution.state == "unseen" else value
+    return f"{contribution.shown} (never seen)" if contribution.state == "unseen" else contribution.shown
 
 
 def _show_words(page: Any, model: Any, plot: str | None) -> None:

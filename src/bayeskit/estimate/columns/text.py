@@ -80,6 +80,15 @@ class TextColumns(Columns):
         self._add_term(name, block, scores, n_threads)
         return scores
 
+    def strongest_words(self, name: str, block: Block, row: int, classes: tuple[int, int], n: int) -> tuple[str, ...]:
+        """Return the words of a document that count most for one of two classes against the other."""
+        rows, table = block.tokens[name], self.log_tables[name]
+        part = slice(rows.indptr[row], rows.indptr[row + 1])
+        ids, (a, b) = rows.ids[part], classes
+        with np.errstate(invalid="ignore"):  # a word that neither class has
+            evidence = np.nan_to_num(np.abs(rows.counts[part] * (table[ids, a] - table[ids, b])))
+        return tuple(self.words[name][int(ids[i])] for i in np.argsort(-evidence, kind="stable")[:n])
+
     def write_factors(self, name: str, block: Block, tally: Tally) -> list[WrittenFactor]:
         """Return a factor for each word of the document."""
         return word_weights.bag_factors(block.tokens[name], tally.words[name], self.pseudo[name], name)
