@@ -206,7 +206,7 @@ def test_the_short_ways_give_what_refitting_gives_near_the_floor(model, narrow):
     model = clone(model).fit(X, y)
     short = model._left_out()
     naive = isinstance(model, bk.NaiveBayes)
-    forms = [part.form for kind in short.kinds for part in kind.parts] if naive else [short._short]
+    forms = [part.closed_form for kind in short.kinds for part in kind.parts] if naive else [short._short]
     if narrow == 0.3:
         assert all(form is not None for form in forms)
     scores = left_out(model, X, y)

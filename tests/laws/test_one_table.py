@@ -180,6 +180,7 @@ FUNCTIONS = {
     "cross_validate", "learning_curve", "compare",
     "vocabulary_curve", "generative_vs_discriminative", "evaluate_held_out", "evaluate_rows", "evaluate_predictions",
     "open_source",
+    "learn_network", "structure_score", "arc_strengths", "fit_tables", "pc",  # rows of values: tests/network
     "from_bytes", "write_whole",  # bytes, no table
     "labeled_table", "posterior_over",  # what cross_validate is made of
 }  # fmt: skip

@@ -173,7 +173,7 @@ class CodedClassifier(Classifier):
             values=names.tolist(),
             given=" · ".join((self.schema_.target.name, *parents)),
             contexts=[" · ".join(map(str, (label, *values))) for values in contexts for label in classes],
-            shares=shares.transpose(0, 2, 1).reshape(-1, len(names)),
+            shares=shares.transpose(0, 2, 1).reshape(shares.shape[0] * shares.shape[2], len(names)),
         )
 
 

@@ -252,6 +252,13 @@ class NetworkClassifier(StructuredClassifier):
         one_of("class_arcs", self.class_arcs, ("all", "search"))
         one_of("search", self.search, ("tabu", "order", "hill_climb", "exact"))
         self._search_settings()
+        for setting in ("edges", "required", "forbidden"):
+            given = getattr(self, setting)
+            pairs = isinstance(given, (list, tuple)) and all(
+                isinstance(a, (list, tuple)) and len(a) == 2 for a in given
+            )
+            if given is not None and not pairs:
+                raise BayesError(f"{setting}={given!r}: an arc is (parent, child), and this is a list of them")
 
     def _search_settings(self) -> SearchSettings:
         """Check and return the settings of the search."""

@@ -301,6 +301,9 @@ class Estimator:
         """Return the settings for a file, models among them by name and settings."""
         return {name: _as_template(value, type(self)) for name, value in self._settings_to_save().items()}
 
+    def _check_settings(self) -> None:
+        """Raise an error for invalid settings."""
+
     @classmethod
     def _with_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return the unfitted model of settings from a file."""

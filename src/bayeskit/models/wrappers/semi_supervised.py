@@ -155,7 +155,7 @@ class SemiSupervised(Composite, PredictsClasses):
         self
         """
         model = NaiveBayes() if self.classifier is None else self.classifier
-        self._check_settings(model)
+        self._check_settings_with(model)
         rows = read_table(X, y, labeled=False)
         labels = _labels(rows, self.unlabeled)
         known = np.array([label is not None for label in labels], dtype=bool)
@@ -184,7 +184,7 @@ class SemiSupervised(Composite, PredictsClasses):
         self.history_ = Table({name: [r[i] for r in history] for i, name in enumerate(HISTORY)})
         return self
 
-    def _check_settings(self, model: Any) -> None:
+    def _check_settings_with(self, model: Any) -> None:
         if not isinstance(model, Classifier):
             raise BayesError(f"classifier={model!r}: give a counting classifier, such as NaiveBayes()")
         if self.folds != 0 and (not isinstance(self.folds, (int, np.integer)) or self.folds < 2):
@@ -355,7 +355,7 @@ class SemiSupervised(Composite, PredictsClasses):
     def _restore_parts(self, parts: dict[str, Any], state: State) -> Self:
         """Restore a fitted model from a file."""
         model = NaiveBayes() if self.classifier is None else self.classifier
-        self._check_settings(model)
+        self._check_settings_with(model)
         history = state.arrays[0]
         if history.dtype != np.float64 or history.ndim != 2 or len(history) != 3 or np.isnan(history).any():
             raise BadFile("the rounds of EM are not told by three numbers each")
@@ -446,6 +446,10 @@ class DocumentModel:
     def of_state(cls, state: State, tokenizer: Tokenizer, column: str | None) -> DocumentModel:
         """Restore a model from a file."""
         state.holds(5, "classes", "beta")
+        if not isinstance(state.header["classes"], list) or np.shape(state.arrays[1]) != (
+            len(state.header["classes"]),
+        ):
+            raise BadFile("the classes do not fit their prior")
         classes, beta = tuple(state.header["classes"]), state.header["beta"]
         if not classes or None in map(canonical, classes) or sort_values({*classes}) != list(classes):
             raise BadFile("the classes are not sorted, repeated or missing")
