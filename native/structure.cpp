@@ -110,12 +110,22 @@ private:
         for (size_t v = 0; v < data_.n(); ++v) {
             const size_t k = data_.n_values[v], needed = k * n_words_ * sizeof(uint64_t);
             sizes_[v].assign(k, 0);
-            for (size_t r = 0; r < data_.n_rows; ++r) ++sizes_[v][data_.columns[v][r]];
-            if (k > kMostBitValues || bytes + needed > kMostBitmapBytes) continue;
+            const uint16_t* codes = data_.columns[v];
+            if (k > kMostBitValues || bytes + needed > kMostBitmapBytes) {
+                for (size_t r = 0; r < data_.n_rows; ++r) ++sizes_[v][codes[r]];
+                continue;
+            }
             bytes += needed;
             bitmaps_[v].assign(k * n_words_, 0);
-            for (size_t r = 0; r < data_.n_rows; ++r)
-                bitmaps_[v][data_.columns[v][r] * n_words_ + r / 64] |= uint64_t{1} << (r % 64);
+            for (size_t first = 0; first < data_.n_rows; first += 64) {
+                uint64_t words[kMostBitValues] = {};
+                const size_t n = std::min<size_t>(64, data_.n_rows - first);
+                for (size_t r = 0; r < n; ++r) words[codes[first + r]] |= uint64_t{1} << r;
+                for (size_t value = 0; value < k; ++value) {
+                    bitmaps_[v][value * n_words_ + first / 64] = words[value];
+                    sizes_[v][value] += static_cast<size_t>(std::popcount(words[value]));
+                }
+            }
         }
     }
 

@@ -40,7 +40,7 @@ SEARCHES = ("order", "tabu", "hill_climb", "exact", "tree", "tan")
 EM_ROUNDS = 20  # of structural EM
 MOST_PARENTS = 7
 MOST_EXACT = 22  # nodes
-TABU_LENGTH, PATIENCE = 100, 100  # graphs that are not visited again; steps without a better graph
+TABU_LENGTH, PATIENCE = 30, 30  # graphs that are not visited again; steps without a better graph
 CANDIDATES = 10  # parents of a node that the order search considers
 ALLOWED, FORBIDDEN, REQUIRED = 1, 0, 2  # as the kernel reads them
 
