@@ -112,3 +112,28 @@ def test_a_fold_that_holds_the_only_words_says_nothing_of_them():
     """The machine of the other folds had no words to be fitted on, and scikit-learn's error came through."""
     fitted = bk.TextClassifier("nbsvm").fit(["", "", "sun"], [*"aba"])
     np.testing.assert_allclose(fitted.predict_proba(["sun", ""]).sum(axis=1), 1)
+
+
+def _ensemble(rows, weight):
+    columns = ("sky", "flag", "size", "year")
+    X = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    return (X, [row[-1] for row in rows]), {} if weight is None else {"sample_weight": [weight] * len(rows)}
+
+
+def test_of_equal_rows_the_first_stay_when_one_is_forgotten():
+    """The last copy stayed, in another place among the rows, which changed the draws of an ensemble."""
+    settings = {"n_members": 2, "n_chains": 3, "n_trees": 3, "n_threads": 1, "roles": {"size": "numeric"}}
+    copied = ("sun", False, 1.0, 2000, "a")
+    kept = [copied, ("sun", False, 1.0, 2000, "b"), ("sun", False, 0.0, 2000, "a"), ("sun", None, 1.0, 2000, "a")]
+    (X, y), _ = _ensemble([*kept, copied], None)
+    model = bk.BayesClassifier(**settings).fit(X, y)
+    model.forget(*_ensemble([copied], None)[0], refit=True)
+    expected = bk.BayesClassifier(**settings).fit(*_ensemble(kept, None)[0])
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+    rows = [(None, None, 1.0, 2000, "a")] * 2 + [(None, None, 1.0, 2000, "b"), ("sun", False, 1.0, 2000, "a")]
+    args, weight = _ensemble(rows, 0.25)
+    model = bk.BayesClassifier(**settings).fit(*args, **weight)
+    before = model.predict_proba(args[0])
+    more, weight = _ensemble(rows[:1], 0.25)
+    model.partial_fit(*more, **weight).forget(*more, **weight)
+    np.testing.assert_allclose(model.predict_proba(args[0]), before, rtol=1e-9)

@@ -107,7 +107,7 @@ class StoredRows(ColumnStatistic):
         return replace(self, batches=(*self.batches, *other.batches))
 
     def minus(self, other: Self, space: Space, tolerance: float) -> Self:
-        """Remove rows; raise an error for one that is not there as often. Of equal unweighted rows the last stay."""
+        """Remove rows; raise an error for one that is not there as often. Of equal rows the first stay."""
         ours, theirs = self.all_rows, other.all_rows
         mine, gone = _bits((ours, theirs), self.columns)
         maybe = np.flatnonzero(np.isin(_hashes(mine), _hashes(gone)))  # few rows go: only these are compared by cell
@@ -120,18 +120,17 @@ class StoredRows(ColumnStatistic):
             row = int(np.flatnonzero(left[less] < 0)[0])
             what = f"{self.noun} {row} of those to forget"
             raise NotLearned(f"{what} was not learned, or not as often; nothing was changed")
+        order = np.argsort(have, kind="stable")
+        order = order[np.isin(have[order], less)]
+        rows, groups = maybe[order], have[order]
+        before = np.cumsum(weights[rows]) - weights[rows]  # of the copies ahead of a row
+        before -= before[np.searchsorted(groups, groups)]
+        keeps = np.clip(left[groups] - before, 0.0, weights[rows])
+        weights[rows] = np.where(weights[rows] - keeps <= tolerance, weights[rows], keeps)
         stays = np.ones(len(weights), dtype=bool)
-        if ours.weights is None and theirs.weights is None:
-            order = np.argsort(have, kind="stable")
-            rank = np.arange(len(have)) - np.searchsorted(have[order], have[order])
-            stays[maybe[order]] = rank >= np.bincount(less, minlength=n_groups)[have[order]]
-            return replace(self, batches=(ours.take(stays),))
-        first = np.full(n_groups, -1)
-        first[have[::-1]] = maybe[::-1]
-        stays[maybe[np.isin(have, less)]] = False
-        there = np.unique(less)
-        stays[first[there]], weights[first[there]] = left[there] > 0, left[there]
-        return replace(self, batches=(RowBatch(ours.cells, ours.labels, weights).take(stays),))
+        stays[rows] = keeps > tolerance
+        unweighted = ours.weights is None and theirs.weights is None
+        return replace(self, batches=(ours._replace(weights=None if unweighted else weights).take(stays),))
 
     def __eq__(self, other: object) -> bool:
         """Compare rows in any order, with weights to 1e-12 of their total."""
