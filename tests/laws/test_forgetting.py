@@ -21,6 +21,15 @@ GONE_WORDS = st.sampled_from(["sun", "zqword", "zqword zqword", "rain zqword"])
 TEXT_RECIPES = ["multinomial", "set_of_words", "complement", "wcnb", "twcnb", "tfidf", "weighted", "best", "auto"]
 
 
+def table_text(model, name):
+    """Return a column's table as text, or the error for a column that has lost its last value."""
+    try:
+        return str(model.table(name))
+    except bk.BayesError as problem:
+        assert not model.tally_.families[name].values
+        return str(problem)
+
+
 def mentioned(model):
     """The names of forgotten rows in the decoded file, the schema, the tables and the exports of a model."""
     header, arrays = unpack(to_bytes(model))
@@ -30,7 +39,7 @@ def mentioned(model):
     if hasattr(model, "describe_structure"):
         said.append(str(model.describe_structure()))
     if not isinstance(model, bk.TextClassifier):
-        said += [str(model.table(name)) for name in model.schema_.used if name in model.tally_.families]
+        said += [table_text(model, name) for name in model.schema_.used if name in model.tally_.families]
     with suppress(AttributeError, bk.BayesError):  # some have no export
         said.append(json.dumps(model.to_json()))
     return [name for name in GONE if name.encode() in raw or any(name in text for text in said)]
