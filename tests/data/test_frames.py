@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 import bayeskit as bk
+from bayeskit.data.frames import _pandas_column
 from bayeskit.datasets import load_penguins
 
 SKY = ["sun", "rain", None, "sun", "hail", "rain"]
@@ -426,3 +427,15 @@ def test_large_integers_of_arrow_dtypes_stay_apart_beside_a_missing_cell(kind):
         2**53,
         2**53 + 1,
     ]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    "values", [["b", "a", "b"], [2, 1, 2], [0.5, 1.5, 0.5], [True, False, True], ["a", None, "b"], []]
+)
+def test_pandas_categories_are_the_column_that_arrow_makes_of_them(values, ordered):
+    series = pd.Series(pd.Categorical(values, ordered=ordered))
+    for part in (series, series[::-1], series[1:]):
+        column, expected = _pandas_column(part), pa.array(part, from_pandas=True)
+        assert column.type == expected.type
+        assert column.equals(expected)

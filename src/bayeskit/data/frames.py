@@ -431,6 +431,9 @@ def _pandas_column(series: Any) -> Column:
                 return series.to_numpy(dtype=object, na_value=None)
             return series.to_numpy(dtype=np.float64, na_value=np.nan)
         return series.to_numpy(dtype=dtype.numpy_dtype)
+    if dtype.name == "category" and series.array.codes.min(initial=0) >= 0:  # no missing cell to mask: view the codes
+        cells = series.array
+        return pa.DictionaryArray.from_arrays(cells.codes, cells.categories.values, ordered=cells.ordered, safe=False)
     if dtype.name in ("category", "string", "str"):
         return pa.array(series, from_pandas=True)
     if dtype.name.startswith("datetime"):  # of a time zone

@@ -416,9 +416,9 @@ class ContextCounts(ArrayStatistic):
         tables = {}
         for names in request.columns:
             sizes = [counter.space.slots[name] for name in names]
-            cells = np.zeros(counter.block.n_rows, dtype=np.uint32)
+            cells: Array = np.zeros(counter.block.n_rows, dtype=np.uint16 if prod(sizes) < 2**16 else np.uint32)
             for name, size in zip(names, sizes, strict=True):
-                cells *= np.uint32(size)
+                cells *= cells.dtype.type(size)
                 cells += counter.block.codes[name]
             table = counter.by_class([cells], [prod(sizes)])[0].reshape(-1, *sizes)
             tables[names] = np.ascontiguousarray(table[(slice(None), *[slice(1, None)] * len(sizes))])
