@@ -68,6 +68,15 @@ def refuse_no_classes(model: Any, path: str) -> None:
     raise BayesError(f"{path} holds {with_article(type(model).__name__)}, which has no classes: {instead}")
 
 
+def refuse_sequences(model: Any, path: str) -> None:
+    """Raise an error for a model of sequences or sentences where rows are classified one by one."""
+    instead = {"Tagger": "bayes tag tags them", "HiddenMarkovModel": "bayes predict gives its states"}
+    instead["SequenceClassifier"] = "bayes predict gives their classes"
+    if (kind := type(model).__name__) in instead:
+        what = "sentences" if kind == "Tagger" else "sequences"
+        raise BayesError(f"{path} holds {with_article(kind)}, a model of {what}: {instead[kind]}")
+
+
 def probability_model(model: Any) -> Any:
     """Return the inner model that computes the probabilities; cost-sensitive and EM wrappers do not change them."""
     while type(model).__name__ in ("CostSensitive", "SemiSupervised"):

@@ -44,6 +44,8 @@ def command(
     if column is not None:
         reading_model(fitted)
         of_text = texts.is_text(fitted) and column == texts.column_of(fitted)
+        if type(reads).__name__ == "MarkovChain":
+            raise BayesError(f"{model} holds a MarkovChain, which has symbols and no columns: leave --column out")
         if not hasattr(reads, "table"):
             raise BayesError("EM of words keeps no counts of a column: explain a document in Python")
         table = reads.table("text" if of_text else column)

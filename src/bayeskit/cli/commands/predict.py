@@ -49,7 +49,7 @@ def command(
     """
     from bayeskit.cli.inputs import check_writable, load_model, watched
     from bayeskit.cli.outputs import report, writer
-    from bayeskit.cli.saved_models import family_function, open_to_predict, refuse_no_classes
+    from bayeskit.cli.saved_models import family_function, open_to_predict, refuse_no_classes, refuse_sequences
     from bayeskit.cli.texts import is_text
     from bayeskit.data.encoder import EncodedRows
     from bayeskit.data.io.streams import Unreadable
@@ -65,6 +65,7 @@ def command(
         if not rows.quiet:
             report(len(answers), output, Unreadable())
         return
+    refuse_sequences(fitted, model)
     needs_probabilities = proba or costs is not None or reject is not None
     if not hasattr(fitted, "predict_interval"):
         refuse_no_classes(fitted, model)

@@ -37,13 +37,14 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.inputs import check_writable, watched
     from bayeskit.cli.outputs import report, writer
-    from bayeskit.cli.saved_models import load_classifier, open_to_predict
+    from bayeskit.cli.saved_models import load_classifier, open_to_predict, refuse_sequences
     from bayeskit.data.io.streams import Unreadable
     from bayeskit.errors import BayesError
 
     check_writable(output, is_model=False, reads=(model, *data))
     check_plot(plot, (model, *data, output))
     fitted = load_classifier(model)
+    refuse_sequences(fitted, model)
     if not hasattr(fitted, "predict_proba"):
         raise BayesError(f"recipe {fitted.recipe} gives no probabilities to rank by")
     unreadable = Unreadable()
