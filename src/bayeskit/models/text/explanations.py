@@ -204,6 +204,11 @@ def diagnose_documents(model: Any, X: Any, y: Any, sample_weight: Any = None) ->
 
 def _leave_one_out(model: Any, *data: Any) -> tuple[Any, Any]:
     """Return (the model fitted on documents, its evaluation by leave-one-out), without warnings."""
+    if not hasattr(model, "leave_one_out"):
+        raise BayesError(
+            f"recipe {model.recipe!r} has no leave-one-out, by which words are diagnosed",
+            hint="diagnose TextClassifier('multinomial') on the same documents",
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)
         return model.fit(*data), model.leave_one_out(*data)
