@@ -114,7 +114,7 @@ def as_one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
-def taken(column: Column, rows: Array) -> Column:
+def take_cells(column: Column, rows: Array) -> Column:
     """Return the cells of a column at the given rows."""
     return plain_strings(column).take(rows) if is_arrow(column) else column[rows]
 

@@ -20,7 +20,7 @@ def main() -> None:
     empty = sum(column.null_count for column in birds.columns)
 
     _heading(f"The data: {birds.num_rows} penguins, {empty} cells empty, as they came")
-    print(Table({name: birds[name].slice(2, 3).to_pylist() for name in _shown(birds.column_names)}))
+    print(Table({name: birds[name].slice(2, 3).to_pylist() for name in _narrow_columns(birds.column_names)}))
 
     model = NaiveBayes(roles=NO_ATTRIBUTE).fit(train, TARGET)
     _heading(f"Learned from {train.num_rows} of them by counting once; each column was taken for")
@@ -67,7 +67,7 @@ def _heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def _shown(names: Iterable[str]) -> list[str]:
+def _narrow_columns(names: Iterable[str]) -> list[str]:
     """Return the names of columns that fit side by side."""
     return [name for name in names if name not in ("bill_depth_mm", "flipper_length_mm", "year")]
 

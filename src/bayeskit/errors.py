@@ -31,14 +31,14 @@ def format_setting(name: str, value: Any) -> str:
     >>> print(format_setting("roles", {"year": "categorical"}), format_setting("unseen", "ignore"))
     roles={'year': "categorical"} unseen="ignore"
     """
-    return f"{name}={_written(value)}"
+    return f"{name}={_format_value(value)}"
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"' if value.isprintable() and not {'"', "\\"} & set(value) else repr(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_written(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_format_value(item)}" for key, item in value.items()) + "}"
     return repr(value)
 
 

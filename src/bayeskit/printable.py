@@ -24,7 +24,7 @@ def printable(text: str, keep: str = "\n\t") -> str:
     >>> print(printable("red\x1b[2J\x9bm"), printable("two\nlines", keep=""))
     red\x1b[2J\x9bm two\nlines
     """
-    return _STEERING.sub(lambda match: match[0] if match[0] in keep else _shown(match[0]), text)
+    return _STEERING.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def printable_json(text: str) -> str:
@@ -36,6 +36,6 @@ def printable_json(text: str) -> str:
     return _STEERING.sub(lambda match: match[0] if match[0] in "\n\t" else f"\\u{ord(match[0]):04x}", text)
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     return _SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

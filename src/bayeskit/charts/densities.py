@@ -101,7 +101,7 @@ def _histogram(record: ClassDensities, all_counts: Floats, edges: Floats, kept: 
 def _strip(record: ClassDensities) -> Any:
     """Draw a strip below the curves, colored by predicted class."""
     low, high = _range(record)
-    of = {label: style.colors(len(record.classes))[i] for i, label in enumerate(_kept_first(record))}
+    of = {label: style.colors(len(record.classes))[i] for i, label in enumerate(_classes_by_color(record))}
     rows = [
         {
             "x": round_to(max(start, low), 6), "x2": round_to(min(end, high), 6), "label": str(label),
@@ -121,7 +121,7 @@ def _strip(record: ClassDensities) -> Any:
     return alt.layer(bars, texts).properties(width=480, height=16)
 
 
-def _kept_first(record: ClassDensities) -> list[Any]:
+def _classes_by_color(record: ClassDensities) -> list[Any]:
     """Return the classes in the order of their colors: drawn classes first."""
     kept = _drawn_classes(record)
     return [record.classes[i] for i in (*kept, *(i for i in range(len(record.classes)) if i not in kept))]

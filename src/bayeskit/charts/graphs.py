@@ -294,7 +294,7 @@ def graph_chart(record: StructureGraph) -> Any:
     """Draw nodes as boxes in layers and arcs as curves."""
     if not record.nodes:
         raise BayesError(f"{record.title}: there is nothing to draw")
-    kept, arcs, remark = _kept(record)
+    kept, arcs, remark = _select_arcs(record)
     nodes = [record.nodes[i] for i in kept]
     names = [cut(node.name, 22) for node in nodes]
     widths = [max(34.0, LETTER * 1.12 * len(name) + 18) for name in names]
@@ -339,7 +339,7 @@ def _strongest_arcs(widths: list[float], arcs: list[tuple[int, int, Any]]) -> tu
         arcs = [arcs[i] for i in sorted(order[: len(arcs) * BOWS // (bows + SPARE)])]
 
 
-def _kept(record: StructureGraph) -> tuple[list[int], list[tuple[int, int, Any]], str]:
+def _select_arcs(record: StructureGraph) -> tuple[list[int], list[tuple[int, int, Any]], str]:
     """Return (drawn nodes, arcs between them, remarks)."""
     remark = [record.remark] if record.remark else []
     if any(arc.bits is not None for arc in record.arcs):

@@ -36,7 +36,7 @@ def states_chart(
     if p.ndim != 2 or p.shape[1] != len(states) or not len(p):
         raise BayesError(f"one probability for each step and state: {p.shape} does not fit {len(states)} states")
     n = len(p)
-    kept, names, shares = _kept(p, states)
+    kept, names, shares = _select_states(p, states)
     edges = np.linspace(0, n, min(n, STEPS) + 1).astype(np.int64)
     rows = []
     for a, b in pairwise(edges.tolist()):
@@ -95,7 +95,7 @@ def state_evidence_chart(record: Any) -> Any:
     return waterfall(Waterfall(head, remark, *labels, start, parts, record.log_odds))
 
 
-def _kept(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:
+def _select_states(p: Any, states: Sequence[object]) -> tuple[list[int], list[object], Any]:
     """Return the colored states, the names of the layers, and their shares (n_steps, n_layers)."""
     kept = sorted(np.argsort(-p.sum(axis=0), kind="stable")[: len(style.PALETTE)].tolist())
     names, shares = [states[i] for i in kept], p[:, kept]

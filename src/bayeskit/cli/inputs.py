@@ -81,13 +81,13 @@ def open_database(paths: Sequence[str], reading: Reading) -> Any:
             raise BayesError("--sql asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
         return None
     if len(paths) > 1:
-        raise BayesError(f"{shown(given[0])} is a database: name it alone, and its tables in --sql")
+        raise BayesError(f"{public_address(given[0])} is a database: name it alone, and its tables in --sql")
     if reading.settings != Reading().settings or reading.column_type:
-        raise BayesError(f"{shown(given[0])} is a database, whose cells have types: cast them in --sql")
+        raise BayesError(f"{public_address(given[0])} is a database, whose cells have types: cast them in --sql")
     return SqlSource.of(reading.sql, given[0]) if reading.sql is not None else SqlSource.at(given[0])
 
 
-def shown(path: str) -> str:
+def public_address(path: str) -> str:
     """Return the name of data without its secrets."""
     from bayeskit.data.io.sql import Address, is_address
 
@@ -109,7 +109,7 @@ def open_rows(
     return open_arriving(paths[0], types, look, **reading.settings, unreadable=unreadable)
 
 
-def check_kept(name: str, keep: Sequence[str], columns: Collection[str]) -> None:
+def check_columns_to_keep(name: str, keep: Sequence[str], columns: Collection[str]) -> None:
     """Raise an error if a column to keep does not exist."""
     for column in keep:
         if column not in columns:

@@ -160,7 +160,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return taking
 
 
-def given(options: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+def set_options(options: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the given options of a group: their names, the long one first, and the value."""
     for declared in fields(options):
         if (value := getattr(options, declared.name)) not in (None, declared.default):
@@ -174,7 +174,7 @@ def typed(options: Any) -> list[str]:
     ['--delimiter', ';', '--empty', '?', '--empty', 'none']
     """
     words = []
-    for names, value in given(options):
+    for names, value in set_options(options):
         if isinstance(value, bool):  # --yes/--no
             words.append(names[-1].split("/")[0 if value else -1])
             continue

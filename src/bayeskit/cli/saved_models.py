@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli import texts
-from bayeskit.cli.inputs import check_kept, load_model, open_data, open_rows
+from bayeskit.cli.inputs import check_columns_to_keep, load_model, open_data, open_rows
 from bayeskit.cli.options import typed
 from bayeskit.errors import BayesError, with_article
 from bayeskit.inner_model import reader_of
@@ -149,7 +149,7 @@ def open_to_predict(
 
     cells = unreadable if rows.unreadable == "missing" else None
     if texts.is_text(model):
-        source, beside = texts.open_kept(model, data, rows, reading)
+        source, beside = texts.open_with_columns(model, data, rows, reading)
         return source, lambda batch: (batch.columns["text"], beside(batch))
     texts.refuse_text(model, rows.text, rows.whole_file)
     source = open_rows(data, reading, cells, as_they_come=as_they_come)
@@ -170,7 +170,7 @@ def select_columns(source: Any, model: Any, keep: list[str], *, numbers: bool = 
 
     reads = reading_model(model)
     if getattr(source, "has_header", True):
-        check_kept(source.name, keep, source.head)
+        check_columns_to_keep(source.name, keep, source.head)
     else:
         source = source.expecting(reads.schema_.needed)
     values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}

@@ -16,7 +16,7 @@ from bayeskit.arrow_arrays import arrow_array
 from bayeskit.cli import summary
 from bayeskit.cli.commands.explain import show_row
 from bayeskit.cli.console import Page, columns_of, plural, short
-from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model
+from bayeskit.cli.inputs import check_columns_to_keep, check_writable, open_data, save_model
 from bayeskit.cli.options import pairs
 from bayeskit.cli.outputs import beside
 from bayeskit.cli.saved_models import target_of
@@ -51,7 +51,7 @@ def _open_sequences(model: Any, data: Sequence[str], reading: Reading, keep: Any
     source = open_data(data, None, reading)
     if model.sequence is None:
         raise BayesError("the model was not fitted on a table with a column of sequences: ask it in Python")
-    check_kept(source.name, list(keep), source.head)
+    check_columns_to_keep(source.name, list(keep), source.head)
     asked = dict.fromkeys(filter(None, (*keep, target, model.sequence, model.order))) | _column_types(model)
     for name in asked:
         if name not in source.head:
@@ -89,7 +89,9 @@ def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Rea
         probabilities = np.concatenate([np.zeros((0, len(classes))), *model.predict_proba(sequences)])
         back = np.argsort(sequences.rows) if sequences.rows is not None else np.arange(sequences.n_rows)
         labels, probabilities = [labels[i] for i in back.tolist()], probabilities[back]
-        columns = _kept(source, keep) if keep and hasattr(source, "keeping") else {name: table[name] for name in keep}
+        columns = (
+            _keep_columns(source, keep) if keep and hasattr(source, "keeping") else {name: table[name] for name in keep}
+        )
     answers: list[tuple[str, Any]] = [(target_of(model), labels)]
     if proba:
         answers += [(f"P({label})", probabilities[:, j]) for j, label in enumerate(classes)]
@@ -102,7 +104,7 @@ def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Rea
     return pa.table({n: arrow_array(x) if isinstance(x, (list, np.ndarray)) else x for n, x in columns.items()})
 
 
-def _kept(source: Any, keep: Sequence[str]) -> dict[str, Any]:
+def _keep_columns(source: Any, keep: Sequence[str]) -> dict[str, Any]:
     """Return columns as they are in the files."""
     batches = [batch.kept for batch in source.keeping(keep).reading({keep[0]: "text"}).batches()]
     return {name: pa.chunked_array([batch[name] for batch in batches]) for name in keep}

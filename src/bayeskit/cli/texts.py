@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, plural, records_of
-from bayeskit.cli.inputs import check_kept, check_writable, open_data, save_model, watched
+from bayeskit.cli.inputs import check_columns_to_keep, check_writable, open_data, save_model, watched
 from bayeskit.cli.options import Reading, RowOptions
 from bayeskit.cli.outputs import check_plot, draw
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
@@ -83,14 +83,14 @@ def open_unlabeled(
     return LinesSource.of(data, encoding=reading.encoding)
 
 
-def open_kept(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading) -> tuple[Any, Any]:
+def open_with_columns(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading) -> tuple[Any, Any]:
     """Return the documents to predict and a function from a batch of them to the kept columns."""
 
     source = open_unlabeled(data, rows.text or column_of(model), rows.text is not None, reading, rows.whole_file)
     columns = columns_of(source)
     keep = list(columns) if rows.keep_all else rows.keep or []
     if keep:
-        check_kept(source.name, keep, columns)
+        check_columns_to_keep(source.name, keep, columns)
         source = source.keeping(keep)
 
     def kept(batch: Any) -> dict[str, Any]:

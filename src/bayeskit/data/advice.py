@@ -67,7 +67,7 @@ def advise(source: Source, schema: Schema, roles: Any, decided: Iterable[str], h
         else:
             noticed = numbers_as_text(batch, schema, undeclared)
         sentences += [one if isinstance(source, Narrowing) else one.in_memory or one for one in noticed]
-    for sentence in together(sentences):
+    for sentence in merge_suggestions(sentences):
         if not has_told(str(sentence)):
             warnings.warn(sentence, stacklevel=6)
 
@@ -158,7 +158,7 @@ def _of_categories(factor: Factor, name: str, n: int, is_text: bool) -> Advice |
         return None
     if len(values) < len(present):
         return _of_several_types(present, name)
-    if among := _numbers_among(factor, name, is_text):
+    if among := _find_numbers(factor, name, is_text):
         return among
     length, spaces = (float(np.mean([*map(measure, values)])) for measure in (len, _spaces))
     cells = n - int((np.asarray(factor.indices).astype(np.int64) == factor.low).sum())  # the first is the missing one
@@ -179,7 +179,7 @@ def _spaces(text: str) -> int:
     return text.strip().count(" ")
 
 
-def _numbers_among(factor: Factor, name: str, is_text: bool) -> Advice | None:
+def _find_numbers(factor: Factor, name: str, is_text: bool) -> Advice | None:
     """Report numbers that a few texts or decimal commas prevent from being read as numbers."""
     counts = np.bincount(np.asarray(factor.indices).astype(np.int64) - factor.low, minlength=len(factor.values))
     cells = {v: int(c) for v, c in zip(factor.values, counts, strict=True) if isinstance(v, str) and c}
@@ -211,12 +211,12 @@ def _numbers_among(factor: Factor, name: str, is_text: bool) -> Advice | None:
     )
 
 
-def together(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
+def merge_suggestions(suggestions: Sequence[Advice]) -> list[AdviceWarning]:
     """Return warnings: one for all suggestions of roles, with one mapping, and one for each other.
 
     >>> key = by_role("id", "column 'id' is like an identifier", "to leave it out", "ignore")
     >>> note = by_role("note", "column 'note' holds free text", "to read it as documents", "text")
-    >>> print(*together([key, note]))                                       # doctest: +NORMALIZE_WHITESPACE
+    >>> print(*merge_suggestions([key, note]))                                       # doctest: +NORMALIZE_WHITESPACE
     column 'id' is like an identifier; column 'note' holds free text; to follow this, pass
     roles={'id': "ignore", 'note': "text"}
     """

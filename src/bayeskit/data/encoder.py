@@ -30,9 +30,9 @@ from bayeskit.data.source import (
     Source,
     close_rows,
     closing_rows,
-    columns_held,
     for_schema,
     naming_the_file,
+    without_type_hints,
 )
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.text.tokens import Tokenizer, TokenRows, TokensWhenAsked, Words, count_documents
@@ -75,7 +75,7 @@ class Encoder:
         batches = iter(for_schema(source, self.schema, values, self.classes.values).batches())
         try:
             while True:
-                with nullcontext() if self.grow else columns_held():
+                with nullcontext() if self.grow else without_type_hints():
                     if (batch := next(batches, None)) is None:
                         return
                     with naming_the_file(source), closing_rows(batches):

@@ -173,7 +173,7 @@ class MemorySource:
     def batches(self) -> Iterator[Batch]:
         return self._blocks(self.block)
 
-    def whole(self) -> Iterator[Batch]:
+    def one_batch(self) -> Iterator[Batch]:
         """Yield all rows in one batch, without a copy unless a sparse matrix is made dense."""
         return self._blocks(max(1, self.n_rows))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskit.arrow_arrays import Column, is_arrow, plain_strings, taken
+from bayeskit.arrow_arrays import Column, is_arrow, plain_strings, take_cells
 from bayeskit.data.block import Block
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import MemorySource, collected, is_sparse, label_column, open_source, unmasked
@@ -55,12 +55,12 @@ class WholeTable:
         if isinstance(self.data, Taken):
             return self.data.take(rows)
         if isinstance(self.data, dict):
-            return {name: taken(column, rows) for name, column in self.data.items()}
+            return {name: take_cells(column, rows) for name, column in self.data.items()}
         if hasattr(self.data, "iloc"):
             return self.data.iloc[rows]
         if type(self.data).__module__.partition(".")[0] == "polars":
             return self.data[rows.tolist()]
-        return self.data[rows] if is_sparse(self.data) else taken(self.data, rows)
+        return self.data[rows] if is_sparse(self.data) else take_cells(self.data, rows)
 
     def part(self, rows: Array) -> WholeTable:
         """Return the rows at these indices as an unlabeled table."""
@@ -73,7 +73,7 @@ class WholeTable:
             return self, sample_weight
         tell_dropped(missing)
         rows = np.flatnonzero(~missing)
-        labels = taken(self.labels, rows)
+        labels = take_cells(self.labels, rows)
         labeled = replace(self, data=self.take(rows), n_rows=len(rows), labels=labels, columns=None)
         return labeled, None if sample_weight is None else np.asarray(sample_weight)[rows]
 
@@ -141,7 +141,7 @@ def read_batch(source: Source, names: Iterable[str] | None = None) -> Batch:
     names = list(source.kinds if names is None else names)
     batches = [
         replace(batch, columns={name: batch.columns[name] for name in names if name in batch.columns})
-        for batch in (source.whole() if isinstance(source, MemorySource) else source.batches())
+        for batch in (source.one_batch() if isinstance(source, MemorySource) else source.batches())
     ]
     if not batches:
         raise BayesError(NO_ROWS)
@@ -152,8 +152,8 @@ def _one(batches: Sequence[Batch]) -> Batch:
     """Concatenate batches."""
     if len(batches) == 1:
         return batches[0]
-    columns = {name: together([batch.columns[name] for batch in batches]) for name in batches[0].columns}
-    labels = _all_or_none([batch.labels for batch in batches], together)
+    columns = {name: concatenate([batch.columns[name] for batch in batches]) for name in batches[0].columns}
+    labels = _all_or_none([batch.labels for batch in batches], concatenate)
     weights = _all_or_none([batch.weights for batch in batches], np.concatenate)
     return Batch(columns, sum(batch.n_rows for batch in batches), batches[0].start, labels, weights)
 
@@ -240,10 +240,10 @@ def _is_list_of_texts(X: Any) -> bool:
     return (getattr(X, "ndim", None) == 1 or hasattr(X, "null_count")) and not hasattr(X, "columns")
 
 
-def together(parts: Sequence[Column]) -> Column:
+def concatenate(parts: Sequence[Column]) -> Column:
     """Concatenate the parts of a column.
 
-    >>> together([np.array([1.0]), np.array([2.0, 3.0])]).tolist()
+    >>> concatenate([np.array([1.0]), np.array([2.0, 3.0])]).tolist()
     [1.0, 2.0, 3.0]
     """
     if isinstance(parts[0], Responsibilities):

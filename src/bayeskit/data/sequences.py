@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, taken
+from bayeskit.arrow_arrays import Column, as_one_array, cut, is_arrow, plain_strings, take_cells
 from bayeskit.data import frames
 from bayeskit.data.block import Block
 from bayeskit.data.cells import LARGEST, as_floats, factor_values, plain_array
 from bayeskit.data.encoder import Encoder
 from bayeskit.data.frames import arrow_kind, collected, columns_of, from_list, kind_of, label_column, open_source
-from bayeskit.data.reader import Taken, read_batch, read_block, together
+from bayeskit.data.reader import Taken, concatenate, read_batch, read_block
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, as_weights, is_source
 from bayeskit.data.text.word_list import take_ranges
@@ -189,10 +189,10 @@ class Sequences(Taken):
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
         starts, rows = take_ranges(self.starts, index)
         return Sequences(
-            {name: taken(column, rows) for name, column in self.columns.items()},
+            {name: take_cells(column, rows) for name, column in self.columns.items()},
             starts,
             self.named,
-            None if self.labels is None else taken(self.labels, rows),
+            None if self.labels is None else take_cells(self.labels, rows),
             self.target,
             None if self.ids is None else tuple(self.ids[i] for i in index.tolist()),
             rows if self.rows is None else self.rows[rows],
@@ -217,7 +217,7 @@ class Sequences(Taken):
                 "same in all its rows",
             )
         others = {other: cells for other, cells in self.columns.items() if other != name}
-        return replace(self, columns=others), taken(column, self.starts[:-1])
+        return replace(self, columns=others), take_cells(column, self.starts[:-1])
 
     def coded(self, column: Column, vocabulary: Vocabulary, *, grow: bool = False, name: str = "symbol") -> Ints:
         """Encode a column by a vocabulary: codes from 0, −1 if missing, −2 if unknown.
@@ -378,8 +378,8 @@ def _by_id(data: Any, sequence: str, order: str | None, target: str | None) -> S
         places = _without_gaps(columns.pop(order), f"{order!r}, which says where it stands in its sequence")
         rows = np.lexsort((np.asarray(pc.rank(places, tiebreaker="first"), dtype=np.int64), codes))
     if rows is not None:
-        columns = {name: taken(column, rows) for name, column in columns.items()}
-        labels = None if labels is None else taken(labels, rows)
+        columns = {name: take_cells(column, rows) for name, column in columns.items()}
+        labels = None if labels is None else take_cells(labels, rows)
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
     if not columns:
         raise BayesError(f"beside {sequence!r} there is no column that the sequences could be made of")
@@ -470,7 +470,7 @@ def _concatenate(sequences: list[Any], what: str) -> Sequences:
     for part in parts:
         if part[0] != names:
             raise SchemaMismatch(f"the sequences differ in their columns: {', '.join(names)} and {', '.join(part[0])}")
-    return Sequences({name: together([part[1][name] for part in parts]) for name in names}, starts, named)
+    return Sequences({name: concatenate([part[1][name] for part in parts]) for name in names}, starts, named)
 
 
 def _two_dimensional(sequence: Any) -> Any:

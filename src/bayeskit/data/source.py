@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 
-from bayeskit.arrow_arrays import Column, taken
+from bayeskit.arrow_arrays import Column, take_cells
 from bayeskit.data.cells import as_floats
 from bayeskit.data.schema import DatePart, Kind, Numeric, Schema, Text
 from bayeskit.data.vocabulary import Value
@@ -61,10 +61,10 @@ class Batch:
 
     def take(self, rows: Array, names: Iterable[str] | None = None) -> Batch:
         """Return some rows, of some columns or of all; soft labels stay."""
-        columns = {name: taken(self.columns[name], rows) for name in (self.columns if names is None else names)}
+        columns = {name: take_cells(self.columns[name], rows) for name in (self.columns if names is None else names)}
         weights = None if self.weights is None else self.weights[rows]
         as_they_are = self.labels is None or isinstance(self.labels, Responsibilities)
-        labels = self.labels if as_they_are else taken(self.labels, rows)
+        labels = self.labels if as_they_are else take_cells(self.labels, rows)
         return Batch(columns, len(rows), self.start, labels, weights)
 
     def cells_of(self, name: str) -> Column:
@@ -202,7 +202,7 @@ OR_DECLARE = re.compile(r", or (?:declare|read the column as text:) (?:roles|typ
 
 
 @contextmanager
-def columns_held() -> Iterator[None]:
+def without_type_hints() -> Iterator[None]:
     """Omit hints about other types or roles from errors about cells, since a fitted model fixes them."""
     try:
         yield

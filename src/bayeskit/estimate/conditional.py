@@ -145,9 +145,9 @@ class ConditionalTable:
             node -= len(self.contexts.counts[level])
             level += 1
         classes = range(self.contexts.counts[0].shape[2])
-        return level, tuple(self._written(level, node, slot - 1, label) for label in classes)
+        return level, tuple(self._write_share(level, node, slot - 1, label) for label in classes)
 
-    def _written(self, level: int, node: int, value: int, label: int) -> Written:
+    def _write_share(self, level: int, node: int, value: int, label: int) -> Written:
         counts, pseudo = self.contexts.counts[level][node, :, label], self.pseudo[level]
         count, total = float(counts[value]), float(counts.sum())
         above = int(self.contexts.above[level - 1][node]) if level else 0
@@ -155,7 +155,7 @@ class ConditionalTable:
             shorter = self.probabilities[level - 1][above, value, label] if level else 1 / len(self.values)
             return Share(count, total, float(pseudo * shorter), float(pseudo))
         if total <= 0 and level:  # a class never seen in this context
-            return self._written(level - 1, above, value, label)
+            return self._write_share(level - 1, above, value, label)
         if total + np.sum(pseudo) <= 0:
             return Given(float(logspace.log(self.probabilities[level][node, value, label])))
         return Share(count, total, float(pseudo[value]), float(np.sum(pseudo)))

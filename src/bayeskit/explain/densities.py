@@ -91,7 +91,7 @@ def class_densities(model: Any, column: str, rows: Source | None = None) -> Clas
         raise BayesError(f"column {column!r} tells nothing of any class: there is nothing to draw")
     prior, classes = np.asarray(logspace.exp(params.log_prior)), tally.classes
     low, high = _ends(model._column_points(params, column, ENDS))
-    line = _whole_numbers(low, high) if belief.whole else np.linspace(low, high, FINE)
+    line = _integer_grid(low, high) if belief.whole else np.linspace(low, high, FINE)
     log_p = model._column_scores(params, column, line)  # (numbers, classes)
     densities = np.asarray(logspace.exp(log_p)).T
     joint = prior[:, None] * densities
@@ -112,7 +112,7 @@ def _ends(points: Floats) -> tuple[float, float]:
     return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
-def _whole_numbers(low: float, high: float) -> Floats:
+def _integer_grid(low: float, high: float) -> Floats:
     """Return a grid of whole numbers, in larger steps for a wide range."""
     first, last = max(np.floor(low), 0.0), np.ceil(high)
     step = max(1.0, np.ceil((last - first) / FINE))

@@ -443,7 +443,7 @@ class StructuredClassifier(CodedClassifier):
                 term[rows] = np.where(np.isneginf(before), 0.0, after - before)
         return term
 
-    def _written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _write_factors(self, block: Block) -> list[WrittenFactor]:
         """P(cell | class, parents) of each column of the first row, as counts and what is added to them.
 
         Where a parent is missing: P(cell | class, known cells before it), as a number.

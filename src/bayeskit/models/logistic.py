@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.arrow_arrays import taken
+from bayeskit.arrow_arrays import take_cells
 from bayeskit.data.encoder import encode_labels
 from bayeskit.data.frames import is_sparse, open_source
 from bayeskit.data.missing_labels import tell_dropped, without_label
@@ -183,7 +183,7 @@ class LogisticRegression(Composite, PredictsClasses):
         if self._drops_unlabeled and (missing := without_label(labels_of)) is not None:
             tell_dropped(missing)
             rows = np.flatnonzero(~missing)
-            M, labels_of = M[rows], taken(labels_of, rows)
+            M, labels_of = M[rows], take_cells(labels_of, rows)
             weights = None if weights is None else weights[rows]
         codes = encode_labels(labels_of, classes, 0, grow=True).astype(np.int64)
         if weights is not None:

@@ -305,7 +305,7 @@ class NaiveBayes(Classifier):
         threads, of = self._threads(), params.by_column
         return {name: of[name].term(name, block, threads) for name in self.schema_.used}
 
-    def _written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _write_factors(self, block: Block) -> list[WrittenFactor]:
         """Return P(cell | class) of each column of the first row, with its counts."""
         of = self.params_.by_column
         return [factor for name in self.schema_.used for factor in of[name].write_factors(name, block, self.tally_)]

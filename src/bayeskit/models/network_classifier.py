@@ -277,7 +277,7 @@ class NetworkClassifier(StructuredClassifier):
         arcs = read_arcs(given, [*schema.coded, target], setting)
         return [(CLASS if a == target else a, CLASS if b == target else b) for a, b in arcs]
 
-    def _given_arcs(self, schema: Schema) -> NetworkArcs:
+    def _arcs_of_edges(self, schema: Schema) -> NetworkArcs:
         """Return the arcs of ``edges=``; raise an error for a cycle."""
         names = [*schema.coded, CLASS]
         edges = list(dict.fromkeys(self._read_edges("edges", schema)))
@@ -289,7 +289,7 @@ class NetworkClassifier(StructuredClassifier):
 
     def _count_new(self, source: Source, schema: Schema) -> Tally:
         """Count every column with its parents, after a search for the arcs where none are given."""
-        arcs = self._search_arcs(source, schema) if self.edges is None else self._given_arcs(schema)
+        arcs = self._search_arcs(source, schema) if self.edges is None else self._arcs_of_edges(schema)
         tally = self._collect(source, schema, Plan(families=schema.coded, joints=arcs.joints))
         self._new_arcs: NetworkArcs | None = arcs  # for the parameters that are estimated next
         return tally
@@ -349,14 +349,14 @@ class NetworkClassifier(StructuredClassifier):
     def _plan(self, schema: Schema) -> Plan:
         if self.edges is None:
             raise BayesError("NetworkClassifier learns its arcs from rows: fit on rows, or give edges=")
-        return Plan(families=schema.coded, joints=self._given_arcs(schema).joints)
+        return Plan(families=schema.coded, joints=self._arcs_of_edges(schema).joints)
 
     def _arcs_for(self, tally: Tally) -> NetworkArcs:
         """Return the arcs of the fit that counted the tally."""
         if (new := getattr(self, "_new_arcs", None)) is not None:
             return new
         if self.edges is not None:
-            return self._given_arcs(tally.schema)
+            return self._arcs_of_edges(tally.schema)
         if not self._is_fitted():
             raise BayesError("NetworkClassifier learns its arcs from rows: fit on rows, or give edges=")
         return self.params_.arcs
@@ -456,8 +456,8 @@ class NetworkClassifier(StructuredClassifier):
         return base._log_terms(self, params, block)
 
     @available_if(lambda model: not model._class_has_parents(), CLASS_HAS_PARENTS)
-    def _written_factors(self, block: Block) -> list[WrittenFactor]:
-        return super()._written_factors(block)
+    def _write_factors(self, block: Block) -> list[WrittenFactor]:
+        return super()._write_factors(block)
 
     @available_if(lambda model: not model._class_has_parents(), CLASS_HAS_PARENTS)
     def _scoring_form(self) -> ScoringForm:

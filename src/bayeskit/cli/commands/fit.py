@@ -18,18 +18,18 @@ import typer
 
 from bayeskit.cli import options as opt
 from bayeskit.cli.hints import OPTIONS, with_options
-from bayeskit.cli.inputs import check_writable, open_data, save_model, shown, watched
+from bayeskit.cli.inputs import check_writable, open_data, public_address, save_model, watched
 from bayeskit.cli.options import (
     MODELS,
     Reading,
     arcs_of,
     choice,
-    given,
     grouped,
     listed_names,
     option,
     option_group,
     pairs,
+    set_options,
     typed,
 )
 from bayeskit.cli.outputs import PLOT, check_plot, draw
@@ -264,7 +264,7 @@ def command(
 
 def _refuse(options: Any, why: str) -> None:
     """Raise an error for options that do not apply to the data."""
-    for names, _ in given(options):
+    for names, _ in set_options(options):
         raise typer.BadParameter(why, param_hint=names[0])
 
 
@@ -430,7 +430,7 @@ def _best_takes(tally: Any) -> bool:
 def _again(data: list[str], target: str, output: str, *groups: Any) -> list[str]:
     """Return a command with these options and the same file and output."""
     groups = (FitOptions(target=target), *groups, FitOptions(output=output))
-    return ["bayes", "fit", *map(shown, data), *(word for group in groups for word in typed(group))]
+    return ["bayes", "fit", *map(public_address, data), *(word for group in groups for word in typed(group))]
 
 
 def _fit(model: Any, source: Any, target: str, engine: Any = None, group: str | None = None) -> list[str]:

@@ -290,7 +290,7 @@ class CsvFile:
     ) -> Any:  # fmt: skip
         from pyarrow import csv
 
-        naming = {"column_names": self._given_names} if names is None else names
+        naming = {"column_names": self._column_names} if names is None else names
         read = self._in_utf8(stream)
         if self.comment is not None:
             read = io.BufferedReader(CommentsRemoved(read, self._shape), TEXT_BLOCK).read
@@ -341,7 +341,7 @@ class CsvFile:
         return shape_of(self.separator, self.comment)
 
     @cached_property
-    def _given_names(self) -> list[str] | None:
+    def _column_names(self) -> list[str] | None:
         """Return the column names if the first line is a row and not a header."""
         if self.columns is not None or self.header:
             return None if self.columns is None else list(self.columns)

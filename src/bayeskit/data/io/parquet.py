@@ -80,7 +80,7 @@ class ParquetFile:
                 batch.validate(full=True)  # codes within their dictionary, texts in UTF-8: nothing else looks at it
                 row += batch.num_rows
                 cells = [batch.column(name) for name in kept]
-                batch = _as_asked(batch.select(list(types)), types, schema)
+                batch = _cast_columns(batch.select(list(types)), types, schema)
                 if kept:
                     batch = pa.RecordBatch.from_arrays([*batch.columns, *cells], names=[*types, *kept])
                 yield batch, size * row // total
@@ -117,7 +117,7 @@ class ParquetFile:
             ) from None
 
 
-def _as_asked(batch: pa.RecordBatch, types: Mapping[str, pa.DataType], schema: pa.Schema) -> pa.RecordBatch:
+def _cast_columns(batch: pa.RecordBatch, types: Mapping[str, pa.DataType], schema: pa.Schema) -> pa.RecordBatch:
     for i, (name, wanted) in enumerate(types.items()):
         if wanted != schema.field(name).type:
             column = batch.column(name)

@@ -92,7 +92,7 @@ class ArrivingRows:
     def batches(self) -> Iterator[Batch]:
         """Yield the rows as they arrive; rows are numbered from the first."""
         types, start, read = self._types(), 0, 0
-        for text, line in self.lines.whole_rows():
+        for text, line in self.lines.complete_rows():
             read += len(text)
             place = InMemory(self.name, text)
             if self.csv is not None:
@@ -176,7 +176,7 @@ class _IncomingText:
                 return row
             self.take(end)
 
-    def whole_rows(self) -> Iterator[tuple[bytes, int]]:
+    def complete_rows(self) -> Iterator[tuple[bytes, int]]:
         """Yield (complete rows, line number of the first) as text arrives."""
         while True:
             shape = self.shape

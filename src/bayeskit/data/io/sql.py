@@ -431,7 +431,7 @@ class AdbcDatabase(Database):
                 return True
             self._execute("ROLLBACK")
             return False
-        first, second = (self._told("TRANSACTION_TIMESTAMP()") for _ in range(2))
+        first, second = (self._select_value("TRANSACTION_TIMESTAMP()") for _ in range(2))
         return bool(first == second)
 
     def _keeps_to_one_snapshot(self) -> bool:
@@ -439,9 +439,9 @@ class AdbcDatabase(Database):
         return self.dialect.name == "sqlite" or self._isolation() in ("repeatable read", "serializable")
 
     def _isolation(self) -> str:
-        return str(self._told("CURRENT_SETTING('transaction_isolation')"))
+        return str(self._select_value("CURRENT_SETTING('transaction_isolation')"))
 
-    def _told(self, expression: str) -> Any:
+    def _select_value(self, expression: str) -> Any:
         return self.table(f"SELECT {expression} AS i")["i"][0].as_py()
 
     def _other_isolation(self, between: str) -> BayesError:

@@ -24,13 +24,13 @@ from bayeskit.data.schema import Numeric, Schema, Target, as_classes, declared_r
 from bayeskit.data.source import (
     Responsibilities,
     Source,
-    columns_held,
     engine_of,
     first_rows,
     for_schema,
     in_one_state,
     is_source,
     naming_the_file,
+    without_type_hints,
 )
 from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.engines import local
@@ -595,7 +595,7 @@ class Classifier(ScoresClasses):
         """Count more labeled rows; learned values determine how columns of a file are read."""
         values = {name: family.values for name, family in self.tally_.families.items()}
         known = for_schema(source, self.schema_, values, self.tally_.classes)
-        with columns_held():
+        with without_type_hints():
             return self._collect(known, self.schema_, self.tally_.plan)
 
     def _become(self, params: Any, tally: Tally, classes: tuple[Value, ...]) -> Self:
@@ -843,7 +843,7 @@ class Classifier(ScoresClasses):
         self._check_settings()
         return explain_rows(self, self._with_all_columns(open_source(X)), against)
 
-    @available_if("_written_factors", "it is no product of one factor for each column")
+    @available_if("_write_factors", "it is no product of one factor for each column")
     def work(self, row: Any) -> Work:
         """Work the posterior of one row by hand: every factor with its counts, the products and their shares.
 
@@ -863,13 +863,13 @@ class Classifier(ScoresClasses):
             n = sum(block.n_rows for block, _ in blocks)
             raise BayesError(f"work shows one row at a time, and there are {n:,}: pass one of them")
         block, scores = blocks[0]
-        factors = self._written_factors(block)
+        factors = self._write_factors(block)
         prior = write_prior(self._prior_setting(), self.tally_.classes, self.tally_.class_counts)
         spoken = {factor.column for factor in factors}
         silent = [name for name in self.schema_.used if name not in spoken] if self._rows_are == "rows" else []
         return build_work(self, block, scores, prior, factors, silent)
 
-    @available_if("_written_factors", "it is no product of one factor for each column")
+    @available_if("_write_factors", "it is no product of one factor for each column")
     def predict_column_log_proba(self, X: Any) -> dict[str, Floats]:
         """Return ln P(x_j | class) of each column; in a structured model, given its parents too.
 

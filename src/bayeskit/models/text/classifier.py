@@ -640,7 +640,7 @@ class TextClassifier(Classifier):
         """
         return super().work([row] if isinstance(row, str) else row)
 
-    def _written_factors(self, block: Block) -> list[WrittenFactor]:
+    def _write_factors(self, block: Block) -> list[WrittenFactor]:
         """Return the factors of the first document."""
         return self.recipe_.factors(block.tokens[COLUMN], self.tally_, self.params_)
 
