@@ -47,7 +47,8 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     Parameters
     ----------
     data : table, path or source
-        A frame, array, mapping, list of rows, file, folder, glob or database address.
+        A frame, array, mapping, list of rows, file, folder, glob or database address; a ``pyarrow.dataset.Dataset``, a
+        ``RecordBatchReader`` or a function that opens one, which are streamed.
     labels : array-like or str, optional
         Label of each row, or the name of a column of ``data``.
     weights : array-like or str, optional
@@ -84,6 +85,10 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         data = FileSource.of(data, **reading)
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
+    else:
+        from bayeskit.data.io.arrow import as_arrow_source
+
+        data = as_arrow_source(data) or data
     if is_source(data):
         return _labeled(data, labels, weights)
     if isinstance(data, bytes):

@@ -197,7 +197,7 @@ class Ledger:
 def part_name(part: Any) -> str:
     """Return the display name of a part."""
     if not (files := getattr(part, "files", ())):
-        return f"rows from {getattr(part, 'first_row', 0):,} on"
+        return getattr(part, "name", None) or f"rows from {getattr(part, 'first_row', 0):,} on"
     name, groups = str(getattr(files[0], "place", files[0]).name), getattr(files[0], "row_groups", None)
     if groups:
         last = f" to {groups[-1]}" if len(groups) > 1 else ""

@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote
 
 from bayeskit.data.frames import arrow_kind
 from bayeskit.data.io import parquet as parquet_files
@@ -31,6 +32,7 @@ FORMATS = {
 }  # fmt: skip
 PACKED = (".gz", ".zst", ".zstd")
 READ_AS = ("string", "float", "integer", "boolean")
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 HEADS = 16  # files of a folder that are asked for the type of a column that is empty in those before
 
 
@@ -147,6 +149,11 @@ class FileSource(HasHead):
             types |= {
                 n: t for n, t in zip(later.names, later.types, strict=True) if n in types and pa.types.is_null(types[n])
             }
+        for name, type_ in self._keys.items():
+            if name in types:
+                folder = f"{name}={_key_values(self.files[0])[name]}"
+                raise SchemaMismatch(f"{name!r} is a key of the folder {folder}, and also a column of {self.name}")
+            types[name] = type_
         for name, kind in (self.types or {}).items():
             if name not in types:
                 raise SchemaMismatch(f"types= names {name!r}, which is no column of {self.name} ({', '.join(types)})")
@@ -156,6 +163,19 @@ class FileSource(HasHead):
                 )
             types[name] = arrow_type(kind)
         return types
+
+    @cached_property
+    def _keys(self) -> dict[str, pa.DataType]:
+        """Return the types of the keys of folders, integers where all values are."""
+        values = [_key_values(file) for file in self.files]
+        for file, one in zip(self.files, values, strict=True):
+            if list(one) != list(values[0]):
+                keys = [", ".join(f"{key}=" for key in keys) or "none" for keys in (values[0], one)]
+                raise SchemaMismatch(
+                    f"{file.place.name}: the keys of folders differ, {keys[0]} before and {keys[1]} here"
+                )
+        columns = {name: pa.array([one[name] for one in values], pa.string()) for name in values[0]}
+        return {name: _integer_or_text(column) for name, column in columns.items()}
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -232,9 +252,15 @@ class FileSource(HasHead):
         total = None if None in sizes else sum(size or 0 for size in sizes)
         for file, size in zip(self.files, sizes, strict=True):
             start = file.first_row if isinstance(file, ParquetFile) else 0
-            for batch, read in file.batches(types, self.kept):
-                columns = dict(zip(types, batch.columns, strict=not self.kept))
-                kept = dict(zip(self.kept, batch.columns[len(types) :], strict=True))
+            keys = _key_values(file)
+            stored = {name: type_ for name, type_ in types.items() if name not in keys}
+            copied = [name for name in self.kept if name not in keys]
+            for batch, read in file.batches(stored, copied):
+                cells = {name: pa.repeat(pa.scalar(keys[name]).cast(self.head[name]), batch.num_rows) for name in keys}
+                columns = dict(zip(stored, batch.columns, strict=not copied)) | cells
+                columns = {name: columns[name] for name in types}
+                kept = dict(zip(copied, batch.columns[len(stored) :], strict=True)) | cells
+                kept = {name: kept[name] for name in self.kept}
                 self._now[:] = [file.place.name]
                 yield replace(self.to_batch(columns, batch.num_rows, start), kept=kept)
                 start += batch.num_rows
@@ -276,6 +302,20 @@ class FileSource(HasHead):
         return self._codes[name]
 
 
+def _key_values(file: DataFile) -> dict[str, str | None]:
+    """Return the values of the keys of the folders in which a file lies."""
+    return dict(getattr(file.place, "keys", ()))
+
+
+def _integer_or_text(column: pa.Array) -> pa.DataType:
+    """Return int64 for texts that are all whole numbers, else string."""
+    try:
+        same = column.cast(pa.int64()).cast(pa.string()).equals(column)
+    except pa.ArrowInvalid:
+        same = False
+    return pa.int64() if same and column.null_count < len(column) else pa.string()
+
+
 def _pieces(file: DataFile) -> list[Piece]:
     """Return the parts of a file that can be read independently."""
     if isinstance(file, ParquetFile):
@@ -305,9 +345,9 @@ def _places(path: str | Path) -> list[Place]:
         return [streams.stdin()]
     where, lying = expand_user(path), path_kind(path)
     if lying == "folder":
-        files = [
-            file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
-        ]
+        every = sorted(where.rglob("*"))
+        _refuse_table_formats(every)
+        files = [file for file in every if file.is_file() and _format(file) and not _hidden(file, where)]
         if not files:
             raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
     elif lying is not None:
@@ -315,9 +355,44 @@ def _places(path: str | Path) -> list[Place]:
     else:
         files = [Path(name) for name in sorted(glob.glob(str(where), recursive=True)) if Path(name).is_file()]  # noqa: PTH207
         if not files:
+            if "://" in str(path):
+                address = hide_secrets(path)
+                raise BadFile(
+                    f"{address} is no path", hint=f'pass pyarrow.dataset.dataset("{address}"), its rows are read'
+                )
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
             raise BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()})")
-    return [OnDisk(file) for file in files]
+        for folder in {parent for file in files for parent in file.absolute().parents}:
+            _refuse_table_formats([folder / mark for mark in TABLE_FORMATS if (folder / mark).is_dir()])
+    return [OnDisk(file, _keys_of(file.relative_to(where)) if lying else ()) for file in files]
+
+
+TABLE_FORMATS = {
+    "_delta_log": ("Delta", "DeltaTable(path).to_pyarrow_dataset()"),
+    ".hoodie": ("Hudi", "a frame of Spark that reads it"),
+    "metadata": ("Iceberg", "table.scan().to_arrow_batch_reader() of pyiceberg"),
+}
+"""The folders of table formats, whose files may have been removed; the format, and what reads it."""
+
+
+def _refuse_table_formats(paths: Iterable[Path]) -> None:
+    """Raise an error for a table whose log, and not its folder, says which files belong to it."""
+    for path in paths:
+        if path.name in TABLE_FORMATS and (path.name != "metadata" or any(path.glob("*.metadata.json"))):
+            title, reader = TABLE_FORMATS[path.name]
+            raise BadFile(
+                f"{path.parent} is a {title} table: not all files in its folder belong to it", hint=f"pass {reader}"
+            )
+
+
+def _keys_of(file: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return the keys and values of folders such as ``year=2023``, as Hive writes them.
+
+    >>> _keys_of(Path("year=2023/place=a%20b/x.parquet"))
+    (('year', '2023'), ('place', 'a b'))
+    """
+    pairs = [part.split("=", 1) for part in file.parent.parts if "=" in part]
+    return tuple((unquote(key), None if value == HIVE_NULL else unquote(value)) for key, value in pairs)
 
 
 def _hidden(file: Path, folder: Path) -> bool:

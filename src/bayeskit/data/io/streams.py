@@ -10,7 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ PEEK = 1 << 16
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A file on disk."""
+    """A file on disk; ``keys`` are those of its folders, as in ``year=2023/month=2``."""
 
     path: Path
+    keys: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def name(self) -> str:
@@ -42,7 +43,7 @@ class OnDisk:
 
     def absolute(self) -> OnDisk:
         """The same file, whatever the current folder is."""
-        return OnDisk(self.path.absolute())
+        return replace(self, path=self.path.absolute())
 
     def raw(self) -> Any:
         """Open as an Arrow file that reports its position."""
