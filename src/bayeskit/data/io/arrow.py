@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import tempfile
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,33 +13,43 @@ from operator import attrgetter
 from typing import Any
 
 from bayeskit.data.frames import arrow_kind
+from bayeskit.data.io.streams import Spool
 from bayeskit.data.schema import Kind
 from bayeskit.data.source import Batch, HasHead
 from bayeskit.errors import BadFile, BayesError, SchemaMismatch
 from bayeskit.lazy import pa
 
-ROWS = 1 << 17  # rows of a batch
+SCAN = {"batch_size": 1 << 17, "batch_readahead": 2}  # bounds the memory of a scan
 
 
 def as_arrow_source(data: Any) -> ReaderSource | None:
     """Return a dataset, a reader or a function that opens one as a source; None for anything else."""
     if type(data).__module__ == "pyarrow._dataset" and hasattr(data, "get_fragments"):
-        # pyarrow has no public name for the filter that a dataset carries.
-        condition = data._scan_options.get("filter")
-        return DatasetSource(data.schema, fragments=tuple(data.get_fragments(condition)), condition=condition)
+        if fragments := _fragments(data):
+            return DatasetSource(data.schema, fragments=fragments)
+        return ReaderSource(data.schema, lambda names: data.scanner(names, fragment_readahead=1, **SCAN).to_reader())
     if type(data).__module__ == "pyarrow.lib" and type(data).__name__ == "RecordBatchReader":
         data = _copy_to_disk(data)
     elif not (inspect.isroutine(data) or isinstance(data, functools.partial)):
         return None
-    return ReaderSource(_open_reader(data).schema, data)
+    return ReaderSource(_open_reader(data).schema, lambda _: _open_reader(data))
+
+
+def _fragments(dataset: Any) -> tuple[Any, ...]:
+    """Return the files of a dataset; none where it has a filter, which fragments would not apply, or no files."""
+    try:
+        fragments = tuple(dataset.get_fragments())
+    except ValueError:
+        return ()
+    return fragments if all(hasattr(one, "path") for one in fragments) else ()
 
 
 @dataclass(frozen=True)
 class ReaderSource(HasHead):
-    """Rows of the reader that ``opener`` opens anew for each pass."""
+    """Rows of the reader that ``opener`` opens anew for each pass, with at least the columns of the given names."""
 
     schema: pa.Schema
-    opener: Callable[[], Any] | None = None
+    opener: Callable[[list[str]], Any] | None = None
     target: str | None = None
     weight: str | None = None
     asked: Mapping[str, Kind | None] | None = None
@@ -75,22 +85,22 @@ class ReaderSource(HasHead):
             raise BadFile(f"{self.name}, after row {start}: {problem}") from None
 
     def _stream(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in _open_reader(self.opener):
+        assert self.opener is not None
+        for batch in self.opener(names):
             yield batch.select(names)
 
 
 @dataclass(frozen=True)
 class DatasetSource(ReaderSource):
-    """Rows of the fragments of a dataset that meet its filter; the fragments are the parts."""
+    """Rows of the files of a dataset, its fragments, which are the parts."""
 
     fragments: tuple[Any, ...] = ()
-    condition: Any = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """Return the display name: the first file of the dataset."""
-        first = str(getattr(self.fragments[0], "path", "") or "the dataset") if self.fragments else "the dataset"
-        return first if len(self.fragments) < 2 else f"{first} and {len(self.fragments) - 1} more"
+        more = len(self.fragments) - 1
+        return self.fragments[0].path + (f" and {more} more" if more else "")
 
     here = name  # type: ignore[assignment]
 
@@ -104,14 +114,12 @@ class DatasetSource(ReaderSource):
                 for group in (one.split_by_row_group() if hasattr(one, "split_by_row_group") else [one])
             ]
         n = min(n, len(pieces))
-        borders = [len(pieces) * i // n for i in range(n + 1)] if n else [0]
+        borders = [len(pieces) * i // n for i in range(n + 1)]
         return [self._copy(fragments=tuple(pieces[start:stop])) for start, stop in pairwise(borders)]
 
     def _stream(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         for fragment in self.fragments:
-            yield from fragment.to_batches(
-                schema=self.schema, columns=names, filter=self.condition, batch_size=ROWS, batch_readahead=2
-            )
+            yield from fragment.to_batches(schema=self.schema, columns=names, **SCAN)
 
 
 def _open_reader(opener: Any) -> pa.RecordBatchReader:
@@ -127,13 +135,8 @@ def _open_reader(opener: Any) -> pa.RecordBatchReader:
 
 def _copy_to_disk(reader: Any) -> Callable[[], Any]:
     """Copy a reader, which can be read once, to a temporary file; return a function that opens it."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the function)
-    with pa.ipc.new_stream(file, reader.schema) as copy:
+    spool = Spool(io.BytesIO(), "the reader")
+    with pa.ipc.new_stream(pa.PythonFile(spool, mode="w"), reader.schema) as copy:
         for batch in reader:
             copy.write_batch(batch)
-
-    def reopen() -> Any:
-        file.seek(0)
-        return pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
-
-    return reopen
+    return lambda: pa.ipc.open_stream(spool.raw())

@@ -75,6 +75,8 @@ class Spool:
     (b'sky', b'sky,play', b'sky')
     """
 
+    closed = False  # pyarrow asks for it where it writes
+
     def __init__(self, pipe: Any, name: str = "standard input", *, close: bool = False, started: bytes = b"") -> None:
         self.name = name
         self.size = None
@@ -94,11 +96,16 @@ class Spool:
             more = self._pipe.read(position + size - self._length)
             if not more:
                 break
-            self._file.seek(self._length)
-            self._file.write(more)
-            self._length += len(more)
+            self.write(more)
         self._file.seek(position)
         return self._file.read(size)
+
+    def write(self, data: bytes) -> int:
+        """Append bytes to those that are stored."""
+        self._file.seek(self._length)
+        written = self._file.write(data)
+        self._length += written
+        return written
 
     def length(self) -> int:
         """Return the total number of bytes after reading the pipe to its end."""
