@@ -91,6 +91,15 @@ def test_readers_and_functions_that_open_them_are_streamed_and_read_as_often_as_
     assert agree(counts(lambda: TABLE), in_memory())
     rows = open_source(reader(), "play")
     assert [sum(batch.n_rows for batch in rows.batches()) for _ in range(2)] == [300, 300]
+    pairs = [(one.n_rows, two.n_rows) for one, two in zip(rows.batches(), rows.batches(), strict=True)]
+    assert pairs == [(n, n) for n in (70, 70, 70, 70, 20)]
+
+
+def test_models_predict_and_score_datasets_and_readers():
+    model = bk.NaiveBayes(roles={"year": "numeric"}).fit(TABLE, "play")
+    for data in (pds.dataset(TABLE), TABLE.to_reader(), lambda: TABLE):
+        assert model.predict(data).tolist() == model.predict(TABLE).tolist()
+    assert model.score(pds.dataset(TABLE), "play") == model.score(TABLE, "play")
 
 
 def test_a_long_reader_takes_the_memory_of_a_few_batches():
@@ -151,7 +160,7 @@ def test_folders_of_table_formats_are_refused(tmp_path, mark, advice):
     (table / mark).write_text("{}")
     (table / "data").mkdir()
     pq.write_table(TABLE, table / "data" / "removed.parquet")
-    for path in (table, tmp_path / "all", table / "data" / "*.parquet"):
+    for path in (table, table / "data", tmp_path / "all", table / "data" / "*.parquet"):
         with pytest.raises(BadFile, match=advice):
             counts(path)
     assert agree(counts(table / "data" / "removed.parquet"), in_memory())

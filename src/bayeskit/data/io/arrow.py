@@ -102,7 +102,7 @@ class DatasetSource(ReaderSource):
         more = len(self.fragments) - 1
         return self.fragments[0].path + (f" and {more} more" if more else "")
 
-    here = name  # type: ignore[assignment]
+    here = name
 
     def parts(self, n: int) -> list[DatasetSource]:
         """Split into at most ``n`` runs of fragments, or of row groups where there are few Parquet files."""

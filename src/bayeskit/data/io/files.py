@@ -345,9 +345,9 @@ def _places(path: str | Path) -> list[Place]:
         return [streams.stdin()]
     where, lying = expand_user(path), path_kind(path)
     if lying == "folder":
-        every = sorted(where.rglob("*"))
-        _refuse_table_formats(every)
-        files = [file for file in every if file.is_file() and _format(file) and not _hidden(file, where)]
+        files = [
+            file for file in sorted(where.rglob("*")) if file.is_file() and _format(file) and not _hidden(file, where)
+        ]
         if not files:
             raise BadFile(f"the folder {path} has no data files ({', '.join(FORMATS)}, also with {', '.join(PACKED)})")
     elif lying is not None:
@@ -362,27 +362,27 @@ def _places(path: str | Path) -> list[Place]:
                 )
             what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
             raise BadFile(f"{what} {hide_secrets(path)!r} (looked in {Path.cwd()})")
-        for folder in {parent for file in files for parent in file.absolute().parents}:
-            _refuse_table_formats([folder / mark for mark in TABLE_FORMATS if (folder / mark).is_dir()])
+    if lying in (None, "folder"):
+        _refuse_table_formats(files)
     return [OnDisk(file, _keys_of(file.relative_to(where)) if lying else ()) for file in files]
 
 
 TABLE_FORMATS = {
     "_delta_log": ("Delta", "DeltaTable(path).to_pyarrow_dataset()"),
     ".hoodie": ("Hudi", "a frame of Spark that reads it"),
-    "metadata": ("Iceberg", "table.scan().to_arrow_batch_reader() of pyiceberg"),
+    "metadata/*.metadata.json": ("Iceberg", "table.scan().to_arrow_batch_reader() of pyiceberg"),
 }
-"""The folders of table formats, whose files may have been removed; the format, and what reads it."""
+"""What the folder of a table has in each format; its name, and what reads it."""
 
 
-def _refuse_table_formats(paths: Iterable[Path]) -> None:
-    """Raise an error for a table whose log, and not its folder, says which files belong to it."""
-    for path in paths:
-        if path.name in TABLE_FORMATS and (path.name != "metadata" or any(path.glob("*.metadata.json"))):
-            title, reader = TABLE_FORMATS[path.name]
-            raise BadFile(
-                f"{path.parent} is a {title} table: not all files in its folder belong to it", hint=f"pass {reader}"
-            )
+def _refuse_table_formats(files: Iterable[Path]) -> None:
+    """Raise an error for files of a table whose log, and not its folder, says which files belong to it."""
+    for folder in sorted({parent for file in files for parent in file.absolute().parents}):
+        for mark, (title, reader) in TABLE_FORMATS.items():
+            if any(folder.glob(mark)):
+                raise BadFile(
+                    f"{folder} is a {title} table: not all files in its folder belong to it", hint=f"pass {reader}"
+                )
 
 
 def _keys_of(file: Path) -> tuple[tuple[str, str | None], ...]:
