@@ -48,7 +48,8 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
     ----------
     data : table, path or source
         A frame, array, mapping, list of rows, file, folder, glob or database address; a ``pyarrow.dataset.Dataset``, a
-        ``RecordBatchReader`` or a function that opens one, which are streamed.
+        ``RecordBatchReader`` or a function that opens one, which are streamed. A reader with an array of labels or
+        weights is read into memory.
     labels : array-like or str, optional
         Label of each row, or the name of a column of ``data``.
     weights : array-like or str, optional
@@ -85,7 +86,7 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
         data = FileSource.of(data, **reading)
     elif reading:
         raise BayesError(f"{', '.join(reading)}: settings for files, and the data is none")
-    else:
+    elif _are_names(labels, weights) or not hasattr(data, "__arrow_c_stream__"):  # arrays go with rows in memory
         from bayeskit.data.io.arrow import as_arrow_source
 
         data = as_arrow_source(data) or data
@@ -113,6 +114,11 @@ def open_source(data: Any, labels: Any = None, weights: Any = None, **reading: A
 def _are_paths(data: Any) -> bool:
     """Return True for a list of ``Path``; a list of strings is a column or documents."""
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(path, Path) for path in data)
+
+
+def _are_names(*given: Any) -> bool:
+    """Return whether labels and weights are names of columns, or absent."""
+    return all(one is None or isinstance(one, str) for one in given)
 
 
 def _labeled(source: Any, labels: Any, weights: Any) -> Source:
