@@ -149,3 +149,17 @@ def test_a_member_without_evidence_is_named():
         bk.BayesOptimalClassifier([bk.NaiveBayes(), 3]).fit(days, "play")
     with pytest.raises(bk.BayesError, match=r"weights sum to 1\.4"):
         bk.BayesOptimalClassifier([bk.NaiveBayes(), bk.TAN()], weights=[0.5, 0.9]).fit(days, "play")
+
+
+@pytest.mark.parametrize("recipes", [("multinomial", "weighted"), ("multinomial", "nbsvm")])
+@pytest.mark.parametrize("committee", [bk.BayesOptimalClassifier, bk.GibbsClassifier])
+def test_members_may_read_documents(committee, recipes):
+    documents = ["the court ruled", "a judge in court", "the team won", "a ball and a team"] * 5
+    labels = ["law", "law", "sport", "sport"] * 5
+    model = committee([bk.TextClassifier(recipe) for recipe in recipes]).fit(documents, labels)
+    assert model.predict(documents).tolist() == labels
+    if model.weighting_ == "leave-one-out":
+        member = model.members_[0]
+        log_loss = member.leave_one_out(documents, labels).log_loss
+        score = model.report_["log score (leave-one-out)"][0]
+        assert score == pytest.approx(-log_loss * len(labels))

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayeskit import logspace
-from bayeskit.data.frames import open_source
 from bayeskit.data.reader import read_table
 from bayeskit.data.vocabulary import sort_values
 from bayeskit.errors import BayesError
@@ -336,7 +335,7 @@ def _check_same_table(members: list[Any]) -> None:
 def _left_out(member: Any, X: Any, y: Any, weight: Any) -> float:
     """Σ ln P(label | row) by the member without the row; the only row of a class is passed over."""
     left_out, total = member._left_out(), 0.0
-    for block in member._encoder().blocks(open_source(X, y, weight)):
+    for block in member._blocks_learned(X, y, weight):
         scores = left_out.scores(block)
         labels = np.asarray(block.labels, dtype=np.int64)
         log_p = logspace.log_posterior_of(scores, labels)
