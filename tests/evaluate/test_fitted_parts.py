@@ -87,3 +87,11 @@ def test_a_class_that_no_row_showed_is_no_certain_success():
     share = 2 / 33  # of the class never learned among the rows held out
     assert records[0]["error"] == pytest.approx(share)
     assert records[0]["log_loss"] == pytest.approx(-share * np.log(1e-15))
+
+
+@pytest.mark.parametrize("call", [bk.cross_validate, bk.learning_curve])
+def test_a_network_without_fit_is_refused_with_the_classifier_to_use(call):
+    days = bk.datasets.load_worked_example("tennis")
+    with pytest.raises(BayesError, match="BayesianNetwork has no fit") as refused:
+        call(bk.learn_network(days), days, "play")
+    assert "NetworkClassifier" in refused.value.hint

@@ -240,3 +240,10 @@ def test_it_can_what_its_models_can():
     assert len(drawn) == len(labels) == 50
     assert {*labels} == {"runs", "turns"}
     assert bk.SequenceClassifier().fit(WORDS, KINDS).table()["sequences"] == [5, 4]
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_calibration_refuses_sequences(folds):
+    with pytest.raises(BayesError, match="SequenceClassifier is a model of sequences") as refused:
+        bk.Calibrated(bk.SequenceClassifier(), folds=folds).fit(WORDS, KINDS)
+    assert "reliability" in refused.value.hint

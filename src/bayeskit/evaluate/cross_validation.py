@@ -229,7 +229,14 @@ def classifier_name(model: Any) -> str:
 
 
 def check_probabilities(model: Any) -> None:
-    """Raise an error for a model without ``predict_proba``."""
+    """Raise an error for a model that cannot be fitted, or without ``predict_proba``."""
+    if not hasattr(model, "fit"):
+        name, hint = type(model).__name__, "give a classifier, such as NaiveBayes()"
+        if name == "BayesianNetwork":
+            hint = "NetworkClassifier(…) learns a Bayesian network as a classifier, with given arcs or learned ones"
+        raise BayesError(
+            f"{name} has no fit, which is needed to evaluate it on rows that it has not learned", hint=hint
+        )
     if not hasattr(model, "predict_proba"):
         name = type(model).__name__
         raise BayesError(

@@ -26,7 +26,7 @@ from bayeskit import logspace
 from bayeskit.data.block import Block
 from bayeskit.data.frames import open_source
 from bayeskit.data.reader import in_order
-from bayeskit.errors import BadFile, BayesWarning
+from bayeskit.errors import BadFile, BayesError, BayesWarning
 from bayeskit.estimate import calibration
 from bayeskit.estimate.temperature import fit_temperature
 from bayeskit.evaluate import cross_validation
@@ -178,6 +178,12 @@ class Calibrated(Wrapper):
         self
         """
         self._check_settings()
+        if hasattr(self.model, "_read_sequences"):
+            raise BayesError(
+                f"Calibrated reads rows, and {type(self.model).__name__} is a model of sequences",
+                hint="use its probabilities as they are: cross_validate(model, X, y).reliability() shows how well they "
+                "are calibrated",
+            )
         X = in_order(X)
         inner = self._fit_inner(X, y, sample_weight)
         rows = honest_scores(inner, X, y, sample_weight, self.folds, self.max_rows, self.random_state)
