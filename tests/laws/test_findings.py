@@ -137,3 +137,25 @@ def test_of_equal_rows_the_first_stay_when_one_is_forgotten():
     more, weight = _ensemble(rows[:1], 0.25)
     model.partial_fit(*more, **weight).forget(*more, **weight)
     np.testing.assert_allclose(model.predict_proba(args[0]), before, rtol=1e-9)
+
+
+def test_a_training_row_that_is_impossible_under_every_class_has_the_likelihood_of_its_prior():
+    X = {
+        "sky": ["sun", "sun", "sun", "rain", None],
+        "flag": [False, False, False, True, True],
+        "year": [2000, 2000, 2000, 2000, 2001],
+    }
+    y = ["a", "a", "b", "b", "a"]
+    model = bk.TAN(roles={"year": "categorical"}, smoothing=0).fit(X, y)
+    assert np.isneginf(model.predict_joint_log_proba(X)[4]).all()
+    posterior = model.predict_log_proba(X)[range(5), [0, 0, 1, 1, 0]]
+    assert posterior[4] == pytest.approx(np.log(3 / 5))
+    assert model.log_likelihood(X, y).conditional == pytest.approx(posterior.sum())
+
+
+def test_weights_that_stand_for_a_thousand_million_rows_are_refused_by_the_search_of_arcs():
+    X, y = {"sky": ["sun", "rain", "sun"], "wind": ["low", "high", "high"]}, ["a", "b", "a"]
+    with pytest.raises(bk.BayesError, match=r"1e\+09 rows, each repeated .* memory_limit=") as error:
+        bk.NetworkClassifier().fit(X, y, sample_weight=[1e9, 1.0, 1.0])
+    assert "Divide the weights by their mean" in str(error.value)
+    bk.NetworkClassifier().fit(X, y, sample_weight=[2.5, 0.25, 0.25])

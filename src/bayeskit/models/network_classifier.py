@@ -31,6 +31,7 @@ from bayeskit.estimate.sampling import draw_slots
 from bayeskit.estimate.smoothing import as_smoothing
 from bayeskit.explain.structure import StructureDescription, StructureGraph, graph_of_columns
 from bayeskit.export.scoring_form import ScoringForm
+from bayeskit.memory import Need, check_memory
 from bayeskit.models._structured import (
     CodedClassifier,
     CodedLeftOut,
@@ -58,6 +59,7 @@ Edge = tuple[str, str]
 CLASS = "\0class"  # the node of the class among columns, whatever the name of the target
 UNNAMED = "class"  # name of a target that was given as an array
 N_RESTARTS = 10  # of search="order"
+BYTES_PER_CELL = 16  # peak memory of a row repeated for the search, for each column
 CLASS_HAS_PARENTS = "the class has parents, and so the model is no sum of the prior and one term for each column"
 
 
@@ -215,7 +217,8 @@ class NetworkClassifier(StructuredClassifier):
     -----
     ``fit`` learns the arcs, which stay fixed when rows are added or removed. The search takes a missing
     cell as one more value, and a row of weight 2 as two rows; where some weight is no whole number, it counts each row
-    once. Columns of more than 1,000 values have no arcs to other columns.
+    once. Weights that stand for more rows than ``memory_limit`` allows are refused. Columns of more than 1,000 values
+    have no arcs to other columns.
 
     Missing cells and values never seen are summed out: ``predict_proba`` is the posterior of :meth:`to_network`.
 
@@ -300,9 +303,13 @@ class NetworkClassifier(StructuredClassifier):
             raise BayesError.needs_rows("NetworkClassifier", "searches arcs on rows", ", or give edges=")
         tally = self._collect(source, schema, Plan(families=schema.coded))
         block = self._read_counted(source, tally)
-        if block.weights is not None and (block.weights == np.round(block.weights)).all():
-            block = block.take(np.repeat(np.arange(block.n_rows), block.weights.astype(np.int64)))
         sizes = {name: len(family.values) for name, family in tally.families.items()}
+        if block.weights is not None and (block.weights == np.round(block.weights)).all():
+            n_repeated = float(block.weights.sum())
+            what = f"{n_repeated:.6g} rows, each repeated as often as its weight says, for the search of arcs"
+            hint = "Divide the weights by their mean, or give edges=."
+            check_memory(Need(what, n_repeated * BYTES_PER_CELL * (len(sizes) + 1), hint), self.memory_limit)
+            block = block.take(np.repeat(np.arange(block.n_rows), block.weights.astype(np.int64)))
         names = [name for name, size in sizes.items() if 0 < size <= MOST_VALUES]
         allowed = self._constraints(names, schema)
         rows = CodedTable(schema, Encoder(schema), [])

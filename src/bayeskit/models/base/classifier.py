@@ -125,12 +125,16 @@ class ScoresClasses(Estimator):
         """
         parts, impossible = [], Impossible(self.undecidable)
         for block, scores in self._score(X):
-            log_proba, evidence = logspace.log_normalize(self._tempered(scores))
-            log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
-            impossible.settle(log_proba, evidence, block.start, log_prior)
-            parts.append(log_proba)
+            parts.append(self._log_posterior(scores, block.start, impossible))
         impossible.tell()
         return stacked(parts, len(self.classes_))
+
+    def _log_posterior(self, scores: Floats, start: int, impossible: Impossible) -> Floats:
+        """Normalize scores, shape (n_rows, n_classes), to ln P(class | x); impossible rows follow the setting."""
+        log_proba, evidence = logspace.log_normalize(self._tempered(scores))
+        log_prior = logspace.log_normalize(self.params_.log_prior[None])[0][0]
+        impossible.settle(log_proba, evidence, start, log_prior)
+        return log_proba
 
     def predict(self, X: Any) -> Array:
         """Predict the most probable class of each row; the setting ``ties`` decides between equals.
@@ -717,13 +721,17 @@ class Classifier(ScoresClasses):
         Returns
         -------
         LogLikelihood
-            A named tuple (joint, conditional); −∞ if a row has an unknown class.
+            A named tuple (joint, conditional); −∞ if a row has an unknown class. P(y | x) of a row that is impossible
+            under every class is what :meth:`predict_log_proba` returns for it.
         """
         rows, labels, weights = self._rows_and_labels(X, y, sample_weight)
-        scores = np.column_stack([self.predict_joint_log_proba(rows), np.full(len(labels), -np.inf)])
-        joint, tempered = scores[np.arange(len(labels)), labels], self._tempered(scores)
-        conditional = logspace.log_posterior_of(tempered, labels)
-        conditional[np.isneginf(joint)] = -np.inf
+        scores, impossible = self.predict_joint_log_proba(rows), Impossible(self.undecidable)
+        log_proba = self._log_posterior(scores, 0, impossible)
+        impossible.tell()
+        joint, conditional = (
+            np.column_stack([log_p, np.full(len(labels), -np.inf)])[np.arange(len(labels)), labels]
+            for log_p in (scores, log_proba)
+        )
         keep = slice(None) if weights is None else weights > 0
         w = np.ones(len(labels)) if weights is None else weights
         return LogLikelihood(float(joint[keep] @ w[keep]), float(conditional[keep] @ w[keep]))
