@@ -59,8 +59,8 @@ def test_an_explained_row_is_the_predicted_one(any_law, data):
         assert "nan" not in str(record)
         assert record._repr_html_()
         json.dumps(plain([record.log_odds, *(c.log_odds for c in record.contributions)]), allow_nan=False)
-    odds = [record.prior_log_odds, record.log_odds, *(c.log_odds for c in record.contributions)]
-    if np.isfinite(odds).any():
+    used = [c.log_odds for c in record.contributions if c.state != "unused" and not record.undecidable]
+    if np.isfinite([record.prior_log_odds, record.log_odds, *used]).any():
         json.dumps(evidence_chart(record).to_dict(), allow_nan=False)
     else:
         with pytest.raises(bk.BayesError, match="infinite before any evidence"):
