@@ -381,7 +381,8 @@ def _refuse_table_formats(files: Iterable[Path]) -> None:
         for mark, (title, reader) in TABLE_FORMATS.items():
             if any(folder.glob(mark)):
                 raise BadFile(
-                    f"{folder} is a {title} table: not all files in its folder belong to it", hint=f"pass {reader}"
+                    f"{folder} holds the table format {title}: not all files in its folder belong to it",
+                    hint=f"pass {reader}",
                 )
 
 
