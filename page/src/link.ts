@@ -1,0 +1,16 @@
+/** The case in the address after #, so that a link restores it. */
+
+export function readLink(): URLSearchParams {
+  return new URLSearchParams(location.hash.slice(1));
+}
+
+export function writeLink(params: URLSearchParams): void {
+  try {
+    history.replaceState(null, "", `#${params}`);
+  } catch {
+    // A page inside a notebook has no address of its own.
+  }
+}
+
+/** Name of a column in a link, where ~ is the first character of settings. */
+export const linkKey = (name: string): string => (name.startsWith("~") ? `~${name}` : name);

@@ -1,0 +1,33 @@
+"""``bayes play``: teaching pages, without data."""
+
+from __future__ import annotations
+
+from bayeskit.cli.options import option
+
+
+def command(
+    output: str = option("--output -o", "FOLDER", "Write the pages there; without it a browser opens them.", ""),
+) -> None:
+    """Open pages on which to touch probabilities, without data.
+
+    Bayes' rule, naive Bayes by hand, a belief about a coin, two densities,
+    the alarm network, the umbrella, topics, and regions of four models.
+
+    \b
+    Example:
+      bayes play
+      bayes play -o lessons
+    """
+    import tempfile
+    import webbrowser
+    from pathlib import Path
+
+    from bayeskit.errors import BayesError
+    from bayeskit.report.play import write_lessons
+
+    if output and Path(output).exists() and not Path(output).is_dir():
+        raise BayesError(f"{output} is a file; the pages go into a folder")
+    index, *_ = write_lessons(output or tempfile.mkdtemp(prefix="bayes-play-"))
+    if not output:
+        print(index)
+        webbrowser.open(index.resolve().as_uri())

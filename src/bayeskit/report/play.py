@@ -1,0 +1,162 @@
+"""Teaching pages: lessons to touch in a browser, without data."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayeskit.report.html import document, escape
+from bayeskit.report.payload import classifier_payload, network_payload, sequence_payload
+from bayeskit.storage.files import write_file
+
+TOPIC_DOCUMENTS = (
+    "river bank water fish river boat",
+    "bank money loan credit money bank",
+    "water river stream fish boat water",
+    "loan bank credit interest money loan",
+    "stream bank river fish water stream",
+    "interest money credit bank interest loan",
+    "boat stream water bank river fish",
+    "money bank river interest loan credit",
+)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A teaching page: its component, its data, and what it says without JavaScript."""
+
+    title: str
+    component: str
+    text: str
+    static: str
+    payload: Callable[[], dict[str, Any]] = dict
+
+
+def _tennis() -> dict[str, Any]:
+    from bayeskit.datasets import load_worked_example
+    from bayeskit.models.naive_bayes import NaiveBayes
+
+    days = load_worked_example("tennis")
+    model = NaiveBayes(smoothing=0).fit(days, "play")
+    payload = classifier_payload(model)
+    cells = [list(map(str, day.values())) for day in days.select(model.schema_.used).to_pylist()]
+    classes = list(map(str, days["play"].to_pylist()))
+    return payload | {"rows": {"names": model.schema_.used, "cells": cells, "classes": classes}}
+
+
+def _alarm() -> dict[str, Any]:
+    from bayeskit.network.network import BayesianNetwork
+
+    alarm = {(True, True): 0.95, (True, False): 0.94, (False, True): 0.29, (False, False): 0.001}
+    edges = [("burglary", "alarm"), ("earthquake", "alarm"), ("alarm", "John calls"), ("alarm", "Mary calls")]
+    calls = {"John calls": {True: 0.9, False: 0.05}, "Mary calls": {True: 0.7, False: 0.01}}
+    return network_payload(BayesianNetwork(edges, {"burglary": 0.001, "earthquake": 0.002, "alarm": alarm, **calls}))
+
+
+def _umbrella() -> dict[str, Any]:
+    from bayeskit.sequence.hidden_markov import HiddenMarkovModel
+
+    model = HiddenMarkovModel.from_tables(
+        {"rain": 0.5, "dry": 0.5},
+        {"rain": {"rain": 0.7, "dry": 0.3}, "dry": {"rain": 0.3, "dry": 0.7}},
+        {"day": {"rain": {"umbrella": 0.9, "none": 0.1}, "dry": {"umbrella": 0.2, "none": 0.8}}},
+    )
+    return sequence_payload(model)
+
+
+LESSONS: dict[str, Lesson] = {
+    "bayes-rule": Lesson(
+        "Bayes' rule",
+        "rule",
+        "A test is positive. How probable is the illness? Move the prior and the two rates of the test.",
+        "With P(ill) = 1 %, P(positive | ill) = 90 % and P(positive | well) = 9 %: 10 of 1,000 are ill, 9 of them "
+        "test positive, and 89 of the 990 others do. So P(ill | positive) = 9 / 98, about 9 %.",
+    ),
+    "naive-bayes": Lesson(
+        "Naive Bayes by hand",
+        "classifier",
+        "Fourteen days of tennis. Click the weather of a day: matching rows light up, the product rewrites itself.",
+        "For a day that is sunny, cool, of high humidity and strong wind: no 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = 0.0206, "
+        "yes 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = 0.0053, so P(no) = 0.0206 / (0.0206 + 0.0053) = 79.5 %.",
+        _tennis,
+    ),
+    "beta": Lesson(
+        "A belief about a coin",
+        "beta",
+        "Click heads or tails, and watch the belief about the share of heads grow narrow.",
+        "From Beta(1, 1), three heads and one tail make Beta(4, 2), and P(next is heads) = 4/6.",
+    ),
+    "densities": Lesson(
+        "Two densities and a decision",
+        "densities",
+        "A number comes from one of two classes. Drag the densities, and give each mistake its cost.",
+        "The class with the larger prior · density · cost of missing it is chosen; the mistake is the other's area.",
+    ),
+    "alarm": Lesson(
+        "The alarm network",
+        "network",
+        "Burglars and earthquakes set off the alarm, and two neighbors call. Click a state to observe it.",
+        "P(burglary | both call) = 0.284: the prior is 0.001, and the alarm also rings by earthquakes and by itself.",
+        _alarm,
+    ),
+    "umbrella": Lesson(
+        "The umbrella",
+        "sequence",
+        "The weather is hidden; you see whether people carry umbrellas. Click one observation a day.",
+        "After one day with umbrellas P(rain) = 0.818, after two 0.883.",
+        _umbrella,
+    ),
+    "topics": Lesson(
+        "Topics by Gibbs sampling",
+        "topics",
+        "Each word has a topic, drawn again and again given all others, until documents agree in color.",
+        "P(topic k of a word | all others) ∝ (words of topic k in the document + α) · (times topic k has the word + β) "
+        "/ (words of topic k + Vβ).",
+        lambda: {"documents": list(TOPIC_DOCUMENTS), "k": 2},
+    ),
+    "regions": Lesson(
+        "Regions of four models",
+        "regions",
+        "Naive Bayes, TAN, a tree and the nearest neighbors learn the same points. Click to add one.",
+        "Naive Bayes of two normals draws one smooth curve, TAN boxes that know both columns, a tree boxes parallel to "
+        "the axes, and neighbors follow every point.",
+    ),
+}  # fmt: skip
+
+
+def lesson_page(name: str) -> str:
+    """Return the HTML of a teaching page."""
+    lesson = LESSONS[name]
+    parts = [
+        f'<nav><a href="index.html">All pages</a></nav><h1>{escape(lesson.title)}</h1>',
+        f'<p class="lead">{escape(lesson.text)}</p>',
+        f'<div data-bayeskit="{lesson.component}" data-payload="payload-1"></div>',
+        f'<section class="card figures"><h2>By hand</h2><p>{escape(lesson.static)}</p></section>',
+    ]
+    return document(f"{lesson.title}: bayeskit", parts, {"payload-1": lesson.payload()}, large=True)
+
+
+def index_page() -> str:
+    """Return the HTML of the list of teaching pages."""
+    links = [
+        f'<li><a href="{html.escape(name)}.html">{escape(lesson.title)}</a><br>{escape(lesson.text)}</li>'
+        for name, lesson in LESSONS.items()
+    ]
+    parts = [
+        "<h1>Play with probabilities</h1>",
+        f'<section class="card"><ul class="lessons">{"".join(links)}</ul></section>',
+    ]
+    return document("Play with probabilities: bayeskit", parts, large=True)
+
+
+def write_lessons(folder: str | Path) -> list[Path]:
+    """Write the teaching pages and their list into a folder, which is made, and return the files."""
+    pages = {"index": index_page()} | {name: lesson_page(name) for name in LESSONS}
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    paths = [Path(folder, f"{name}.html") for name in pages]
+    for path, page in zip(paths, pages.values(), strict=True):
+        write_file(path, page.encode())
+    return paths

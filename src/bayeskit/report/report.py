@@ -1,0 +1,248 @@
+"""The report of a model on its data: one HTML file with scores, pictures, tables, the page of the model and a card."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayeskit.errors import AdviceWarning, BayesError
+from bayeskit.report.html import document, escape
+from bayeskit.report.page import ModelPage
+from bayeskit.report.payload import classifier_payload
+from bayeskit.storage.files import write_file
+from bayeskit.tables import Table
+
+MOST_COLUMNS = 6  # informative columns that are shown with their tables or densities
+FOLDS = 5
+MEASURES = {"accuracy": "accuracy", "log loss (nats)": "log_loss", "Brier score": "brier"}
+
+
+def write_report(model: Any, X: Any, y: Any, path: str | Path | None = None, *, rows: int = 0) -> ModelPage:
+    """Write a report of a classifier: data, honest scores, calibration, informative columns, form and model card.
+
+    The report is one HTML file that needs no network. It holds aggregated figures only, unless ``rows`` asks for
+    examples. Pictures need the extra ``charts``; without it the report has the tables alone.
+
+    Parameters
+    ----------
+    model : classifier
+        It is fitted on the data if it is not fitted yet.
+    X : table
+        Rows, as for ``fit``.
+    y : array-like or str
+        Class labels, or the name of their column in X.
+    path : str or Path, optional
+        File to write.
+    rows : int, default=0
+        Number of first rows to show as examples, with their explanations.
+
+    Returns
+    -------
+    ModelPage
+        A notebook shows it; ``html`` is the document.
+
+    Examples
+    --------
+    >>> from bayeskit import NaiveBayes, datasets, write_report
+    >>> birds = datasets.load_penguins().drop_columns(["year"])
+    >>> report = write_report(NaiveBayes(), birds, "species")
+    >>> "holds aggregated figures only" in report.html
+    True
+    """
+    from bayeskit.data.reader import read_table
+
+    if rows < 0:
+        raise BayesError(f"rows is {rows}: give a number of 0 or more")
+    advice: list[str] = []
+    with _advice_in(advice):
+        if not hasattr(model, "classes_"):
+            model.fit(X, y)
+        if not hasattr(model, "predict_proba"):
+            raise BayesError(f"a report needs a classifier with probabilities, and {type(model).__name__} has none")
+        table = read_table(X, y)
+        evaluation, scores = _evaluate(model, X, y)
+    payloads: dict[str, Any] = {}
+    examples = table.take(np.arange(min(rows, table.n_rows))) if rows else None
+    report = [
+        _heading(model, table.n_rows, examples),
+        _section("Data", lambda: _data(model, advice)),
+        _section("Scores", lambda: _show_scores(evaluation, scores)),
+        _section("Calibration", lambda: _record(evaluation.reliability())),
+        _section("Learning curve", lambda: _record(_learning_curve(model, X, y))),
+        _section("Most informative columns", lambda: _show_informative(model)),
+        _section("Dependent columns", lambda: _record(_method(model, "diagnose")(X, y))),
+        _section("Structure", lambda: _record(_method(model, "describe_structure")())),
+        _section("Words of the classes", lambda: _record(_method(model, "telling_words")())),
+        _section("Examples", lambda: _show_examples(model, examples)) if examples is not None else "",
+        _section("Try the model", lambda: _form(model, payloads)),
+        _section("Model card", lambda: _show_card(model, evaluation)),
+    ]
+    target = _target(model)
+    page = ModelPage(document(f"Report of {target}", [part for part in report if part], payloads))
+    if path is not None:
+        write_file(path, page.html.encode())
+    return page
+
+
+@contextmanager
+def _advice_in(sentences: list[str]) -> Iterator[None]:
+    """Collect advice about the columns instead of warning; pass other warnings on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if issubclass(warning.category, AdviceWarning):
+            sentences.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _target(model: Any) -> str:
+    return str(model.schema_.target.name) if hasattr(model, "schema_") else "the class"
+
+
+def _method(model: Any, name: str) -> Any:
+    """Return a method of a model; raise BayesError if it has none, which leaves its section out."""
+    if not hasattr(model, name):
+        raise BayesError("")
+    return getattr(model, name)
+
+
+def _section(title: str, content: Callable[[], str]) -> str:
+    """Return a section; what the model or the data does not allow is left out, with the reason if there is one."""
+    try:
+        body = content()
+    except BayesError as problem:
+        if not problem.message:
+            return ""
+        body = f'<p class="note">Left out: {escape(problem.message)}.</p>'
+    return f'<section class="card"><h2>{escape(title)}</h2>{body}</section>' if body else ""
+
+
+def _heading(model: Any, n_rows: int, examples: Any) -> str:
+    held = "It holds aggregated figures only, and no row of the data."
+    if examples is not None:
+        held = "It holds aggregated figures and the rows under <i>Examples</i>."
+    lead = f"{type(model).__name__} on {n_rows:,} rows with {len(model.classes_):,} classes. {held}"
+    return f'<h1>Report of <bdi>{escape(_target(model))}</bdi></h1><p class="lead">{lead}</p>'
+
+
+def _data(model: Any, advice: list[str]) -> str:
+    from bayeskit.explain.overview import classes_grid, columns_grid
+
+    if not hasattr(model, "tally_"):
+        raise BayesError("the model keeps no counts of its columns")
+    notes = "".join(f"<li>{escape(sentence)}</li>" for sentence in advice)
+    listed = f"<h3>Advice</h3><ul>{notes}</ul>" if notes else ""
+    return _scroll(columns_grid(model.tally_).html) + _scroll(classes_grid(model.tally_).html) + listed
+
+
+def _evaluate(model: Any, X: Any, y: Any) -> tuple[Any, Table]:
+    """Evaluate the model, beside naive Bayes where the same method serves it and the majority class."""
+    from bayeskit.evaluate.cross_validation import cross_validate
+    from bayeskit.models.base.estimator import clone
+    from bayeskit.models.naive_bayes import NaiveBayes
+
+    try:
+        evaluation = model.evaluate(X, y)
+    except (AttributeError, BayesError):  # no leave-one-out of this model
+        evaluation = cross_validate(clone(model), X, y, folds=FOLDS)
+    scored = {type(model).__name__: evaluation}
+    if evaluation.method != "held-out" and type(model) is not NaiveBayes and not hasattr(model, "recipe"):
+        naive = NaiveBayes(roles=getattr(model, "roles", None))
+        exact = evaluation.method == "leave-one-out"
+        scored["NaiveBayes"] = (
+            naive.fit(X, y).leave_one_out(X, y) if exact else cross_validate(naive, X, y, folds=FOLDS)
+        )
+    scored["majority class"] = evaluation.baseline
+    rows = {name: [getattr(result, attribute) for result in scored.values()] for name, attribute in MEASURES.items()}
+    return evaluation, Table({evaluation.method: list(scored), **rows})
+
+
+def _show_scores(evaluation: Any, scores: Table) -> str:
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in evaluation.notes)
+    return _scroll(scores.grid.html) + notes + _scroll(evaluation.by_class.grid.html) + _record(evaluation)
+
+
+def _learning_curve(model: Any, X: Any, y: Any) -> Any:
+    from bayeskit.evaluate.learning_curve import learning_curve
+    from bayeskit.models.base.estimator import clone
+
+    return learning_curve(clone(model), X, y)
+
+
+def _show_informative(model: Any) -> str:
+    """Show the columns by mutual information, with densities of numbers and tables of values."""
+    if hasattr(model, "importance_"):
+        return _record(model.importance_)
+    importance = _method(model, "column_importance")()
+    parts = [_record(importance)]
+    for column in importance.columns[:MOST_COLUMNS]:
+        name = column.column
+        try:
+            shown = _record(model.densities(name))
+        except (AttributeError, BayesError):  # a categorical column
+            shown = _scroll(model.table(name)._repr_html_())
+        parts.append(f"<h3><bdi>{escape(name)}</bdi></h3>{shown}")
+    return "".join(parts)
+
+
+def _form(model: Any, payloads: dict[str, Any]) -> str:
+    """Return the form of the page of the model, and put its data among the payloads."""
+    payloads["payload-1"] = classifier_payload(model)
+    return (
+        '<noscript><p class="note">The form needs JavaScript.</p></noscript>'
+        '<div data-bayeskit="classifier" data-payload="payload-1"></div>'
+    )
+
+
+def _show_examples(model: Any, examples: Any) -> str:
+    return "".join(f'<div class="card">{record._repr_html_()}</div>' for record in _method(model, "explain")(examples))
+
+
+def _show_card(model: Any, evaluation: Any) -> str:
+    """Show what the model is, how it was scored, and how to use it."""
+    from bayeskit import __version__
+
+    settings = ", ".join(model._changed_settings()) or "defaults"
+    uses = ["import bayeskit", 'model = bayeskit.load("model.bayes")', "model.predict_proba(rows)"]
+    changes = {"partial_fit": "learn more rows", "forget": "remove rows"}
+    uses += [f"model.{name}(rows, labels)  # {what}" for name, what in changes.items() if hasattr(model, name)]
+    facts = {
+        "model": type(model).__name__,
+        "settings": settings,
+        "classes": f"{len(model.classes_):,}",
+        "scored by": f"{evaluation.method} on {evaluation.n_rows:,} rows",
+        "calibration": evaluation.reliability().sentence,
+        "made with": f"bayeskit {__version__}",
+    }
+    listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    code = "\n".join(map(escape, uses))
+    return f"<dl>{listed}</dl>" + _scroll(f"<pre>{code}</pre>")
+
+
+def _record(record: Any) -> str:
+    """Return the picture of a record where charts can be drawn, and its sentences or table below it."""
+    sheet = record.sheet.html if hasattr(record, "sheet") else record._repr_html_()
+    folded = f'<details><summary>Figures</summary><div class="scroll" tabindex="0">{sheet}</div></details>'
+    try:
+        from bayeskit.charts.drawing import draw
+        from bayeskit.charts.style import picture
+
+        svg = picture(draw(record))
+    except (ImportError, BayesError, ValueError):  # Vega refuses some names that hold escapes
+        return _scroll(sheet)
+    code = base64.b64encode(svg.encode()).decode()
+    title = record.sheet.title if hasattr(record, "sheet") else type(record).__name__
+    style = "max-width:100%;background:#fff"
+    return f'<p><img style="{style}" alt="{escape(title)}" src="data:image/svg+xml;base64,{code}"></p>{folded}'
+
+
+def _scroll(content: str) -> str:
+    return f'<div class="scroll" tabindex="0">{content}</div>'
