@@ -35,81 +35,82 @@ void check_codes(const std::vector<Codes>& columns, size_t n, const std::vector<
 
 namespace {
 
-template <class Cell, class Code, class Label>
-void count_column(const Code* codes, const Label* labels, size_t first, size_t last, size_t size, size_t n_classes,
-                  int64_t* out, std::mutex& guard) {
-    const size_t n_cells = size * n_classes, copies = copies_of(n_cells);
-    const auto width = static_cast<Cell>(size);
-    std::vector<uint32_t> counts(n_cells * copies);
+// Call use(first row, rows, cells) for rows [first, last) of a set of columns.
+template <class Cell, class Use>
+void for_cells_of(const CodeSets& in, size_t i, const Codes* labels, size_t first, size_t last, const Use& use) {
+    const auto& set = in.sets[i];
     Cell cells[kStretch];
     for (size_t at = first; at < last; at += kStretch) {
         const size_t rows = std::min(kStretch, last - at);
-        const Code* code = codes + at;
-        const Label* label = labels + at;
-        for (size_t r = 0; r < rows; ++r) cells[r] = static_cast<Cell>(static_cast<Cell>(label[r]) * width + code[r]);
-        count_cells(cells, rows, n_cells, counts.data());
+        first_cells(in.columns[set[0]], in.sizes[set[0]], labels, at, rows, cells);
+        for (size_t j = 1; j < set.size(); ++j)
+            next_cells(cells, in.columns[set[j]], in.sizes[set[j]], at, rows, cells);
+        use(at, rows, cells);
     }
-    const std::lock_guard<std::mutex> hold(guard);
-    for (size_t i = 0; i < n_cells; ++i)
-        for (size_t copy = 0; copy < copies; ++copy) out[i] += counts[copy * n_cells + i];
+}
+
+// The same, with numbers of cells as narrow as fits.
+template <class Use>
+void for_cells(const CodeSets& in, size_t i, const Codes* labels, size_t n_cells, size_t first, size_t last,
+               const Use& use) {
+    if (n_cells <= UINT16_MAX) for_cells_of<uint16_t>(in, i, labels, first, last, use);
+    else for_cells_of<uint64_t>(in, i, labels, first, last, use);
 }
 
 }  // namespace
 
-void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads) {
+void count_codes(const CodeSets& in, size_t n, const Codes& labels, size_t n_classes, const std::vector<int64_t*>& out,
+                 size_t n_threads) {
     check_labels(labels, n, n_classes);
-    check_codes(columns, n, sizes, n_threads);
-    if (columns.empty() || n == 0) return;
-    n_threads = threads_for(n * columns.size(), n_threads);
-    // Few columns are cut in parts for the threads; no part overflows a 32-bit count.
-    const size_t parts = std::max<size_t>((n_threads + columns.size() - 1) / columns.size(), (n >> 31) + 1);
+    check_codes(in.columns, n, in.sizes, n_threads);
+    const size_t k = in.sets.size();
+    if (k == 0 || n == 0) return;
+    n_threads = threads_for(n * k, n_threads);
+    // Few sets are cut in parts for the threads; no part overflows a 32-bit count.
+    const size_t parts = std::max<size_t>((n_threads + k - 1) / k, (n >> 31) + 1);
     const size_t share = (n + parts - 1) / parts;
     std::mutex guard;
-    parallel_for(columns.size() * parts, n_threads, [&](size_t task) {
-        const size_t j = task / parts, first = std::min(n, task % parts * share), last = std::min(n, first + share);
-        with_type(columns[j], [&](auto codes) {
-            with_type(labels, [&](auto classes) {
-                if (sizes[j] * n_classes <= UINT16_MAX)
-                    count_column<uint16_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
-                else count_column<uint64_t>(codes, classes, first, last, sizes[j], n_classes, out[j], guard);
-            });
-        });
+    parallel_for(k * parts, n_threads, [&](size_t task) {
+        const size_t i = task / parts, first = std::min(n, task % parts * share), last = std::min(n, first + share);
+        const size_t n_cells = in.n_cells(i) * n_classes, copies = copies_of(n_cells);
+        std::vector<uint32_t> counts(n_cells * copies);
+        for_cells(in, i, &labels, n_cells, first, last,
+                  [&](size_t, size_t rows, const auto* cells) { count_cells(cells, rows, n_cells, counts.data()); });
+        const std::lock_guard<std::mutex> hold(guard);
+        for (size_t c = 0; c < n_cells; ++c)
+            for (size_t copy = 0; copy < copies; ++copy) out[i][c] += counts[copy * n_cells + c];
     });
 }
 
-void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const double* weights, const std::vector<double*>& out, size_t n_threads) {
+void weigh_codes(const CodeSets& in, size_t n, const Codes& labels, size_t n_classes, const double* weights,
+                 const std::vector<double*>& out, size_t n_threads) {
     check_labels(labels, n, n_classes);
-    check_codes(columns, n, sizes, n_threads);
-    parallel_for(columns.size(), threads_for(n * columns.size(), n_threads), [&](size_t j) {
-        double* table = out[j];
-        const size_t size = sizes[j];
-        with_type(columns[j], [=, &labels](auto codes) {
-            with_type(labels, [=](auto classes) {
-                for (size_t r = 0; r < n; ++r) table[classes[r] * size + codes[r]] += weights[r];
-            });
+    check_codes(in.columns, n, in.sizes, n_threads);
+    parallel_for(in.sets.size(), threads_for(n * in.sets.size(), n_threads), [&](size_t i) {
+        double* table = out[i];
+        for_cells(in, i, &labels, in.n_cells(i) * n_classes, 0, n, [=](size_t at, size_t rows, const auto* cells) {
+            for (size_t r = 0; r < rows; ++r) table[cells[r]] += weights[at + r];
         });
     });
 }
 
-void count_responsibilities(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
-                            const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
-                            size_t n_threads) {
-    check_codes(columns, n, sizes, n_threads);
+void count_responsibilities(const CodeSets& in, size_t n, const double* responsibilities, size_t n_classes,
+                            const std::vector<double*>& out, size_t n_threads) {
+    check_codes(in.columns, n, in.sizes, n_threads);
     if (n == 0) return;
-    parallel_for(columns.size(), threads_for(n * columns.size(), n_threads), [&](size_t j) {
-        const size_t size = sizes[j];
+    parallel_for(in.sets.size(), threads_for(n * in.sets.size(), n_threads), [&](size_t i) {
+        const size_t size = in.n_cells(i);
         std::vector<double> by_code(size * n_classes);  // (size, classes): a row of responsibilities stays together
         double* table = by_code.data();
-        with_type(columns[j], [=](auto codes) {
-            for (size_t r = 0; r < n; ++r) {
-                double* entry = table + codes[r] * n_classes;
-                for (size_t c = 0; c < n_classes; ++c) entry[c] += responsibilities[r * n_classes + c];
+        for_cells(in, i, nullptr, size, 0, n, [=](size_t at, size_t rows, const auto* cells) {
+            const double* shares = responsibilities + at * n_classes;
+            for (size_t r = 0; r < rows; ++r, shares += n_classes) {
+                double* entry = table + cells[r] * n_classes;
+                for (size_t c = 0; c < n_classes; ++c) entry[c] += shares[c];
             }
         });
         for (size_t c = 0; c < n_classes; ++c)
-            for (size_t v = 0; v < size; ++v) out[j][c * size + v] = table[v * n_classes + c];
+            for (size_t v = 0; v < size; ++v) out[i][c * size + v] = by_code[v * n_classes + c];
     });
 }
 

@@ -71,10 +71,31 @@ void put(size_t j, Range<T> range, int64_t* low, int64_t* high) {
     high[j] = std::max(high[j], static_cast<int64_t>(range.high));
 }
 
+// A table of all bytes that adds one number to those in a range: wide registers do it to many at a time.
+struct Shift {
+    uint8_t low = 0, size = 0, add = 0, unseen = 0;
+    bool is_table = false;
+
+    Shift() = default;
+    Shift(const uint8_t* table, uint8_t least, size_t n, uint8_t otherwise)
+        : low(least), size(static_cast<uint8_t>(n)), add(static_cast<uint8_t>(table[least] - least)), unseen(otherwise),
+          is_table(n < 256) {
+        for (int x = 0; x < 256; ++x) is_table = is_table && table[x] == (*this)(static_cast<uint8_t>(x));
+    }
+    uint8_t operator()(uint8_t x) const {
+        return static_cast<uint8_t>(x - low) < size ? static_cast<uint8_t>(x + add) : unseen;
+    }
+};
+
 // The codes of a tile of one column. Narrow types look up every possible value in a table of its own.
 template <class T, class Code>
 void look_up(const T* cells, ptrdiff_t stride, size_t rows, int64_t low, const Code* table, size_t size, Code unseen,
-             Code* out) {
+             const Shift shift, Code* out) {
+    if constexpr (sizeof(T) == 1 && sizeof(Code) == 1)
+        if (shift.is_table && stride == 1) {
+            for (size_t r = 0; r < rows; ++r) out[r] = shift(static_cast<uint8_t>(cells[r]));
+            return;
+        }
     for (size_t r = 0; r < rows; ++r) {
         const T x = cells[static_cast<ptrdiff_t>(r) * stride];
         if constexpr (sizeof(T) == 1) {
@@ -128,6 +149,7 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
                   const std::vector<MutableCodes>& out, size_t n_threads) {
     const size_t k = columns.size();
     std::vector<std::vector<unsigned char>> ready(k);  // each table in the type of its result
+    std::vector<Shift> shifts(k);
     for (size_t j = 0; j < k; ++j) {
         with_type(out[j], [&](auto codes) {
             using Code = std::remove_pointer_t<decltype(codes)>;
@@ -145,6 +167,8 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
                 const bool inside = x >= low[j] && index < tables[j].size();
                 table[i] = static_cast<Code>(inside ? tables[j][index] : unseen[j]);
             }
+            if constexpr (sizeof(Code) == 1)
+                shifts[j] = {table, static_cast<uint8_t>(low[j]), tables[j].size(), static_cast<uint8_t>(unseen[j])};
         });
     }
     const size_t step = tile_rows(8 * k);
@@ -158,7 +182,7 @@ void lookup_codes(const std::vector<Integers>& columns, size_t n, const int64_t*
                         const ptrdiff_t stride = columns[j].stride;
                         look_up(cells + static_cast<ptrdiff_t>(at) * stride, stride, rows, low[j],
                                 reinterpret_cast<const Code*>(ready[j].data()), tables[j].size(),
-                                static_cast<Code>(unseen[j]), codes + at);
+                                static_cast<Code>(unseen[j]), shifts[j], codes + at);
                     });
                 });
             }

@@ -8,31 +8,6 @@ namespace {
 
 constexpr size_t kChunk = 1 << 16;  // rows whose first half of a cell is kept
 
-// Count rows of one pair into (classes, size a, size b); `base` holds label * size a + code a.
-template <class Cell, class Code>
-void count_pair(const Cell* base, const Code* codes, size_t rows, size_t size, size_t n_cells, uint32_t* counts) {
-    Cell cells[kStretch];
-    for (size_t at = 0; at < rows; at += kStretch) {
-        const size_t some = std::min(kStretch, rows - at);
-        const Cell* first = base + at;
-        const Code* second = codes + at;
-        for (size_t r = 0; r < some; ++r) cells[r] = static_cast<Cell>(first[r] * static_cast<Cell>(size) + second[r]);
-        count_cells(cells, some, n_cells, counts);
-    }
-}
-
-template <class Cell>
-void base_cells(const Codes& column, const Codes& labels, size_t first, size_t rows, size_t size, Cell* base) {
-    with_type(column, [&](auto codes) {
-        with_type(labels, [&](auto classes) {
-            const auto* code = codes + first;
-            const auto* label = classes + first;
-            for (size_t r = 0; r < rows; ++r)
-                base[r] = static_cast<Cell>(static_cast<Cell>(label[r]) * static_cast<Cell>(size) + code[r]);
-        });
-    });
-}
-
 struct Layout {  // where the table of a pair begins among the cells of one class
     std::vector<size_t> starts;
     size_t total = 0;
@@ -54,16 +29,19 @@ void count_pairs_of(size_t a, const std::vector<Codes>& columns, size_t n, const
     const size_t k = columns.size();
     std::vector<Cell> base(std::min(n, kChunk));
     std::vector<uint32_t> counts;
+    Cell cells[kStretch];
     for (size_t first = 0; first < n; first += kChunk) {
         const size_t rows = std::min(kChunk, n - first);
-        base_cells(columns[a], labels, first, rows, sizes[a], base.data());
+        first_cells(columns[a], sizes[a], &labels, first, rows, base.data());
         for (size_t b = a + 1; b < k; ++b) {
             const size_t block = sizes[a] * sizes[b], n_cells = n_classes * block;
             const size_t copies = copies_of(n_cells);
             counts.assign(n_cells * copies, 0);
-            with_type(columns[b], [&](auto codes) {
-                count_pair(base.data(), codes + first, rows, sizes[b], n_cells, counts.data());
-            });
+            for (size_t at = 0; at < rows; at += kStretch) {
+                const size_t some = std::min(kStretch, rows - at);
+                next_cells(base.data() + at, columns[b], sizes[b], first + at, some, cells);
+                count_cells(cells, some, n_cells, counts.data());
+            }
             for (size_t c = 0; c < n_classes; ++c) {
                 int64_t* to = out + c * layout.total + layout.starts[pair_index(a, b, k)];
                 const uint32_t* from = counts.data() + c * block;
@@ -126,28 +104,6 @@ void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<
         if (cells <= UINT16_MAX) count_pairs_of<uint16_t>(a, columns, n, sizes, labels, n_classes, layout, out);
         else if (cells <= UINT32_MAX) count_pairs_of<uint32_t>(a, columns, n, sizes, labels, n_classes, layout, out);
         else count_pairs_of<uint64_t>(a, columns, n, sizes, labels, n_classes, layout, out);
-    });
-}
-
-void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const double* weights, double* out, size_t n_threads) {
-    check_labels(labels, n, n_classes);
-    check_codes(columns, n, sizes, n_threads);
-    const Layout layout(sizes);
-    const size_t k = columns.size();
-    parallel_for(k, threads_for(n * k * k, n_threads), [&](size_t a) {
-        for (size_t b = a + 1; b < k; ++b) {
-            double* table = out + layout.starts[pair_index(a, b, k)];
-            const size_t size = sizes[b];
-            with_type(columns[a], [&, table, size](auto first) {
-                with_type(labels, [&, table, size](auto classes) {
-                    with_type(columns[b], [=, &layout](auto second) {
-                        for (size_t r = 0; r < n; ++r)
-                            table[classes[r] * layout.total + first[r] * size + second[r]] += weights[r];
-                    });
-                });
-            });
-        }
     });
 }
 

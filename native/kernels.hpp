@@ -7,6 +7,17 @@
 
 namespace bayeskit {
 
+struct CodeSets {  // which columns are counted together, the last one fastest
+    const std::vector<Codes>& columns;
+    const std::vector<size_t>& sizes;
+    std::vector<std::vector<uint32_t>> sets;
+
+    size_t n_cells(size_t i) const {
+        size_t n = 1;
+        for (const uint32_t j : sets[i]) n *= sizes[j];
+        return n;
+    }
+};
 struct ScoreTable {  // (size, classes)
     const double* data;
     size_t size;
@@ -132,19 +143,17 @@ std::vector<std::vector<double>> frequency_cuts(const std::vector<Floats>& colum
                                                 const std::vector<size_t>& intervals, double tolerance,
                                                 size_t n_threads);
 
-void count_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const std::vector<int64_t*>& out, size_t n_threads);
-void weigh_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const double* weights, const std::vector<double*>& out, size_t n_threads);
-void count_responsibilities(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes,
-                            const double* responsibilities, size_t n_classes, const std::vector<double*>& out,
-                            size_t n_threads);
+// Tables (classes, cells) of sets of columns, a cell for each combination of codes.
+void count_codes(const CodeSets& in, size_t n, const Codes& labels, size_t n_classes, const std::vector<int64_t*>& out,
+                 size_t n_threads);
+void weigh_codes(const CodeSets& in, size_t n, const Codes& labels, size_t n_classes, const double* weights,
+                 const std::vector<double*>& out, size_t n_threads);
+void count_responsibilities(const CodeSets& in, size_t n, const double* responsibilities, size_t n_classes,
+                            const std::vector<double*>& out, size_t n_threads);
 
 // Pairs of columns a < b in order, each (size a, size b), one after another: out is (classes, cells of all pairs).
 void count_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
                  size_t n_classes, int64_t* out, size_t n_threads);
-void weigh_pairs(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, const Codes& labels,
-                 size_t n_classes, const double* weights, double* out, size_t n_threads);
 size_t factor_codes(const std::vector<Codes>& columns, size_t n, const std::vector<size_t>& sizes, uint32_t* indices,
                     std::vector<int64_t>& first);
 void check_steps(const std::vector<Steps>& steps);

@@ -74,6 +74,7 @@ ByClass token_classes(const Texts& texts, const Codes& labels, size_t n_classes,
 WordTable index_words(const Texts& words);
 std::vector<int64_t> find_words(const WordTable& known, const Texts& words);
 Union union_words(const Texts& a, const Texts& b);
+std::vector<uint64_t> hash_texts(const Texts& texts);
 void score_rows(const int64_t* indptr, const int32_t* ids, const double* values, size_t n_cells, const double* table,
                 size_t n_classes, double* scores, size_t n_rows, size_t n_threads);
 

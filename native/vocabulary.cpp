@@ -105,6 +105,12 @@ Union union_words(const Texts& a, const Texts& b) {
     return out;
 }
 
+std::vector<uint64_t> hash_texts(const Texts& texts) {
+    std::vector<uint64_t> hashes(texts.n);
+    for (size_t i = 0; i < texts.n; ++i) hashes[i] = hash_long(texts.begin(i), texts.length(i));
+    return hashes;
+}
+
 void score_rows(const int64_t* indptr, const int32_t* ids, const double* values, size_t n_cells, const double* table,
                 size_t n_classes, double* scores, size_t n_rows, size_t n_threads) {
     parallel_rows(n_rows, 16, n_threads, [=](size_t first, size_t last) {

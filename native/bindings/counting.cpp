@@ -53,32 +53,56 @@ nb::list py_bin_codes(const Arrays& columns, const std::vector<Vector>& cuts, in
     return arrays;
 }
 
+using GivenSets = std::optional<std::vector<std::vector<uint32_t>>>;
+
+// Sets of columns, by default each column alone, and the sizes of their tables.
+CodeSets sets_of(const std::vector<Codes>& columns, const std::vector<size_t>& sizes, const GivenSets& given,
+                 std::vector<size_t>& cells) {
+    CodeSets in{columns, sizes, {}};
+    if (given) in.sets = *given;
+    else
+        for (uint32_t j = 0; j < columns.size(); ++j) in.sets.push_back({j});
+    for (const auto& set : in.sets) {
+        need(!set.empty(), "a set has no columns");
+        cells.push_back(1);
+        for (const uint32_t j : set) {
+            need(j < columns.size(), "sets name a column that is not there");
+            cells.back() = times(cells.back(), sizes[j], "sizes");
+        }
+    }
+    return in;
+}
+
 nb::list py_count_codes(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,
-                        int64_t n_classes, const OptionalVector& weights, int64_t n_threads) {
+                        int64_t n_classes, const OptionalVector& weights, int64_t n_threads, const GivenSets& sets) {
     const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
-    const auto in = all<Codes>(columns, n, codes);
+    const auto coded = all<Codes>(columns, n, codes);
     const auto size = check_sizes(sizes, columns.size());
+    std::vector<size_t> cells;
+    const CodeSets in = sets_of(coded, size, sets, cells);
     nb::list arrays;
     if (const auto* by = shaped(weights, "weights", n)) {
-        const auto out = make_tables<double>(size, c, arrays);
-        without_lock([&] { weigh_codes(in, n, size, own, c, by, out, t); });
+        const auto out = make_tables<double>(cells, c, arrays);
+        without_lock([&] { weigh_codes(in, n, own, c, by, out, t); });
     } else {
-        const auto out = make_tables<int64_t>(size, c, arrays);
-        without_lock([&] { count_codes(in, n, size, own, c, out, t); });
+        const auto out = make_tables<int64_t>(cells, c, arrays);
+        without_lock([&] { count_codes(in, n, own, c, out, t); });
     }
     return arrays;
 }
 
 nb::list py_count_responsibilities(const Arrays& columns, const std::vector<int64_t>& sizes,
-                                   const Matrix& responsibilities, int64_t n_threads) {
+                                   const Matrix& responsibilities, int64_t n_threads, const GivenSets& sets) {
     const size_t n = responsibilities.shape(0), c = count_classes(responsibilities, "responsibilities"),
                  t = threads(n_threads);
-    const auto in = all<Codes>(columns, n, codes);
+    const auto coded = all<Codes>(columns, n, codes);
     const auto size = check_sizes(sizes, columns.size());
+    std::vector<size_t> cells;
+    const CodeSets in = sets_of(coded, size, sets, cells);
     nb::list arrays;
-    const auto out = make_tables<double>(size, c, arrays);
-    without_lock([&] { count_responsibilities(in, n, size, responsibilities.data(), c, out, t); });
+    const auto out = make_tables<double>(cells, c, arrays);
+    without_lock([&] { count_responsibilities(in, n, responsibilities.data(), c, out, t); });
     return arrays;
 }
 
@@ -110,7 +134,7 @@ nb::tuple py_moments_responsibilities(const Arrays& columns, const Matrix& respo
 }
 
 nb::object py_count_pairs(const Arrays& columns, const std::vector<int64_t>& sizes, const Array& labels,
-                          int64_t n_classes, const OptionalVector& weights, int64_t n_threads) {
+                          int64_t n_classes, int64_t n_threads) {
     const size_t n = length(labels), t = threads(n_threads), c = classes(n_classes);
     const auto own = codes(labels, "labels", n);
     const auto in = all<Codes>(columns, n, codes);
@@ -122,11 +146,6 @@ nb::object py_count_pairs(const Arrays& columns, const std::vector<int64_t>& siz
             if (block > static_cast<size_t>(PTRDIFF_MAX) - cells) refuse("sizes are too large together");
             cells += block;
         }
-    if (const auto* by = shaped(weights, "weights", n)) {
-        const auto out = zeros<double>(c, cells);
-        without_lock([&] { weigh_pairs(in, n, size, own, c, by, out.data, t); });
-        return out.array;
-    }
     const auto out = zeros<int64_t>(c, cells);
     without_lock([&] { count_pairs(in, n, size, own, c, out.data, t); });
     return out.array;
@@ -198,13 +217,12 @@ void bind_counting(nb::module_& m) {
     m.def("lookup_codes", &py_lookup_codes, "columns"_a, "lo"_a, "tables"_a, "unseen"_a, "n_threads"_a);
     m.def("bin_codes", &py_bin_codes, "columns"_a, "cuts"_a, "n_threads"_a);
     m.def("count_codes", &py_count_codes, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
-          "n_threads"_a);
+          "n_threads"_a, "sets"_a.none() = nb::none());
     m.def("count_responsibilities", &py_count_responsibilities, "columns"_a, "sizes"_a, "responsibilities"_a,
-          "n_threads"_a);
+          "n_threads"_a, "sets"_a.none() = nb::none());
     m.def("moments", &py_moments, "columns"_a, "labels"_a, "n_classes"_a, "weights"_a.none(), "n_threads"_a);
     m.def("moments_responsibilities", &py_moments_responsibilities, "columns"_a, "responsibilities"_a, "n_threads"_a);
-    m.def("count_pairs", &py_count_pairs, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "weights"_a.none(),
-          "n_threads"_a);
+    m.def("count_pairs", &py_count_pairs, "columns"_a, "sizes"_a, "labels"_a, "n_classes"_a, "n_threads"_a);
     m.def("factor_codes", &py_factor_codes, "columns"_a, "sizes"_a);
     m.def("context_codes", &py_context_codes, "parents"_a, "child"_a, "child_size"_a, "steps"_a, "n_nodes"_a,
           "n_threads"_a);

@@ -7,22 +7,6 @@
 
 namespace {
 
-uint64_t mix(uint64_t a, uint64_t b) { return fold(a ^ b ^ kSecret0, kSecret1); }
-
-uint64_t hash_bytes(const char* data, size_t size, uint64_t seed) {
-    uint64_t state = mix(seed, size);
-    while (size >= 8) {
-        uint64_t word;
-        std::memcpy(&word, data, 8);
-        state = mix(state, word);
-        data += 8;
-        size -= 8;
-    }
-    uint64_t rest = 0;
-    std::memcpy(&rest, data, size);
-    return mix(state, rest);
-}
-
 // Indices of strings in the order of their first appearance. The bytes must outlive the index.
 class StringIndex {
 public:
@@ -30,7 +14,7 @@ public:
 
     // `kind` tells strings of equal bytes but other encodings apart.
     int32_t find_or_add(const char* data, size_t size, unsigned kind, size_t row) {
-        const uint64_t hash = hash_bytes(data, size, kind);
+        const uint64_t hash = hash_long(reinterpret_cast<const uint8_t*>(data), size) ^ kind;
         for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
             if (slots_[at] == 0) {
                 entries_.push_back({hash, data, size, kind});

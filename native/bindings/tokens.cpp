@@ -120,6 +120,11 @@ nb::tuple py_union_words(const Bytes& a_data, const Int64s& a_offsets, const Byt
                           move_to_array(std::move(out.first)), move_to_array(std::move(out.second)));
 }
 
+nb::object py_hash_texts(const Bytes& data, const Int64s& offsets) {
+    const Texts texts = texts_of(data, offsets, "documents");
+    return move_to_array(without_lock([&] { return hash_texts(texts); }));
+}
+
 void py_score_rows(const Int64s& indptr, const Int32s& ids, const Vector& values, const Matrix& table,
                    const Scores& scores, int64_t n_threads) {
     const size_t n = scores.shape(0), c = count_classes(scores, "scores"), t = threads(n_threads);
@@ -190,6 +195,7 @@ void bind_tokens(nb::module_& m) {
     m.def("token_rows", &py_token_rows, "data"_a, "offsets"_a, "cut"_a, "known"_a.none(), "in_order"_a, "n_threads"_a);
     m.def("token_classes", &py_token_classes, "data"_a, "offsets"_a, "labels"_a, "n_classes"_a, "cut"_a, "n_threads"_a);
     m.def("union_words", &py_union_words, "a_data"_a, "a_offsets"_a, "b_data"_a, "b_offsets"_a);
+    m.def("hash_texts", &py_hash_texts, "data"_a, "offsets"_a);
     m.def("score_rows", &py_score_rows, "indptr"_a, "ids"_a, "values"_a, "table"_a, "scores"_a, "n_threads"_a);
     m.def("score_words", &py_score_words, "indptr"_a, "ids"_a, "counts"_a, "table"_a, "g"_a, "log_prior"_a,
           "constant"_a, "n_threads"_a);

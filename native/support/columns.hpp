@@ -94,6 +94,27 @@ std::vector<uint32_t> sort_rows(const Key* keys, size_t n, size_t n_keys) {
     return order;
 }
 
+// Cells of some rows: their codes in mixed radix, after that of the class where there are labels.
+template <class Cell>
+void first_cells(const Codes& column, size_t size, const Codes* labels, size_t first, size_t rows, Cell* cells) {
+    with_type(column, [=](auto codes) {
+        if (!labels) return static_cast<void>(std::copy_n(codes + first, rows, cells));
+        with_type(*labels, [=](auto classes) {
+            const auto* code = codes + first;
+            const auto* label = classes + first;
+            for (size_t r = 0; r < rows; ++r)
+                cells[r] = static_cast<Cell>(static_cast<Cell>(label[r]) * static_cast<Cell>(size) + code[r]);
+        });
+    });
+}
+template <class Cell>
+void next_cells(const Cell* before, const Codes& column, size_t size, size_t first, size_t rows, Cell* cells) {
+    with_type(column, [=](auto codes) {
+        const auto* code = codes + first;
+        for (size_t r = 0; r < rows; ++r) cells[r] = static_cast<Cell>(before[r] * static_cast<Cell>(size) + code[r]);
+    });
+}
+
 constexpr size_t kStretch = 2048;        // rows whose cells are computed before they are counted
 constexpr size_t kCopies = 4;            // sub-tables taken in turn: equal neighbors do not wait for each other
 constexpr size_t kLargestCopied = 8192;  // cells; a larger table would push its own copies out of the cache

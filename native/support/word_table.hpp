@@ -41,11 +41,10 @@ constexpr uint64_t seed_of(size_t length) { return kSecret0 ^ (length * kSecret2
 
 inline uint64_t hash_long(const uint8_t* p, size_t length) {
     uint64_t seed = seed_of(length);
-    for (size_t i = 0; i < length; i += 16) {
-        const size_t left = length - i;
-        seed = hash_piece(low_bytes(load8(p + i), left), left > 8 ? low_bytes(load8(p + i + 8), left - 8) : 0, seed);
-    }
-    return seed;
+    for (; length >= 16; p += 16, length -= 16) seed = hash_piece(load8(p), load8(p + 8), seed);
+    uint64_t rest[2] = {};
+    std::memcpy(rest, p, length);
+    return length ? hash_piece(rest[0], rest[1], seed) : seed;
 }
 
 // Up to fifteen bytes are their own key, with the length in the last; longer words are a hash until compared.

@@ -14,6 +14,7 @@ from bayeskit.typing import Array, Bools, Bytes, Codes, Floats, Ints, Singles
 
 _Ids = NDArray[np.int32]
 _UInts = NDArray[np.uint32]
+_Hashes = NDArray[np.uint64]
 _Seeds = NDArray[np.uint64]
 _Topics = NDArray[np.uint16]
 _Learned = tuple[Any, ...]
@@ -30,6 +31,7 @@ def token_rows(
     data: Bytes, offsets: Ints, cut: Cut, known: WordIndex | None, in_order: bool, n_threads: int
 ) -> TokenCounts: ...
 def token_classes(data: Bytes, offsets: Ints, labels: Array, n_classes: int, cut: Cut, n_threads: int) -> ByClass: ...
+def hash_texts(data: Bytes, offsets: Ints) -> _Hashes: ...
 def union_words(a_data: Bytes, a_offsets: Ints, b_data: Bytes, b_offsets: Ints) -> tuple[Bytes, Ints, Ints, Ints]: ...
 def score_rows(
     indptr: Ints,
@@ -69,9 +71,14 @@ def count_codes(
     n_classes: int,
     weights: Floats | None,
     n_threads: int,
+    sets: Sequence[Sequence[int]] | None = None,
 ) -> list[Array]: ...
 def count_responsibilities(
-    columns: Sequence[Codes], sizes: Sequence[int], responsibilities: Floats, n_threads: int
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    responsibilities: Floats,
+    n_threads: int,
+    sets: Sequence[Sequence[int]] | None = None,
 ) -> list[Floats]: ...
 def moments(
     columns: Sequence[Floats], labels: Codes, n_classes: int, weights: Floats | None, n_threads: int
@@ -259,13 +266,8 @@ def line_loss(
     n_threads: int,
 ) -> tuple[float, Floats]: ...
 def count_pairs(
-    columns: Sequence[Codes],
-    sizes: Sequence[int],
-    labels: Codes,
-    n_classes: int,
-    weights: Floats | None,
-    n_threads: int,
-) -> Array: ...
+    columns: Sequence[Codes], sizes: Sequence[int], labels: Codes, n_classes: int, n_threads: int
+) -> Ints: ...
 def factor_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[_UInts, Ints]: ...
 def context_codes(
     parents: Sequence[Codes],

@@ -30,6 +30,7 @@ context_codes
     ``node * child_size + child``: walk from node 0 by the parents' codes as far as ``steps`` knows them.
 count_codes, count_responsibilities
     Counts, or sums of weights or of class probabilities (n_rows, n_classes), by class and code: (n_classes, size).
+    With ``sets`` of columns, one table of the combinations of codes for each set: (n_classes, product of sizes).
 count_pairs
     Counts of each pair of columns a < b by class: (n_classes, cells), pairs in order, (size a, size b) each.
 mdl_cuts
@@ -86,6 +87,8 @@ text_alphabet
     0 for ASCII, 1 for other text, 2 if it has a capital sigma (whose lower case depends on what follows).
 token_rows, token_classes
     Count words by document or by class, as described by ``bayeskit.data.text.tokens.Cut``.
+hash_texts
+    A 64-bit hash of the bytes of each document.
 WordIndex, union_words
     A hash index of a word list (``find`` gives positions, −1 if absent); the union of two sorted lists.
 score_rows

@@ -11,6 +11,7 @@ ALONE = {
     "WordIndex",
     "factor_codes",
     "factor_strings",
+    "hash_texts",
     "fit_ridge_logistic",
     "learn_structure",
     "text_alphabet",

@@ -57,6 +57,11 @@ def token_classes(d: Draw) -> Arguments:
     return {"data": data, "offsets": offsets, "labels": labels, "n_classes": d.n_classes, "cut": d.cut}
 
 
+def hash_texts(d: Draw) -> Arguments:
+    data, offsets = d.documents
+    return {"data": data, "offsets": offsets}
+
+
 def union_words(d: Draw) -> Arguments:
     (a, a_offsets), (b, b_offsets) = d.words, d.words
     return {"a_data": a, "a_offsets": a_offsets, "b_data": b, "b_offsets": b_offsets}
@@ -134,6 +139,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "WordIndex": word_index,
     "fit_ridge_logistic": fit_ridge_logistic,
     "fold_in_topics": fold_in_topics,
+    "hash_texts": hash_texts,
     "left_out_evidence": left_out_evidence,
     "left_out_scores": left_out_scores,
     "left_to_right": left_to_right,

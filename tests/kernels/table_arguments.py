@@ -31,6 +31,10 @@ def counted(d: Draw) -> Arguments:
     return {"columns": d.columns, "sizes": d.sizes} | by
 
 
+def count_pairs(d: Draw) -> Arguments:
+    return {"columns": d.columns, "sizes": d.sizes, "labels": d.labels, "n_classes": d.n_classes}
+
+
 def summed(d: Draw) -> Arguments:
     return {"columns": d.numbers, "labels": d.labels, "n_classes": d.n_classes, "weights": d.weights}
 
@@ -186,7 +190,7 @@ GOOD: dict[str, Callable[[Draw], Arguments]] = {
     "bin_codes": bin_codes,
     "context_codes": context_codes,
     "count_codes": counted,
-    "count_pairs": counted,
+    "count_pairs": count_pairs,
     "count_responsibilities": count_responsibilities,
     "factor_codes": factor_codes,
     "factor_strings": factor_strings,

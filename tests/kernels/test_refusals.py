@@ -110,8 +110,14 @@ BAD: dict[str, tuple[str, Callable[[Any], object]]] = {
     ),
     "sizes whose product wraps around": (
         "too large together",
-        lambda k: k.count_pairs([ONE, ONE], [2**32, 2**32], 0 * ONE, 1, None, 1),
+        lambda k: k.count_pairs([ONE, ONE], [2**32, 2**32], 0 * ONE, 1, 1),
     ),
+    "a set whose product wraps around": (
+        "too large together",
+        lambda k: k.count_codes([ONE, ONE], [2**32, 2**32], 0 * ONE, 1, None, 1, [[0, 1]]),
+    ),
+    "a set without columns": ("no columns", lambda k: k.count_codes([ONE], [2], ONE, 2, None, 1, [[]])),
+    "a set of columns that are not there": ("sets", lambda k: k.count_codes([ONE], [2], ONE, 2, None, 1, [[1]])),
     "a size beyond all codes": ("size", lambda k: k.count_codes([ONE], [2**33], 0 * ONE, 1, None, 1)),
     "contexts whose product wraps around": (
         "32-bit",
@@ -180,7 +186,7 @@ def test_contexts_and_parents_that_do_not_fit_are_refused() -> None:
         with pytest.raises(error):
             kernels.context_codes([a], a, 2, steps, nodes, 1)
     with pytest.raises(ValueError, match="column 0"):
-        kernels.count_pairs([a, a], [1, 2], a, 2, None, 1)
+        kernels.count_pairs([a, a], [1, 2], a, 2, 1)
     with pytest.raises(ValueError, match="column 1"):
         kernels.factor_codes([a, a], [2, 1])
     with pytest.raises(ValueError, match="table 0"):
@@ -197,6 +203,7 @@ def test_words_that_do_not_fit_are_refused() -> None:
             lambda bad: kernels.WordIndex(data, bad),
             lambda bad: kernels.WordIndex(data, offsets).find(data, bad),
             lambda bad: kernels.union_words(data, offsets, data, bad),
+            lambda bad: kernels.hash_texts(data, bad),
             lambda bad: kernels.token_rows(data, bad, cut, None, True, 1),
             lambda bad: kernels.token_rows(data, offsets, cut._replace(stop_offsets=bad), None, True, 1),
             lambda bad: kernels.token_classes(data, bad, ONE, 2, cut, 1),

@@ -341,7 +341,7 @@ class Leaves(CountArrays, Statistic):
         """Send each row of a block through all trees."""
         block, trees = counter.block, trees_of(request)
         if block.responsibilities is not None:
-            raise BayesError("one label a row is needed here, not responsibilities")
+            raise BayesError("one label a row is needed here, not class probabilities")
         raise_unusable(block.floats, block.start)
         values = counter.space.values
         numbers = {name: before for name, before in trees.coding.items() if before.values is None}

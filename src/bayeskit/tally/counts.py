@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import prod
 from typing import Any, Self
 
@@ -176,19 +177,15 @@ class Pairs(CountArrays, ColumnStatistic):
 
     @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Count a block with one kernel call; class shares are counted pair by pair."""
+        """Count a block with one kernel call; rows with weights or class shares are counted pair by pair."""
         block, n_classes = counter.block, counter.space.n_classes
         sizes = tuple(counter.space.slots[name] for name in request.columns)
         columns = [block.codes[name] for name in request.columns]
-        if block.responsibilities is None:
-            by = counter.labels, n_classes, block.weights, counter.n_threads
+        if block.responsibilities is None and block.weights is None:
+            by = counter.labels, n_classes, counter.n_threads
             return cls(request.columns, sizes, kernels.count_pairs(columns, sizes, *by))
-        tables = [np.zeros((n_classes, 0))]
-        for i, a in enumerate(columns):
-            for j in range(i + 1, len(columns)):
-                cells = (a.astype(np.uint32) * sizes[j] + columns[j]).astype(np.uint32)
-                tables += counter.by_class([cells], [sizes[i] * sizes[j]])
-        return cls(request.columns, sizes, np.concatenate(tables, axis=1))
+        tables = counter.by_class(columns, sizes, list(combinations(range(len(columns)), 2)))
+        return cls(request.columns, sizes, np.concatenate([np.zeros((n_classes, 0)), *tables], axis=1))
 
     def recode(self, recoding: Recoding, columns: tuple[str, ...] | None = None) -> Self:
         """Return the counts under other classes and values, of some columns and in their order."""
@@ -411,18 +408,15 @@ class ContextCounts(ArrayStatistic):
         return tuple(space.slots[name] - 1 for name in key)
 
     @classmethod
+    def column_sets(cls, request: Request) -> Sequence[tuple[str, ...]]:
+        """Return all sets, which are counted in the shared pass."""
+        return request.columns
+
+    @classmethod
     def count(cls, request: Request, counter: BlockCounts) -> Self:
-        """Count slots of all columns of a set as one mixed-radix number, dropping slot 0 of each."""
-        tables = {}
-        for names in request.columns:
-            sizes = [counter.space.slots[name] for name in names]
-            cells: Array = np.zeros(counter.block.n_rows, dtype=np.uint16 if prod(sizes) < 2**16 else np.uint32)
-            for name, size in zip(names, sizes, strict=True):
-                cells *= cells.dtype.type(size)
-                cells += counter.block.codes[name]
-            table = counter.by_class([cells], [prod(sizes)])[0].reshape(-1, *sizes)
-            tables[names] = np.ascontiguousarray(table[(slice(None), *[slice(1, None)] * len(sizes))])
-        return cls(tables)
+        """Take the tables of the shared pass, without slot 0 of each column."""
+        present = {n: counter.counts[2][n][(slice(None), *[slice(1, None)] * len(n))] for n in request.columns}
+        return cls({names: np.ascontiguousarray(table) for names, table in present.items()})
 
     def value_axes(self, key: tuple[str, ...], recoding: Recoding) -> Sequence[Array]:
         """Return the values of each column, without the missing slot."""

@@ -12,12 +12,12 @@ from base64 import b85decode, b85encode
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from bayeskit import kernels
 from bayeskit.data.block import Block
 from bayeskit.data.text.documents import Documents
 from bayeskit.data.vocabulary import Value
@@ -192,9 +192,6 @@ def _hash_value(value: Value) -> int:
 
 
 def _hash_documents(texts: Documents, rows: slice) -> Hashes:
-    """Hash the bytes of documents, with their lengths."""
+    """Hash the bytes of documents; a missing one is no empty one."""
     part = texts.part(slice(rows.start, min(rows.stop, len(texts))))
-    data = part.data.tobytes()
-    sums = np.array([zlib.crc32(data[a:b]) for a, b in pairwise(part.offsets.tolist())], np.uint64)
-    marked = 2 * np.diff(part.offsets) + part.missing
-    return sums | (marked.astype(np.uint64) << np.uint64(32))
+    return kernels.hash_texts(part.data, part.offsets) + part.missing

@@ -79,7 +79,7 @@ class StoredRows(ColumnStatistic):
         """Return the rows of a block with positive weight."""
         block = counter.block
         if block.responsibilities is not None:
-            raise BayesError(f"one label per {cls.noun} is needed here, not responsibilities")
+            raise BayesError(f"one label per {cls.noun} is needed here, not class probabilities")
         raise_unusable(block.floats, block.start)
         present: dict[str, Any] = {**block.floats, **block.texts, **block.codes}
         cells = {name: present[name] for name in request.columns}

@@ -87,6 +87,11 @@ class Statistic(EqualFields, ABC):
         return ()
 
     @classmethod
+    def column_sets(cls, request: Request) -> Sequence[tuple[str, ...]]:
+        """Return sets of coded columns whose combinations to count by class, in the same pass."""
+        return ()
+
+    @classmethod
     def memory_needed(cls, request: Request, space: Space) -> Need | None:
         """Return the memory that counting takes, where it is known before."""
         return None
@@ -117,6 +122,11 @@ class Statistic(EqualFields, ABC):
 T = TypeVar("T")
 
 
+def margin(table: Counts) -> Counts:
+    """Sum a table over all columns but the last: (n_classes, n_slots)."""
+    return np.asarray(table.sum(axis=tuple(range(1, table.ndim - 1))))
+
+
 @dataclass(eq=False)
 class BlockCounts:
     """A block, its space, and the statistics counted so far."""
@@ -134,14 +144,23 @@ class BlockCounts:
         return self._counted[request]
 
     @cached_property
-    def counts(self) -> tuple[Counts, dict[str, Counts]]:
-        """Return the class counts, and the counts (n_classes, n_slots) of single columns, from one kernel call."""
-        wanted = (name for request in self.plan for name in statistic_of(request.kind).single_columns(request))
-        names = list(dict.fromkeys(wanted))
-        ones = np.zeros(self.block.n_rows, dtype=np.uint8)
-        columns, sizes = [self.block.codes[name] for name in names], [self.space.slots[name] for name in names]
-        rows, *tables = self.by_class([ones, *columns], [1, *sizes])
-        return rows[:, 0], dict(zip(names, tables, strict=True))
+    def counts(self) -> tuple[Counts, dict[str, Counts], dict[tuple[str, ...], Counts]]:
+        """Return the class counts, and counts (n_classes, n_slots …) of columns and of sets, from one kernel call."""
+        kinds = [(statistic_of(request.kind), request) for request in self.plan]
+        sets = dict.fromkeys(one for kind, request in kinds for one in kind.column_sets(request))
+        alone = dict.fromkeys(name for kind, request in kinds for name in kind.single_columns(request))
+        unit = self.block.weights is None and self.block.responsibilities is None
+        within = {names[-1]: names for names in sets if unit}  # sums of weights would be rounded otherwise
+        names = {
+            name: at for at, name in enumerate(dict.fromkeys([*alone, *(name for one in sets for name in one)]), 1)
+        }
+        wanted = [*sets, *((name,) for name in alone if name not in within)]
+        columns = [np.zeros(self.block.n_rows, dtype=np.uint8), *(self.block.codes[name] for name in names)]
+        sizes = [1, *(self.space.slots[name] for name in names)]
+        rows, *found = self.by_class(columns, sizes, [[0], *([names[name] for name in one] for one in wanted)])
+        tables = {one: t.reshape(-1, *(self.space.slots[n] for n in one)) for one, t in zip(wanted, found, strict=True)}
+        singles = {name: tables[name,] if name not in within else margin(tables[within[name]]) for name in alone}
+        return rows[:, 0], singles, {one: tables[one] for one in sets}
 
     @property
     def labels(self) -> Codes:
@@ -150,13 +169,15 @@ class BlockCounts:
             raise BayesError("rows without labels cannot be counted by class")
         return self.block.labels
 
-    def by_class(self, columns: Sequence[Codes], sizes: Sequence[int]) -> list[Counts]:
-        """Return the counts (n_classes, n_codes) of each column of codes."""
+    def by_class(
+        self, columns: Sequence[Codes], sizes: Sequence[int], sets: Sequence[Sequence[int]] | None = None
+    ) -> list[Counts]:
+        """Return the counts (n_classes, n_cells) of each column of codes, or of each set of columns."""
         shares = self.block.responsibilities
         if shares is not None:
-            return kernels.count_responsibilities(columns, sizes, shares, self.n_threads)
+            return kernels.count_responsibilities(columns, sizes, shares, self.n_threads, sets)
         n_classes, weights = self.space.n_classes, self.block.weights
-        return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads)
+        return kernels.count_codes(columns, sizes, self.labels, n_classes, weights, self.n_threads, sets)
 
     def moments(self, columns: Sequence[Floats]) -> tuple[Array, ...]:
         """Return the parts of moments (n_classes, n_columns); raise an error for infinite or huge numbers."""

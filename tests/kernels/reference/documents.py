@@ -30,6 +30,23 @@ def union_words(a_data, a_offsets, b_data, b_offsets):
     return *pack_words(both), *(np.array([both.index(word) for word in side], dtype=np.int64) for side in (a, b))
 
 
+def hash_texts(data, offsets):
+    """
+    >>> [int(one) >> 56 for one in hash_texts(*pack_words([b"", b"a"]))]
+    [160, 93]
+    """
+    secrets = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3
+    hashes = []
+    for word in unpack_words(data, offsets):
+        state = secrets[0] ^ (len(word) * secrets[2]) % 2**64
+        for at in range(0, len(word), 16):
+            first, second = (int.from_bytes(word[at + i : min(at + i + 8, at + 16)], "little") for i in (0, 8))
+            product = (first ^ secrets[1]) * (second ^ state)
+            state = product % 2**64 ^ product >> 64
+        hashes.append(state)
+    return np.array(hashes, np.uint64)
+
+
 def text_alphabet(data):
     """
     >>> [text_alphabet(pack_words([text.encode()])[0]) for text in ("a", "é", "ΟΔΟΣ")]

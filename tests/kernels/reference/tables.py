@@ -1,6 +1,7 @@
 """Codes, counts, moments and cut points of columns."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -43,44 +44,53 @@ def bin_codes(columns, cuts, n_threads):
     ]
 
 
-def count_codes(columns, sizes, labels, n_classes, weights, n_threads):
+def in_sets(columns, sizes, sets):
+    """
+    >>> in_sets([np.array([0, 1]), np.array([2, 1])], [2, 3], [[1], [0, 1]])
+    [(array([2, 1]), 3), (array([2, 4]), 6)]
+    """
+    shapes = [[sizes[j] for j in one] for one in sets]
+    cells = [np.ravel_multi_index([columns[j] for j in one], s) for one, s in zip(sets, shapes, strict=True)]
+    return list(zip(cells, map(math.prod, shapes), strict=True))
+
+
+def count_codes(columns, sizes, labels, n_classes, weights, n_threads, sets=None):
     """
     >>> codes, labels = np.array([1, 2, 1], dtype=np.uint8), np.array([0, 0, 1], dtype=np.uint8)
     >>> count_codes([codes], [3], labels, 2, None, 1)[0].tolist()
     [[0, 1, 1], [0, 1, 0]]
     """
+    if sets is not None:
+        columns, sizes = zip(*in_sets(columns, sizes, sets), strict=True) if len(sets) else ((), ())
     tables = [np.zeros((n_classes, size), np.int64 if weights is None else np.float64) for size in sizes]
     for column, table in zip(columns, tables, strict=True):
         np.add.at(table, (labels, column), 1 if weights is None else weights)
     return tables
 
 
-def count_responsibilities(columns, sizes, responsibilities, n_threads):
+def count_responsibilities(columns, sizes, responsibilities, n_threads, sets=None):
     """
     >>> shares = np.array([[1.0, 0.0], [0.25, 0.75]])
     >>> count_responsibilities([np.array([1, 1], dtype=np.uint8)], [2], shares, 1)[0].tolist()
     [[0.0, 1.25], [0.0, 0.75]]
     """
+    if sets is not None:
+        columns, sizes = zip(*in_sets(columns, sizes, sets), strict=True) if len(sets) else ((), ())
     tables = [np.zeros((responsibilities.shape[1], size)) for size in sizes]
     for column, table in zip(columns, tables, strict=True):
         np.add.at(table.T, column, responsibilities)
     return tables
 
 
-def count_pairs(columns, sizes, labels, n_classes, weights, n_threads):
+def count_pairs(columns, sizes, labels, n_classes, n_threads):
     """
     >>> a, b = np.array([0, 1, 1], dtype=np.uint8), np.array([1, 0, 1], dtype=np.uint8)
-    >>> count_pairs([a, b], [2, 2], np.array([0, 0, 1], dtype=np.uint8), 2, None, 1).tolist()
+    >>> count_pairs([a, b], [2, 2], np.array([0, 0, 1], dtype=np.uint8), 2, 1).tolist()
     [[0, 1, 1, 0], [0, 0, 0, 1]]
     """
-    dtype = np.int64 if weights is None else np.float64
-    tables = [np.zeros((n_classes, 0), dtype)]
-    for i in range(len(columns)):
-        for j in range(i + 1, len(columns)):
-            table = np.zeros((n_classes, sizes[i], sizes[j]), dtype)
-            np.add.at(table, (labels, columns[i], columns[j]), 1 if weights is None else weights)
-            tables.append(table.reshape(n_classes, -1) if table.size else np.zeros((n_classes, 0), dtype))
-    return np.concatenate(tables, axis=1)
+    pairs = list(itertools.combinations(range(len(columns)), 2))
+    tables = count_codes(columns, sizes, labels, n_classes, None, n_threads, pairs)
+    return np.concatenate([np.zeros((n_classes, 0), np.int64), *tables], axis=1)
 
 
 def factor_codes(columns, sizes):
