@@ -11,7 +11,7 @@ import numpy as np
 
 import bayeskit as bk
 from bayeskit.cli.hints import OPTIONS, VALUE
-from bayeskit.errors import BayesError, BayesWarning, Message
+from bayeskit.errors import BayesError, BayesWarning, Message, UnseenWarning
 
 
 def said(attempt, **settings) -> Message:
@@ -41,6 +41,7 @@ def follow(attempt, *names, chosen=None, **given):
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("error", BayesWarning)
+            warnings.simplefilter("ignore", UnseenWarning)  # of unseen="ignore", which such advice names
             if inspect.isclass(getattr(bk, name, None)):
                 assert name in str(message)
                 attempt(**{**given, "kind": getattr(bk, name)})

@@ -127,13 +127,15 @@ def test_models_and_rows_of_databases(bayes):
     with duckdb.connect("shop.duckdb") as shop:
         shop.sql("CREATE TABLE days AS SELECT i AS id, i % 3 AS x, CASE i % 2 WHEN 0 THEN 'p' ELSE 'q' END AS y "
                  "FROM range(40) t(i)")  # fmt: skip
-    assert "--sql" in bayes("fit", "shop.duckdb", "-t", "y", code=1).err
-    bayes("fit", "shop.duckdb", "-t", "y", "--sql", "SELECT x, y FROM days", "--role", "x=categorical", "-o", "m.bayes")
-    assert "give the file of one" in bayes("fit", "birds.csv", "-t", "species", "--sql", "SELECT 1", code=1).err
-    assert "give one of --sql, --onnx and --json" in bayes("export", "m.bayes", code=2).err
-    assert "it goes with --sql" in bayes("export", "m.bayes", "--json", "--table", "days", code=2).err
-    bayes("export", "m.bayes", "--sql", "duckdb", "--table", "days", "--key", "id")
-    told = bayes("fit", "birds.csv", "-t", "species", "-m", "joint", "--plot", "p.png", code=1).err
+    assert "--query" in bayes("fit", "shop.duckdb", "-t", "y", code=1).err
+    bayes(
+        "fit", "shop.duckdb", "-t", "y", "--query", "SELECT x, y FROM days", "--role", "x=categorical", "-o", "m.bayes"
+    )
+    assert "give the file of one" in bayes("fit", "birds.csv", "-t", "species", "--query", "SELECT 1", code=2).err
+    assert "Missing option '--to'" in bayes("export", "m.bayes", code=2).err
+    assert "it goes with --to sql" in bayes("export", "m.bayes", "--to", "json", "--table", "days", code=2).err
+    bayes("export", "m.bayes", "--to", "sql:duckdb", "--table", "days", "--key", "id")
+    told = bayes("fit", "birds.csv", "-t", "species", "-m", "joint", "--plot", "p.png", code=2).err
     assert "bayes evaluate and bayes explain have, with --plot" in told
     bayes("explain", "m.bayes", "--plot", "p.svg")
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 
 import bayeskit as bk
 from bayeskit.data.schema import Numeric
-from bayeskit.errors import BayesError, BayesWarning
+from bayeskit.errors import BayesError, BayesWarning, UnseenWarning
 from tests.cli.following import TEXTS, advised, file_of, fitting, follow, rows, said, typed
 
 # -- advice on columns -------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def test_what_goes_with_work_and_with_cuts(bayes):
     bayes(*fit, "--cuts", "3", "--numeric", "histogram")
     told = bayes("explain", "m.bayes", "--work", code=1).err
     assert "bayes explain MODEL DATA --row N --work" in told
-    told = bayes("explain", "m.bayes", "birds.csv", "--work", "--against", "Gentoo", code=1).err
+    told = bayes("explain", "m.bayes", "birds.csv", "--work", "--against", "Gentoo", code=2).err
     assert "leave --against out" in told
     bayes("explain", "m.bayes", "birds.csv", "--row", "2", "--work")
 
@@ -180,6 +180,7 @@ def test_cross_validation_tells_once_what_every_fold_shows():
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("default")
             cross_val_score(estimator, pd.DataFrame(data), y, cv=5)
+        told = [one for one in told if not issubclass(one.category, UnseenWarning)]
         assert len(told) == 1, [str(one.message) for one in told]
 
 
@@ -254,7 +255,7 @@ def test_numbers_without_a_logarithm_and_kinds_that_cannot_be_chosen(bayes):
         columns = {"x": [0.5, 1.5, 2.5, 3.0, 4.5, 7.0], "sky": [*"ababab"]}
         return bk.SemiSupervised(bk.NaiveBayes(numeric=numeric), folds=0).fit(columns, some)
 
-    follow(mixed, "numeric")
+    mixed()
 
 
 def test_text_in_another_encoding(bayes):

@@ -60,7 +60,7 @@ def test_what_a_model_cannot_do_is_told_with_what_helps(bayes):
 def test_predict_prints_the_classes_of_the_rows_in_order(bayes, model):
     told = bayes("predict", model, "birds.csv")
     rows = list(csv.DictReader(io.StringIO(told.out)))
-    assert [row["species"] for row in rows] == fitted().predict(BIRDS).tolist()
+    assert [row["predicted"] for row in rows] == fitted().predict(BIRDS).tolist()
     best = fitted().predict_proba(BIRDS).max(axis=1)
     assert np.allclose([float(row["probability"]) for row in rows], best, atol=1e-12)
 
@@ -68,13 +68,13 @@ def test_predict_prints_the_classes_of_the_rows_in_order(bayes, model):
 def test_predict_writes_all_probabilities_kept_columns_and_any_format(bayes, model):
     bayes("predict", model, "birds.csv", "--proba", "--keep", "island", "--keep", "species", "-o", "said.parquet")
     said = parquet.read_table("said.parquet")
-    names = ["island", "species", "predicted species", "P(Adelie)", "P(Chinstrap)", "P(Gentoo)"]
+    names = ["island", "species", "predicted", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
     assert said.column_names == names
     assert said["island"].to_pylist() == BIRDS["island"].to_pylist()
     assert np.allclose(np.column_stack([said[name] for name in names[3:]]), fitted().predict_proba(BIRDS))
     bayes("predict", model, "birds.csv", "-o", "said.jsonl")
     lines = [json.loads(line) for line in Path("said.jsonl").read_text().splitlines()]
-    assert [line["species"] for line in lines] == fitted().predict(BIRDS).tolist()
+    assert [line["predicted"] for line in lines] == fitted().predict(BIRDS).tolist()
     assert not list(Path().glob(".*.part"))
 
 
@@ -83,7 +83,7 @@ def test_texts_with_commas_are_quoted_and_others_are_not(bayes, here):
     bayes("fit", "odd.csv", "-t", "y", "-o", "odd.bayes", "--no-scores")
     told = bayes("predict", "odd.bayes", "odd.csv", "--keep", "a")
     rows = list(csv.reader(io.StringIO(told.out)))
-    assert [row[:2] for row in rows] == [["a", "y"], ['x, "1"', "p"], ["z", "q"]]
+    assert [row[:2] for row in rows] == [["a", "predicted"], ['x, "1"', "p"], ["z", "q"]]
     assert bayes("predict", "odd.bayes", "odd.csv").out.splitlines()[1].startswith("p,")
 
 
@@ -146,9 +146,14 @@ def test_explain_works_a_posterior_by_hand(bayes):
     row = bayes("explain", "tennis.bayes", "tennis.csv", "--row", "3", "--work", "--json").json["rows"][0]
     assert [c["posterior"] for c in row["classes"]] == pytest.approx([0.426646, 0.573354], abs=1e-6)
     assert "name DATA" in bayes("explain", "tennis.bayes", "--work", code=1).err
-    assert "--against" in bayes("explain", "tennis.bayes", "tennis.csv", "--work", "--against", "no", code=1).err
+    assert "--against" in bayes("explain", "tennis.bayes", "tennis.csv", "--work", "--against", "no", code=2).err
     bayes("fit", "tennis.csv", "--target", "play", "-m", "aode", "-o", "aode.bayes")
-    assert "AODE has no work" in bayes("explain", "aode.bayes", "tennis.csv", "--work", code=1).err
+    assert "\nmean: (" in bayes("explain", "aode.bayes", "tennis.csv", "--row", "3", "--work").out
+    row = bayes("explain", "aode.bayes", "tennis.csv", "--row", "3", "--work", "--json").json["rows"][0]
+    assert [member["member"] for member in row["members"]] == ["outlook", "temperature", "humidity", "wind"]
+    assert sum(c["posterior"] for c in row["classes"]) == pytest.approx(1)
+    bayes("fit", "tennis.csv", "--target", "play", "-m", "nbtree", "-o", "nbtree.bayes")
+    assert "NBTree has no work" in bayes("explain", "nbtree.bayes", "tennis.csv", "--work", code=1).err
     (Path("mail.csv")).write_text("text,kind\ncheap pills,spam\nlunch at noon,ham\n")
     bayes("fit", "mail.csv", "--text", "text", "--target", "kind", "--recipe", "multinomial", "-o", "mail.bayes")
     assert "(1 + 1)/(2 + 5)" in bayes("explain", "mail.bayes", "mail.csv", "--work").out
@@ -166,7 +171,7 @@ def test_inspect_shows_columns_settings_and_one_column(bayes, model):
     assert "birds.bayes: NaiveBayes of species, 344 rows" in told.out
     assert "settings: roles={'year': 'categorical'}" in told.out
     table = fitted().table("bill_length_mm")
-    assert bayes("inspect", model, "--column", "bill_length_mm", "--json").json["mean"] == table["mean"]
+    assert bayes("inspect", model, "--column", "bill_length_mm", "--json").json["table"][2]["values"] == table["mean"]
     assert "P(island | Gentoo)" in bayes("inspect", model, "--column", "island").out
 
 
@@ -236,7 +241,7 @@ def test_data_and_models_come_from_standard_input_and_go_to_standard_output(baye
     Path("piped.bayes").write_bytes(made.stdout)
     assert bk.load("piped.bayes").tally_ == fitted().tally_
     said = bayes("predict", "piped.bayes", "-", "--json", stdin=data).out.splitlines()
-    assert [json.loads(line)["species"] for line in said] == fitted().predict(BIRDS).tolist()
+    assert [json.loads(line)["predicted"] for line in said] == fitted().predict(BIRDS).tolist()
     assert bayes("inspect", "-", "--json", stdin=made.stdout).json["rows"] == 344
 
 
@@ -318,7 +323,7 @@ def test_color_and_progress_are_for_terminals_only(here, monkeypatch):
 def test_a_pipe_that_closes_early_ends_the_program_quietly(here, model):
     command = f"{sys.executable} -m bayeskit.cli predict {model} birds.csv | head -1"
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
-    assert told.stdout == "species,probability\n"
+    assert told.stdout == "predicted,probability\n"
     assert "Traceback" not in told.stderr
     command = f"{sys.executable} -m bayeskit.cli fit birds.csv -t species -o again.bayes | head -1"
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
@@ -329,13 +334,24 @@ def test_labels_that_are_numbers_stay_numbers(bayes, here):
     (here / "n.csv").write_text("a,y\nu,1\nu,1\nv,2\nv,2\n")
     bayes("fit", "n.csv", "-t", "y", "--no-scores")
     assert bk.load("model.bayes").tally_.classes == (1, 2)
-    assert bayes("predict", "model.bayes", "n.csv", "--json").out.startswith('{"y": 1, ')
+    assert bayes("predict", "model.bayes", "n.csv", "--json").out.startswith('{"predicted": 1, ')
     assert "row 0: 1 with probability" in bayes("explain", "model.bayes", "n.csv", "--against", "2").out
 
 
 def test_every_command_that_reads_rows_reads_them_by_the_same_options():
     from bayeskit.cli.app import options
 
-    reading = {"--type", "--delimiter", "--encoding", "--empty", "--no-header", "--columns", "--decimal", "--comment"}
+    reading = {
+        "--type",
+        "--delimiter",
+        "--encoding",
+        "--empty",
+        "--only-empty",
+        "--bad-lines",
+        "--no-header",
+        "--columns",
+        "--decimal",
+        "--comment",
+    }
     for command in ("fit", "predict", "rank", "evaluate", "explain", "ask", "learn", "forget"):
         assert reading <= options()[command], command

@@ -27,18 +27,18 @@ QUERY = "SELECT outlook, temperature, humidity, wind, play FROM days"
 
 
 def test_a_query_is_fitted_learned_forgotten_evaluated_and_predicted(folder, bayes):
-    told = bayes("fit", "shop.duckdb", "--sql", QUERY, "-t", "play", "-o", "there.bayes").out
+    told = bayes("fit", "shop.duckdb", "--query", QUERY, "-t", "play", "-o", "there.bayes").out
     assert "shop.duckdb: 14 rows, 2 classes of play" in told
     assert bk.load(folder / "there.bayes").tally_ == bk.load(folder / "days.bayes").tally_
-    windy = ["shop.duckdb", "--sql", f"{QUERY} WHERE wind = 'strong'"]
+    windy = ["shop.duckdb", "--query", f"{QUERY} WHERE wind = 'strong'"]
     assert "14 − 6 = 8 rows" in bayes("forget", "there.bayes", *windy).out
     assert "8 + 6 = 14 rows" in bayes("learn", "there.bayes", *windy).out
-    assert "accuracy" in bayes("evaluate", "there.bayes", "shop.duckdb", "--sql", QUERY).out
-    assert bayes("predict", "there.bayes", "shop.duckdb", "--sql", QUERY).out.count("\n") == 15
+    assert "accuracy" in bayes("evaluate", "there.bayes", "shop.duckdb", "--query", QUERY).out
+    assert bayes("predict", "there.bayes", "shop.duckdb", "--query", QUERY).out.count("\n") == 15
 
 
 def test_a_database_counts_itself_on_wish(folder, bayes):
-    bayes("fit", "shop.duckdb", "--sql", QUERY, "-t", "play", "-o", "there.bayes", "--push")
+    bayes("fit", "shop.duckdb", "--query", QUERY, "-t", "play", "-o", "there.bayes", "--push")
     assert bk.load(folder / "there.bayes").tally_ == bk.load(folder / "days.bayes").tally_
 
 
@@ -61,7 +61,7 @@ def test_a_table_of_postgres_is_fitted_by_its_address_and_its_password_is_not_sh
 
 COMMANDS = [
     ["fit", "ADDRESS", "-t", "play"],
-    ["fit", "ADDRESS", "-t", "play", "--push", "--sql", "SELECT 1 AS play"],
+    ["fit", "ADDRESS", "-t", "play", "--push", "--query", "SELECT 1 AS play"],
     ["fit", "days.csv", "-t", "play", "-o", "ADDRESS/x"],
     ["predict", "days.bayes", "ADDRESS"],
     ["learn", "days.bayes", "ADDRESS"],
@@ -90,31 +90,31 @@ def test_a_mistyped_address_is_told_without_its_password(folder, bayes, words, m
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["fit", "shop.duckdb", "-t", "play"], "which table of shop.duckdb? Give a query: --sql 'SELECT * FROM …'"),
-        (["fit", "days.csv", "--sql", "SELECT 1", "-t", "play"], "--sql asks a database"),
-        (["fit", "shop.duckdb", "--sql", "DROP TABLE days", "-t", "play"], "is no SELECT"),
-        (["fit", "shop.duckdb", "--sql", QUERY, "--decimal", ",", "-t", "play"], "cast them in --sql"),
-        (["fit", "shop.duckdb", "other.csv", "--sql", QUERY, "-t", "play"], "name it alone"),
-        (["export", "days.bayes"], "give one of --sql, --onnx and --json"),
-        (["export", "days.bayes", "--sql", "duckdb", "--table", "days"], "a query needs"),
-        (["export", "days.bayes", "--sql", "oracle", "--table", "days", "--key", "day"], "'oracle' is none of"),
-        (["export", "days.bayes", "--json", "--key", "day"], "it goes with --sql"),
+        (["fit", "shop.duckdb", "-t", "play"], "which table of shop.duckdb? Give a query: --query 'SELECT * FROM …'"),
+        (["fit", "days.csv", "--query", "SELECT 1", "-t", "play"], "--query asks a database"),
+        (["fit", "shop.duckdb", "--query", "DROP TABLE days", "-t", "play"], "is no SELECT"),
+        (["fit", "shop.duckdb", "--query", QUERY, "--decimal", ",", "-t", "play"], "cast them in --query"),
+        (["fit", "shop.duckdb", "other.csv", "--query", QUERY, "-t", "play"], "name it alone"),
+        (["export", "days.bayes"], "Missing option '--to'"),
+        (["export", "days.bayes", "--to", "sql:duckdb", "--table", "days"], "a query needs"),
+        (["export", "days.bayes", "--to", "sql:oracle", "--table", "days", "--key", "day"], "'sql:oracle' is none of"),
+        (["export", "days.bayes", "--to", "json", "--key", "day"], "it goes with --to sql"),
     ],
 )  # fmt: skip
 def test_what_will_not_do_is_said(folder, bayes, words, told):
-    wrong_command = "goes with" in told or told.startswith(("give one", "a query", "'oracle'"))
+    wrong_command = "goes with" in told or told.startswith(("Missing", "a query", "'sql:oracle'", "--query"))
     said = bayes(*words, code=2 if wrong_command else 1).err
     assert told in " ".join(said.replace("│", " ").split())
 
 
 def test_a_model_that_cannot_be_carried_says_why(folder, bayes):
     bk.AODE().fit(DAYS, "play").save(folder / "aode.bayes")
-    said = bayes("export", "aode.bayes", "--json", code=1).err
+    said = bayes("export", "aode.bayes", "--to", "json", code=1).err
     assert "AODE cannot be carried elsewhere: what it says of a row is no sum over columns" in said
 
 
 def test_an_exported_query_scores_the_table(folder, bayes):
-    into = ["--sql", "duckdb", "--table", "days", "--key", "day", "--evidence"]
+    into = ["--to", "sql:duckdb", "--table", "days", "--key", "day", "--evidence"]
     bayes("export", "days.bayes", *into, "-o", "days.sql")
     with duckdb.connect(str(folder / "shop.duckdb"), read_only=True) as shop:
         found = sorted(shop.execute((folder / "days.sql").read_text("utf-8")).fetchall())
@@ -123,6 +123,28 @@ def test_an_exported_query_scores_the_table(folder, bayes):
 
 
 def test_numbers_and_onnx_are_written_to_files_or_to_standard_output(folder, bayes):
-    assert bayes("export", "days.bayes", "--json").json["classes"] == ["no", "yes"]
-    bayes("export", "days.bayes", "--onnx", "-o", "days.onnx")
+    assert bayes("export", "days.bayes", "--to", "json").json["classes"] == ["no", "yes"]
+    bayes("export", "days.bayes", "--to", "onnx", "-o", "days.onnx")
     assert (folder / "days.onnx").read_bytes() == bk.load(folder / "days.bayes").to_onnx()
+
+
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [
+        (["export", "days.bayes", "--to", "json"], "m.json"),
+        (["export", "days.bayes", "--to", "onnx"], "m.onnx"),
+        (["export", "days.bayes", "--to", "sql:sqlite", "--table", "days", "--key", "day"], "m.sql"),
+        (["page", "days.bayes"], "m.html"),
+    ],
+)
+def test_an_export_replaces_its_like_and_no_other_file(folder, bayes, words, output):
+    bayes(*words, "-o", output)
+    made = (folder / output).read_bytes()
+    bayes(*words, "-o", output)
+    assert (folder / output).read_bytes() == made
+    (folder / "notes").write_text("of a year")
+    assert "notes is there already and is no file of this command" in bayes(*words, "-o", "notes", code=1).err
+    assert (folder / "notes").read_text() == "of a year"
+    assert "days.bayes is a model" in bayes(*words, "-o", "days.bayes", code=1).err.replace(
+        "is read by this command", "is a model"
+    )

@@ -26,9 +26,9 @@ def test_predict_decides_by_costs_and_abstains_where_that_is_cheaper(bayes, mode
     expected = decide(fitted().predict_proba(BIRDS), costs, 0.1, classes=fitted().classes_.tolist())
     told = bayes("predict", model, "birds.csv", "--costs", "costs.csv", "--reject", "0.1", "--keep", "species")
     rows = list(csv.DictReader(io.StringIO(told.out)))
-    assert list(rows[0]) == ["species", "decision", "expected cost"]
+    assert list(rows[0]) == ["species", "decision", "expected_cost"]
     assert [row["decision"] or None for row in rows] == expected.labels.tolist()
-    assert [float(row["expected cost"]) for row in rows] == pytest.approx(expected.expected_loss)
+    assert [float(row["expected_cost"]) for row in rows] == pytest.approx(expected.expected_loss)
     assert 0 < expected.rejected.sum() < 50
     lines = bayes("predict", model, "birds.csv", "--reject", "0.1", "--proba", "--json").out.splitlines()
     sure = fitted().predict_proba(BIRDS).max(axis=1) >= 0.9
@@ -48,7 +48,7 @@ def test_rank_puts_the_most_probable_rows_first(bayes, model):
     order = np.argsort(-p, kind="stable")
     rows = list(csv.DictReader(io.StringIO(bayes("rank", model, "birds.csv", "--class", "Chinstrap").out)))
     assert [int(row["row"]) for row in rows] == order.tolist()
-    assert [float(row["P(Chinstrap)"]) for row in rows] == pytest.approx(p[order])
+    assert [float(row["p_Chinstrap"]) for row in rows] == pytest.approx(p[order])
     told = bayes("rank", model, "birds.csv", "--class", "Chinstrap", "-n", "3", "--keep", "island", "--json")
     best = [json.loads(line) for line in told.out.splitlines()]
     assert [row["row"] for row in best] == order[:3].tolist()

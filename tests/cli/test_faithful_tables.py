@@ -110,7 +110,7 @@ def test_numbers_with_leading_zeros_are_categories_as_they_are_written(bayes, he
     assert sorted(model.tally_.families["zip"].values) == ["01234", "1234"]
     assert sorted(model.tally_.families["year"].values) == [2007, 2008]
     said = rows(bayes("predict", "m.bayes", "zip.csv", "--keep", "zip").out)
-    assert {(row["zip"], row["kind"]) for row in said} == {("01234", "a"), ("1234", "b")}
+    assert {(row["zip"], row["predicted"]) for row in said} == {("01234", "a"), ("1234", "b")}
     assert (
         bk.NaiveBayes(roles={"zip": "categorical"}).fit("zip.csv", "kind").predict({"zip": "01234", "year": 2007})
         == "a"
@@ -127,18 +127,18 @@ def test_a_target_may_have_the_name_of_an_output_column(bayes, here, target):
     assert f"{target} (class)" in told if target in ("rows", "share") else target in told
     said = rows(bayes("predict", "m.bayes", "t.csv").out)
     assert len(said[0]) == 2
-    assert {row[target] for row in said} <= {"a", "b"}
+    assert {row["predicted"] for row in said} <= {"a", "b"}
     assert len(rows(bayes("predict", "m.bayes", "t.csv", "--proba", "--keep-all").out)[0]) == 5
     assert bayes("evaluate", "m.bayes", "t.csv").out
     assert len(bk.load("m.bayes").table().column_names) == 3
 
 
 def test_a_column_may_have_the_name_of_a_column_of_rank(bayes, here):
-    (here / "t.csv").write_text("row,P(a),log odds,kind\n" + "7,1,2,a\n9,2,2,b\n" * 5)
+    (here / "t.csv").write_text("row,p_a,log odds,kind\n" + "7,1,2,a\n9,2,2,b\n" * 5)
     bayes("fit", "t.csv", "-t", "kind", "-o", "m.bayes")
     said = rows(bayes("rank", "m.bayes", "t.csv", "--class", "a", "--keep-all", "-n", "2").out)
-    assert list(said[0]) == ["ranked row", "row", "P(a)", "log odds", "kind", "predicted P(a)"]
-    assert [(row["ranked row"], row["row"]) for row in said] == [("0", "7"), ("2", "7")]
+    assert list(said[0]) == ["ranked_row", "row", "p_a", "log odds", "kind", "model_p_a"]
+    assert [(row["ranked_row"], row["row"]) for row in said] == [("0", "7"), ("2", "7")]
 
 
 def test_rank_orders_rows_whose_probability_rounds_to_one(bayes, here):
@@ -150,7 +150,7 @@ def test_rank_orders_rows_whose_probability_rounds_to_one(bayes, here):
     joint = {size: model.predict_joint_log_proba({"size": size})[0] for size in (900, 1000, 700, 5, 800, 0)}
     wanted = sorted(joint, key=lambda size: joint[size][0] - joint[size][1])
     assert [int(row["size"]) for row in said] == wanted
-    assert sum(float(row["P(b)"]) == 1 for row in said) >= 4
+    assert sum(float(row["p_b"]) == 1 for row in said) >= 4
 
 
 # -- a model is written last ---------------------------------------------------------------------------

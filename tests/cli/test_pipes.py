@@ -118,10 +118,13 @@ def test_lines_of_a_pipe_are_documents(bayes, here, pipe):
     assert "spam" in bayes("predict", "mail.bayes", pipe(b"cheap cheap pills\n", "lines")).out
     (here / "wide.txt").write_bytes("cheap pills\nlunch at nöon\n".encode("utf-16"))
     said = bayes("predict", "mail.bayes", "wide.txt", "--encoding", "utf-16").out
-    assert [line.partition(",")[0] for line in said.splitlines()] == ["kind", "spam", "ham"]
+    assert [line.partition(",")[0] for line in said.splitlines()] == ["predicted", "spam", "ham"]
     told = bayes("predict", "mail.bayes", "wide.txt", "--encoding", "utf-8", code=1).err
     assert "wide.txt, line 1: the text is not utf-8. In utf-16 it would read" in told
-    assert "no encoding 'odd'" in bayes("predict", "mail.bayes", "wide.txt", "--encoding", "odd", code=1).err
+    assert (
+        "--encoding odd: there is no such encoding"
+        in bayes("predict", "mail.bayes", "wide.txt", "--encoding", "odd", code=2).err
+    )
 
 
 MODELS = {
@@ -213,6 +216,6 @@ def test_notes_go_to_standard_error_and_leave_the_results_alone(bayes, here):
     (here / "new.csv").write_text("sky,wind\nsun,strong\n")
     bayes("fit", "sky.csv", "-t", "play", "--smoothing", "0", "-o", "sky.bayes")
     told = bayes("predict", "sky.bayes", "new.csv")
-    assert told.out.splitlines()[0] == "play,probability"
+    assert told.out.splitlines()[0] == "predicted,probability"
     assert len(told.out.splitlines()) == 2
     assert told.err.startswith("bayes: note: 1 row is impossible under every class")

@@ -61,19 +61,19 @@ def test_json_stays_json_and_the_file_is_drawn_all_the_same(bayes, models):
 
 
 @pytest.mark.parametrize(
-    ("command", "file", "why"),
+    ("command", "file", "why", "code"),
     [
-        ("explain naive.bayes", "why.gif", "one of .png, .svg, .html"),
-        ("explain naive.bayes", "nowhere/why.png", "there is no such folder"),
-        ("evaluate naive.bayes birds.csv", "birds.csv.png/x.png", "there is no such folder"),
-        ("ask birds.csv P(species=Gentoo)", "ask.png", "one number has no picture"),
-        ("ask birds.csv E(body_mass_g)", "ask.png", "one number has no picture"),
-        ("fit birds.csv -t species -m joint", "fit.png", "--model joint has no picture"),
+        ("explain naive.bayes", "why.gif", "one of .png, .svg, .html", 2),
+        ("explain naive.bayes", "nowhere/why.png", "there is no such folder", 1),
+        ("evaluate naive.bayes birds.csv", "birds.csv.png/x.png", "there is no such folder", 1),
+        ("ask birds.csv P(species=Gentoo)", "ask.png", "one number has no picture", 1),
+        ("ask birds.csv E(body_mass_g)", "ask.png", "one number has no picture", 1),
+        ("fit birds.csv -t species -m joint", "fit.png", "--model joint has no picture", 2),
     ],
-    ids=lambda words: words.partition(" ")[0],
+    ids=lambda words: str(words).partition(" ")[0],
 )
-def test_what_cannot_be_drawn_is_refused_with_a_reason(command, file, why, bayes, models):
-    told = bayes(*command.split(" "), "--plot", file, code=1)
+def test_what_cannot_be_drawn_is_refused_with_a_reason(command, file, why, code, bayes, models):
+    told = bayes(*command.split(" "), "--plot", file, code=code)
     assert why in told.err
     assert not (models / file).exists()
 

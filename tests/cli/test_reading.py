@@ -26,7 +26,7 @@ def test_files_without_a_header_with_comments_and_decimal_commas_are_read(bayes,
     bayes("fit", "bare.csv", "-t", "play", "--columns", "size,play", *form, "-o", "m.bayes")
     assert bk.load("m.bayes").table("size")["mean"] == [2.55, 1.45]
     said = rows(bayes("predict", "m.bayes", "bare.csv", "--columns", "size,play", *form).out)
-    assert [row["play"] for row in said] == ["yes", "no", "yes", "no"]
+    assert [row["predicted"] for row in said] == ["yes", "no", "yes", "no"]
     bayes("fit", "bare.csv", "-t", "c2", "--no-header", *form, "-o", "n.bayes")
     assert bk.load("n.bayes").schema_.used == ["c1"]
 
@@ -85,21 +85,21 @@ def test_a_file_is_a_document_on_wish_and_else_its_lines_are(bayes, here):
     (here / "one.txt").write_text("lunch\nat noon\ncheap\n")
     (here / "two.csv").write_text("cheap,pills\nat\n")
     said = rows(bayes("predict", "mail.bayes", "--whole-file", "one.txt", "two.csv").out)
-    assert [(row["file"], row["kind"]) for row in said] == [("one.txt", "ham"), ("two.csv", "spam")]
+    assert [(row["file"], row["predicted"]) for row in said] == [("one.txt", "ham"), ("two.csv", "spam")]
     assert rows(bayes("predict", "mail.bayes", "--whole-file", "*.txt").out) == said[:1]
     piped = rows(bayes("predict", "mail.bayes", "--whole-file", "-", stdin=b"cheap\npills\nat").out)
-    assert [(row["file"], row["kind"]) for row in piped] == [("-", "spam")]
+    assert [(row["file"], row["predicted"]) for row in piped] == [("-", "spam")]
     assert len(rows(bayes("predict", "mail.bayes", "one.txt", "one.txt").out)) == 6
     assert "one.txt: ham" in bayes("explain", "mail.bayes", "one.txt", "--whole-file").out
     ranked = bayes("rank", "mail.bayes", "--class", "spam", "--whole-file", "one.txt", "two.csv").out
     assert rows(ranked)[0]["file"] == "two.csv"
     assert "there is no file 'no.txt'" in bayes("predict", "mail.bayes", "--whole-file", "no.txt", code=1).err
-    told = bayes("predict", "mail.bayes", "--whole-file", "two.csv", "--text", "body", code=1).err
+    told = bayes("predict", "mail.bayes", "--whole-file", "two.csv", "--text", "body", code=2).err
     assert "leave one of them out" in told
 
 
 def test_whole_files_are_for_documents_alone(bayes, model, here):
-    assert "--whole-file is for models of documents" in bayes("predict", model, "half.csv", "--whole-file", code=1).err
+    assert "--whole-file is for models of documents" in bayes("predict", model, "half.csv", "--whole-file", code=2).err
 
 
 # -- rows that come one by one -------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_a_row_is_answered_before_the_next_one_comes(model, here, kind):
         for line, label in ((lines[1], "Adelie"), (lines[200], "Gentoo"), (lines[300], "Chinstrap")):
             process.stdin.write(line)
             process.stdin.flush()
-            assert json.loads(process.stdout.readline())["species"] == label
+            assert json.loads(process.stdout.readline())["predicted"] == label
         process.stdin.close()
         assert process.stdout.read() == b""
         assert process.wait() == 0
@@ -156,7 +156,7 @@ def test_what_is_no_table_is_told_in_a_pipe(bayes, model, here):
 def test_all_columns_are_kept_beside_the_answer(bayes, model, here):
     said = rows(bayes("predict", model, "birds.csv", "--keep-all").out)
     table = rows((here / "birds.csv").read_text())
-    assert list(said[0]) == [*table[0], "predicted species", "probability"]
+    assert list(said[0]) == [*table[0], "predicted", "probability"]
     assert [row["island"] for row in said] == [row["island"] for row in table]
     told = bayes("predict", model, "birds.csv", "--keep-all", "-o", "all.parquet")
     assert told.err == "344 rows written to all.parquet\n"
@@ -165,7 +165,7 @@ def test_all_columns_are_kept_beside_the_answer(bayes, model, here):
     (here / "said.csv").write_text("island,probability\nDream,x\n")
     bayes("fit", "birds.csv", "-t", "species", "--no-scores", "-o", "s.bayes", *ONE_COLUMN)
     assert list(rows(bayes("predict", "s.bayes", "said.csv", "--keep-all").out)[0]) == [
-        "island", "probability", "species", "predicted probability",
+        "island", "probability", "predicted", "model_probability",
     ]  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_all_of_a_line_is_its_text(bayes, here):
     (here / "mail.csv").write_text("body,kind\ncheap pills,spam\nlunch at noon,ham\n")
     bayes("fit", "mail.csv", "--text", "body", "-t", "kind", "--recipe", "multinomial", "-o", "mail.bayes")
     said = rows(bayes("predict", "mail.bayes", "-", "--keep-all", stdin=b"cheap, cheap\nnoon \xff\n").out)
-    assert [(row["text"], row["kind"]) for row in said] == [("cheap, cheap", "spam"), ("noon \ufffd", "ham")]
+    assert [(row["text"], row["predicted"]) for row in said] == [("cheap, cheap", "spam"), ("noon \ufffd", "ham")]
     assert rows(bayes("predict", "mail.bayes", "mail.csv", "--keep-all").out)[0]["body"] == "cheap pills"
 
 

@@ -101,5 +101,5 @@ def test_a_date_is_taken_by_its_parts(bayes, here, suffix):
     assert bayes("evaluate", "days.bayes", data, "--folds", "3").out.count("70 rows") == 2
     (here / "new.jsonl").write_text('{"sky": "sun"}\n{"when": "2024-02-03"}\n')
     answers = bayes("predict", "days.bayes", "new.jsonl").out.splitlines()
-    assert [line.split(",")[0] for line in answers] == ["kind", "work", "rest"]
+    assert [line.split(",")[0] for line in answers] == ["predicted", "work", "rest"]
     assert "when.weekday" in bayes("explain", "days.bayes", data).out

@@ -29,7 +29,7 @@ def test_weights_predict_are_scored_and_shown(bayes, birds):
     ):
         model.fit(birds, "species").save("m.bayes")
         said = rows_of(bayes("predict", "m.bayes", "birds.csv"))
-        assert [row["species"] for row in said] == model.predict(birds).tolist()
+        assert [row["predicted"] for row in said] == model.predict(birds).tolist()
         held_out = bayes("evaluate", "m.bayes", "birds.csv", "--held-out", "--json").json["evaluations"][0]
         assert held_out["accuracy"] == pytest.approx(model.score(birds, "species"))
         assert shown in bayes("inspect", "m.bayes").out
@@ -57,7 +57,7 @@ def test_a_model_with_costs_decides_by_them_and_explains_what_it_believes(bayes,
     said = rows_of(bayes("predict", "m.bayes", "birds.csv"))
     decided = model.decide(birds)
     assert [row["decision"] or None for row in said] == decided.labels.tolist()
-    assert [float(row["expected cost"]) for row in said] == pytest.approx(decided.expected_loss.tolist())
+    assert [float(row["expected_cost"]) for row in said] == pytest.approx(decided.expected_loss.tolist())
     assert decided.rejected.any()
     bk.NaiveBayes(roles=ROLES).fit(birds, "species").save("plain.bayes")
     for words in (("explain", "birds.csv", "--row", "3"), ("evaluate", "birds.csv")):
@@ -71,7 +71,7 @@ def test_rows_without_labels_leave_a_model_that_is_asked_and_explained(bayes, bi
         0, "species", [[s if i % 3 == 0 else None for i, s in enumerate(birds["species"].to_pylist())]]
     )
     bk.SemiSupervised(bk.NaiveBayes(roles=ROLES), folds=0).fit(few, "species").save("m.bayes")
-    assert rows_of(bayes("predict", "m.bayes", "birds.csv"))[0].keys() == {"species", "probability"}
+    assert rows_of(bayes("predict", "m.bayes", "birds.csv"))[0].keys() == {"predicted", "probability"}
     assert "Adelie with probability" in bayes("explain", "m.bayes", "birds.csv").out
     assert "held-out rows" in bayes("evaluate", "m.bayes", "birds.csv", "--held-out").out
     assert "exact" in bayes("ask", "m.bayes", "P(island = Dream | sex = male)").out
@@ -80,7 +80,7 @@ def test_rows_without_labels_leave_a_model_that_is_asked_and_explained(bayes, bi
         ["bad", "good", "bad", "good", None],
     )
     bk.SemiSupervised(bk.TextClassifier(), folds=0).fit(texts, labels).save("t.bayes")
-    assert rows_of(bayes("predict", "t.bayes", "-", stdin=b"wind and rain\n"))[0]["class"] == "bad"
+    assert rows_of(bayes("predict", "t.bayes", "-", stdin=b"wind and rain\n"))[0]["predicted"] == "bad"
     assert "SemiSupervised of class" in bayes("inspect", "t.bayes").out
     assert "a SemiSupervised has no explanation" in bayes("explain", "t.bayes", "-", code=1, stdin=b"rain\n").err
 
@@ -89,7 +89,7 @@ def test_a_line_predicts_numbers_and_nothing_else(bayes, birds):
     heavy = birds.filter(birds["body_mass_g"].is_valid()).drop(["year"])
     model = bk.LinearRegression().fit(heavy, "body_mass_g")
     model.save("m.bayes")
-    said = [float(row["prediction"]) for row in rows_of(bayes("predict", "m.bayes", "birds.csv"))]
+    said = [float(row["predicted"]) for row in rows_of(bayes("predict", "m.bayes", "birds.csv"))]
     assert said == pytest.approx(model.predict(birds.drop(["year", "body_mass_g"])).tolist())
     assert "a prediction is a sum of weights" in bayes("inspect", "m.bayes").out
     assert "are for classes" in bayes("predict", "m.bayes", "birds.csv", "--proba", code=1).err

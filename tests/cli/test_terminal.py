@@ -123,7 +123,10 @@ EVERY = [
     ("topics", DATA, "--text", BODY, "-k", "2", "-o", f"topics{MODEL}"),
     ("compare", DATA, "-t", TARGET, "--models", "naive,tree", "--folds", "2", "--role", f"{BODY}=ignore"),
     ("diagnose", MODEL, DATA),
-    ("export", MODEL, "--json"),
+    ("export", MODEL, "--to", "json"),
+    ("page", MODEL),
+    ("report", DATA, "-t", TARGET, "--role", f"{BODY}=ignore"),
+    ("play", "-o", "lessons"),
     ("demo",),
 ]  # fmt: skip
 MISTAKES = [
@@ -151,7 +154,10 @@ def test_no_command_sends_what_a_name_holds(terminal, files):
         sent, code = terminal(*words)
         assert code == 0, (words, sent)
         assert not STEERS.search(sent), (words, sent)
-        assert words[0] == "demo" or SHOWN[:6] in sent.replace("\\u001b", "\\x1b"), (words, sent)  # shown, not lost
+        assert words[0] in ("play", "demo") or SHOWN[:6] in sent.replace("\\u001b", "\\x1b"), (
+            words,
+            sent,
+        )  # shown, not lost
 
 
 @pytest.mark.slow
@@ -244,6 +250,6 @@ def test_no_bar_stands_among_answers_on_a_terminal(terminal, monkeypatch, tmp_pa
     bk.NaiveBayes().fit({"sky": ["sun", "rain"]}, ["yes", "no"]).save(tmp_path / "days.bayes")
     drawn, code = terminal("predict", "days.bayes", "days.csv")
     assert code == 0
-    assert drawn.splitlines()[0] == "class,probability"
+    assert drawn.splitlines()[0] == "predicted,probability"
     assert "predicting" not in drawn
     assert "predicting" in terminal("predict", "days.bayes", "days.csv", "-o", "said.csv")[0]

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
 from bayeskit import __version__
 from bayeskit.cli.hints import with_options
-from bayeskit.cli.options import option
+from bayeskit.cli.options import COMPLETED_PREFIX, SKIPPED, option
 from bayeskit.errors import BayesError, BayesWarning, QueryError, UndecidableWarning
 from bayeskit.printable import printable
 from bayeskit.storage.files import hide_secrets
 
 COMMANDS = (
     "fit", "predict", "rank", "tag", "topics", "evaluate", "compare", "diagnose", "explain", "inspect", "ask", "learn",
-    "learn-network", "forget", "merge", "export", "demo",
+    "learn-network", "forget", "merge", "export", "page", "report", "play", "demo",
 )  # fmt: skip
 """Modules of ``cli.commands`` (with ``_`` for ``-``), each with a function ``command``, in the order of the help."""
+
+OTHER_NAMES = {
+    "train": "fit", "build": "fit", "classify": "predict", "score": "evaluate", "test": "evaluate", "eval": "evaluate",
+    "show": "inspect", "info": "inspect", "describe": "inspect", "update": "learn", "add": "learn", "remove": "forget",
+    "unlearn": "forget", "why": "explain", "query": "ask", "convert": "export", "sort": "rank",
+}  # fmt: skip
+"""Commands of other programs, and ours that do the same."""
 
 WrongCommand: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Exception that typer raises for an invalid command; its module depends on the version."""
@@ -65,8 +73,20 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def run() -> None:
-    """Run the command line; exit 0 on success, 1 for unusable data or models, 2 for an invalid command."""
+    """Run the command line; exit 0 on success, 1 for unusable data or models, 2 for an invalid command.
+
+    A reader that closes the pipe early, such as ``head``, is success.
+    """
+    if os.environ.get("_BAYES_COMPLETE") == "complete_bash":
+        _join_words_at_colons()
+    SKIPPED.lines = None
     first = next(iter(sys.argv[1:]), "")
+    if first == "help":  # bayes help fit
+        sys.argv[1:] = [*sys.argv[2:3], "--help"]
+        first = sys.argv[1]
+    elif first in OTHER_NAMES:
+        _say(f"bayes: there is no command {first!r}: use bayes {OTHER_NAMES[first]}")
+        sys.exit(2)
     names = [name for name in COMMANDS if first == name] if first in (*COMMANDS, "--version") else COMMANDS
     try:
         with warnings.catch_warnings():
@@ -75,6 +95,15 @@ def run() -> None:
             ended = build_app(names)(prog_name="bayes", standalone_mode=False)
         if ended:  # such as by an interrupt
             sys.exit(ended)
+        sys.stdout.flush()
+        if SKIPPED.note:
+            _say(f"bayes: note: {SKIPPED.note}")
+    except BrokenPipeError:  # what is left does not fit into a pipe that is closed
+        _end_of_pipe()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which typer reports as a failure
+            _end_of_pipe()
+        raise
     except WrongCommand as problem:
         text = io.StringIO()
         problem.show(text)
@@ -90,7 +119,23 @@ def run() -> None:
         elif isinstance(problem, BayesError):
             message = with_options(problem, _command_with)
         _say(f"bayes: {message}")
-        sys.exit(1)
+        sys.exit(2 if message.startswith("--") else 1)  # a message about an option starts with it
+
+
+def _join_words_at_colons() -> None:
+    """Undo that Bash splits ``sql:d`` at the colon: it completes ``d``, and ``choice`` offers what follows ``sql:``."""
+    words, at = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
+    colon = next((i for i in (at, at - 1) if 0 < i < len(words) and words[i] == ":"), None)
+    if colon is not None:
+        os.environ["COMP_WORDS"] = "\n".join([*words[: colon - 1], *words[colon + 1 : at + 1]])
+        os.environ["COMP_CWORD"] = str(colon - 1)
+        os.environ[COMPLETED_PREFIX] = words[colon - 1] + ":"
+
+
+def _end_of_pipe() -> NoReturn:
+    """Exit with success, and let Python close standard output without an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def options() -> dict[str, set[str]]:

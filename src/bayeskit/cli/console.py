@@ -215,6 +215,36 @@ def records_of(table: Any) -> list[dict[str, Any]]:
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns_of(table).values(), strict=True)]
 
 
+def table_record(table: Any) -> list[dict[str, Any]]:
+    """Return a table as plain data whose keys do not depend on its names.
+
+    >>> from bayeskit.tables import Table
+    >>> table_record(Table({"P(sky | yes)": [0.2, 0.8]}))
+    [{'name': 'P(sky | yes)', 'values': [0.2, 0.8]}]
+    """
+    return [{"name": name, "values": values} for name, values in columns_of(table).items()]
+
+
+def setting_value(value: Any) -> Any:
+    """Return a setting of a model as plain data; a model as its name and settings, other objects as text.
+
+    >>> setting_value({"year": "ignore"}), setting_value(("width", 5)), setting_value(str)
+    ([{'name': 'year', 'value': 'ignore'}], ['width', 5], 'str')
+    """
+    if isinstance(value, Mapping):
+        return [{"name": setting_value(name), "value": setting_value(item)} for name, item in value.items()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [setting_value(item) for item in value]
+    if isinstance(value, type):
+        return value.__name__
+    if hasattr(value, "get_params"):
+        settings = {name: setting_value(item) for name, item in value.get_params(deep=False).items()}
+        return {"model": type(value).__name__, "settings": settings}
+    if value is None or isinstance(value, (bool, int, float, str)) or hasattr(value, "tolist"):
+        return value
+    return str(value)
+
+
 def short(number: float) -> Figure:
     """Round a number to four digits."""
     return Figure(f"{number:.4g}")

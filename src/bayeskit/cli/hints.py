@@ -13,10 +13,11 @@ from bayeskit.errors import Message, join_hint
 from bayeskit.printable import printable
 
 _SAME_NAME = (
-    "encoding target delimiter columns decimal comment cuts sql unseen numeric prior smoothing variance ddof edges "
+    "encoding target delimiter columns decimal comment cuts unseen numeric prior smoothing variance ddof edges "
     "memory_limit recipe pattern hash_bits characters ngrams folds level probability count score search max_parents"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
+    "sql": "--query",
     "roles": "--role",
     "domains": "--domain",
     "types": "--type",
@@ -82,7 +83,7 @@ def option(setting: str, value: str, where: Callable[[str], str] = lambda option
     """Return a setting with its Python value as an option is typed.
 
     >>> option("missing", "['not known', '']"), option("unseen", '"ignore"', lambda option: " (of bayes fit)")
-    ("--empty 'not known' --empty ''", '--unseen ignore (of bayes fit)')
+    ("--empty 'not known'", '--unseen ignore (of bayes fit)')
     >>> option("cuts", "('frequency', 5)"), option("cuts", "{'age': [18, 65]}"), option("ngrams", "(1, 2)")
     ('--cuts frequency:5', '--cuts age=18,65', '--ngrams 1-2')
     >>> option("roles", "{'year': \\"ignore\\"}"), option("memory_limit", "")
@@ -96,6 +97,10 @@ def option(setting: str, value: str, where: Callable[[str], str] = lambda option
         "em",
     ):  # of learn_network; elsewhere texts of empty cells
         name = "--missing"
+    if name == "--empty":
+        from bayeskit.data.io.csv import MISSING
+
+        value = repr([text for text in _values(value) if text not in MISSING])  # the option adds to these
     values = [] if name in FLAGS else [shlex.quote(each) for each in _values(value)] if value else []
     if not value and setting in METAVARS:
         values = [METAVARS[setting]]

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.options import NETWORK_ENDINGS, Reading, pairs
+from bayeskit.cli.options import NETWORK_ENDINGS, Reading, listed_names, pairs
 from bayeskit.errors import BadFile, BayesError, BayesWarning, SchemaMismatch
 from bayeskit.progress import Bar
 from bayeskit.storage import files
@@ -77,14 +77,14 @@ def open_database(paths: Sequence[str], reading: Reading) -> Any:
 
     given = [path for path in paths if is_address(path) or is_database_file(path)]
     if not given:
-        if reading.sql is not None:
-            raise BayesError("--sql asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
+        if reading.query is not None:
+            raise BayesError("--query asks a database: give the file of one (.duckdb, .sqlite) or postgresql://...")
         return None
     if len(paths) > 1:
-        raise BayesError(f"{public_address(given[0])} is a database: name it alone, and its tables in --sql")
+        raise BayesError(f"{public_address(given[0])} is a database: name it alone, and its tables in --query")
     if reading.settings != Reading().settings or reading.column_type:
-        raise BayesError(f"{public_address(given[0])} is a database, whose cells have types: cast them in --sql")
-    return SqlSource.of(reading.sql, given[0]) if reading.sql is not None else SqlSource.at(given[0])
+        raise BayesError(f"{public_address(given[0])} is a database, whose cells have types: cast them in --query")
+    return SqlSource.of(reading.query, given[0]) if reading.query is not None else SqlSource.at(given[0])
 
 
 def public_address(path: str) -> str:
@@ -109,11 +109,13 @@ def open_rows(
     return open_arriving(paths[0], types, look, **reading.settings, unreadable=unreadable)
 
 
-def check_columns_to_keep(name: str, keep: Sequence[str], columns: Collection[str]) -> None:
-    """Raise an error if a column to keep does not exist."""
-    for column in keep:
+def columns_to_keep(name: str, keep: Sequence[str], columns: Collection[str]) -> list[str]:
+    """Return the columns of ``--keep``, each a name or names with commas; an unknown one is an error."""
+    names = [name for given in keep for name in ([given] if given in columns else listed_names(given))]
+    for column in names:
         if column not in columns:
             raise SchemaMismatch(f"{name} has no column {column!r} to keep (it has: {', '.join(columns)})")
+    return list(dict.fromkeys(names))
 
 
 def group_column(source: Any, name: str) -> Any:
@@ -161,6 +163,10 @@ def load_model(path: str) -> Any:
     """Load a model from a file or from standard input."""
     from bayeskit.models import from_bytes, load
 
+    if Path(path).suffix.lower() in NETWORK_ENDINGS:
+        from bayeskit.network.formats import read_network
+
+        return read_network(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesWarning)  # reported when the model was fitted
         try:
@@ -171,10 +177,14 @@ def load_model(path: str) -> Any:
             raise BadFile(f"{str(problem).removesuffix('.')}.", hint="The model stands before the data.") from None
 
 
-def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = ()) -> None:
+MARK_WITHIN = 64  # first bytes of a file, in which the mark of its format stands
+
+
+def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (), mark: bytes = b"") -> None:
     """Raise an error, before the work starts, if a file cannot be written or must not be replaced.
 
-    A model may only replace a model; a table may replace any file but a model and the input.
+    A model may only replace a model, and a file with a mark (bytes near its start) only one that has it; a table may
+    replace any file but a model and the input.
     """
     if path == "-" or files.is_stream(path):
         if path == "-" and is_model and sys.stdout.isatty():
@@ -191,9 +201,11 @@ def check_writable(path: str, *, is_model: bool, reads: Sequence[str | None] = (
     if not is_model and any(_covers(given, where) for given in reads if given):
         raise BayesError(f"{path} is read by this command and would be lost: name another file with -o")
     with where.open("rb") as file:
-        start = file.read(len(MAGIC))
-    if start and is_model != (start == MAGIC):  # an empty file is no loss
-        what = "is there already and is no model" if is_model else "is a model"
+        start = file.read(MARK_WITHIN)
+    holds_model = start.startswith(MAGIC)
+    if start and (is_model != holds_model or mark not in start):  # an empty file is no loss
+        other = "model" if is_model else "file of this command"
+        what = "is a model" if holds_model else f"is there already and is no {other}"
         raise BayesError(f"{path} {what}: nothing is written over it. Name another file with -o, or remove it first.")
 
 

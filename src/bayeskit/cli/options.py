@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -15,6 +16,7 @@ import typer
 from typer.models import OptionInfo
 
 from bayeskit.errors import BayesError
+from bayeskit.nearest import did_you_mean
 
 MODELS = {  # what --model may say, and the class that is fitted
     "naive": "NaiveBayes",
@@ -27,8 +29,16 @@ MODELS = {  # what --model may say, and the class that is fitted
     "nbtree": "NBTree",
     "network": "NetworkClassifier",
     "best": "BayesClassifier",
+    "fast": "BayesClassifier",
     "exponents": "DiscriminativeWeights",
+    "logistic": "LogisticRegression",
+    "student": "NaiveBayes",
+    "cuts": "NaiveBayes",
+    "calibrated": "Calibrated",
 }
+
+COMPLETED_PREFIX = "_BAYES_COMPLETED_PREFIX"
+"""Environment variable: the beginning of a value, to its last colon, that a shell does not complete again."""
 
 NETWORK_ENDINGS = (".bif", ".xml", ".xmlbif", ".net", ".dsc")  # as in network/formats.py, which imports NumPy
 
@@ -38,16 +48,32 @@ def option(names: str, metavar: str | None, text: str, default: Any = None, **se
     return typer.Option(default, *names.split(), metavar=metavar, help=text, **settings)
 
 
-def choice(names: str, text: str, values: str, default: str | None = None, metavar: str | None = None) -> Any:
-    """Declare an option with a fixed set of values, which a shell completes; other values are an error."""
+def choice(
+    names: str,
+    text: str,
+    values: str,
+    default: Any = None,
+    metavar: str | None = None,
+    elsewhere: Mapping[str, str] | None = None,
+) -> Any:
+    """Declare an option with a fixed set of values, which a shell completes; other values are an error.
+
+    ``elsewhere``: what to say of values that only another command takes.
+    """
     choices = values.split()
 
     def check(value: str | None) -> str | None:
+        if value is not None and elsewhere is not None and value in elsewhere:
+            raise typer.BadParameter(f"{value!r} is {elsewhere[value]}")
         if value is not None and value not in choices:
-            raise typer.BadParameter(f"{value!r} is none of {', '.join(choices)}")
+            raise typer.BadParameter(f"{value!r} is none of {', '.join(choices)}{did_you_mean(value, choices)}")
         return value
 
-    settings = {"autocompletion": lambda: choices, "callback": check}
+    def completed() -> list[str]:
+        prefix = os.environ.get(COMPLETED_PREFIX, "")
+        return [value.removeprefix(prefix) for value in choices if value.startswith(prefix)]
+
+    settings = {"autocompletion": completed, "callback": check}
     return option(names, metavar or "|".join(choices), text, default, **settings)
 
 
@@ -65,7 +91,9 @@ def argument(metavar: str, text: str, default: Any = ...) -> Any:
     return typer.Argument(default, metavar=metavar, help=text)
 
 
-DATA = argument("DATA", "CSV, Parquet or JSON lines, also .gz and .zst: files, folders, a 'glob', or - for stdin.")
+DATA = argument(
+    "DATA", "CSV, Parquet or JSON lines, also .gz, .zst, .bz2 and .xz: files, folders, a 'glob', or - for stdin."
+)
 MODEL = argument("MODEL", "A .bayes file, or - for stdin.")
 TARGET = option("--target -t", "COLUMN", "Column with the class.", ...)
 TEXT = option("--text", "COLUMN", "Column with the text, for models of documents.")
@@ -79,11 +107,41 @@ ROLES = option(
 )
 
 
+IGNORE = option("--ignore", "COLUMN", "Leave a column out, as --role COLUMN=ignore does. May be repeated.")
+
+
+class SkippedLines:
+    """The lines that the running command skipped."""
+
+    lines: Any = None
+
+    def counter(self) -> Any:
+        """Return the object that counts them."""
+        if self.lines is None:
+            from bayeskit.data.io.streams import BadLines
+
+            self.lines = BadLines()
+        return self.lines
+
+    @property
+    def note(self) -> str:
+        """Return their number and the first of them in words; nothing if there are none."""
+        if self.lines is None or not self.lines.rows:
+            return ""
+        n = len(self.lines.rows)
+        return f"{n:,} {'line was' if n == 1 else 'lines were'} skipped, such as {self.lines.first}"
+
+
+SKIPPED = SkippedLines()
+
+
 @option_group
 class Reading:
     """Options for reading a file of rows."""
 
-    sql: str | None = option("--sql", "QUERY", "SELECT statement, if DATA is a database: a file or postgresql://...")
+    query: str | None = option(
+        "--query", "QUERY", "SELECT statement, if DATA is a database: a file or postgresql://..."
+    )
     column_type: list[str] | None = option(
         "--type", "COLUMN=TYPE", "Type of a column: string, float, integer or boolean. May be repeated."
     )
@@ -92,12 +150,27 @@ class Reading:
     )
     encoding: str | None = option("--encoding", "NAME", "Encoding of text that is not UTF-8, such as cp1252.")
     empty: list[str] | None = option(
-        "--empty", "TEXT", "Text that marks a missing cell of CSV or JSON lines, instead of the usual ones."
+        "--empty", "TEXT", "Text that marks a missing cell of CSV or JSON lines, beside the usual ones."
     )
+    only_empty: bool = option("--only-empty", None, "Only the texts of --empty mark a missing cell.", False)
     no_header: bool = option("--no-header", None, "The CSV file has no header: columns are c1, c2, ...", False)
     columns: str | None = option("--columns", "A,B,...", "Column names of a CSV file without a header.")
     decimal: str | None = option("--decimal", "CHAR", "Decimal point of numbers, such as ',' for 1,5.")
+    bad_lines: str = choice(
+        "--bad-lines",
+        "What to do with a line of a CSV file that has more or fewer cells than the header; skipped ones are counted.",
+        "error skip",
+        "error",
+    )
     comment: str | None = option("--comment", "TEXT", "Skip lines of a CSV file that start with this, such as '#'.")
+
+    def _missing(self) -> list[str] | None:
+        """Return the texts of missing cells; None for the usual ones."""
+        if not (self.empty or self.only_empty):
+            return None
+        from bayeskit.data.io.csv import MISSING
+
+        return [*(() if self.only_empty else MISSING), *(self.empty or ())]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -105,9 +178,10 @@ class Reading:
         return {
             "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
             "encoding": self.encoding,
-            "missing": self.empty or None,
+            "missing": self._missing(),
             "header": False if self.no_header else None,
             "columns": None if self.columns is None else next(csv.reader([self.columns]), []),
+            "bad_lines": None if self.bad_lines == "error" else SKIPPED.counter(),
             "decimal": self.decimal,
             "comment": self.comment,
         }
@@ -117,7 +191,9 @@ class Reading:
 class RowOptions:
     """Options that select rows or documents and the columns to copy."""
 
-    keep: list[str] | None = option("--keep", "COLUMN", "Copy a column of the data as it is. May be repeated.")
+    keep: list[str] | None = option(
+        "--keep", "COLUMN", "Copy columns of the data as they are, such as id or id,name. May be repeated."
+    )
     keep_all: bool = option("--keep-all", None, "Copy all columns of the data.", False)
     unreadable: str = choice(
         "--unreadable",
@@ -136,8 +212,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     >>> @grouped
     ... def read(data: str, reading: Reading) -> None:
     ...     print(data, reading.encoding)
-    >>> list(signature(read).parameters)
-    ['data', 'sql', 'column_type', 'delimiter', 'encoding', 'empty', 'no_header', 'columns', 'decimal', 'comment']
+    >>> list(signature(read).parameters)                          # doctest: +ELLIPSIS
+    ['data', 'query', 'column_type', 'delimiter', 'encoding', 'empty', 'only_empty', 'no_header', ...]
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
@@ -198,6 +274,15 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
             raise typer.BadParameter(f"{text!r} is no COLUMN=…", param_hint=option)
         values[name] = value
     return values
+
+
+def roles_of(role: Sequence[str] | None, ignore: Sequence[str] | None) -> dict[str, str]:
+    """Parse ``--role`` and ``--ignore`` to a mapping.
+
+    >>> roles_of(["zip=categorical"], ["id", "year, month"])
+    {'zip': 'categorical', 'id': 'ignore', 'year, month': 'ignore'}
+    """
+    return pairs("--role", role) | dict.fromkeys(ignore or (), "ignore")
 
 
 def arcs_of(name: str, given: Sequence[str] | None) -> list[tuple[str, str]]:

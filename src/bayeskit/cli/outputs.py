@@ -11,11 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from bayeskit.cli.options import option
-from bayeskit.errors import BayesError
 from bayeskit.lazy import pa
 from bayeskit.printable import printable, printable_json
-from bayeskit.storage.files import is_stream, replace_file
+from bayeskit.storage.files import is_stream, replace_file, write_file
 
 if TYPE_CHECKING:
     from bayeskit.data.io.streams import Unreadable
@@ -32,9 +33,13 @@ def writer(output: str, kind: str | None = None) -> Iterator[Callable[[Any], Non
             yield write
         sys.stdout.flush()
         return
-    kind = kind or ENDINGS.get(Path(output).suffix.lower()) or ("csv" if is_stream(output) else None)
+    of_ending = ENDINGS.get(Path(output).suffix.lower())
+    if kind is not None and of_ending not in (None, kind):
+        print(f"bayes: note: {printable(output)} gets JSON lines, for --json says so", file=sys.stderr)
+    kind = kind or of_ending or ("csv" if is_stream(output) else None)
     if kind is None:
-        raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
+        why = f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}"
+        raise typer.BadParameter(why, param_hint="--output")
     with replace_file(output) as file, closing(_Writer(file, kind)) as write:
         yield write
 
@@ -91,16 +96,27 @@ class _Writer:
             self.open.close()
 
 
-def beside(columns: Mapping[str, Any], made: Iterable[tuple[str, Any]], prefix: str = "predicted") -> dict[str, Any]:
+def write_output(output: str, content: bytes) -> None:
+    """Write atomically to a file, or to standard output."""
+    if output != "-":
+        write_file(output, content)
+    elif sys.stdout.isatty():
+        print(printable(content.decode(errors="replace")), end="")
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
+def beside(columns: Mapping[str, Any], made: Iterable[tuple[str, Any]], prefix: str = "model_") -> dict[str, Any]:
     """Return columns and, after them, computed ones; a computed column whose name is taken gets a prefix.
 
-    >>> list(beside({"sky": 1}, [("sky", 2), ("probability", 3), ("probability", 4)]))
-    ['sky', 'predicted sky', 'probability', 'predicted probability']
+    >>> list(beside({"predicted": 1}, [("predicted", 2), ("probability", 3), ("probability", 4)]))
+    ['predicted', 'model_predicted', 'probability', 'model_probability']
     """
     together = dict(columns)
     for name, column in made:
         while name in together:
-            name = f"{prefix} {name}"
+            name = f"{prefix}{name}"
         together[name] = column
     return together
 
@@ -126,7 +142,8 @@ def check_plot(path: str | None, reads: Sequence[str | None] = ()) -> None:
     if path is None:
         return
     if Path(path).suffix.lower() not in CHART_ENDINGS:
-        raise BayesError(f"{path}: the name's ending says the form, one of {', '.join(CHART_ENDINGS)}")
+        why = f"{path}: the name's ending says the form, one of {', '.join(CHART_ENDINGS)}"
+        raise typer.BadParameter(why, param_hint="--plot")
     check_writable(path, is_model=False, reads=reads)
     altair()
     check_converter()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli import texts
-from bayeskit.cli.inputs import check_columns_to_keep, load_model, open_data, open_rows
+from bayeskit.cli.inputs import columns_to_keep, load_model, open_data, open_rows
 from bayeskit.cli.options import typed
 from bayeskit.errors import BayesError, with_article
 from bayeskit.inner_model import reader_of
@@ -103,6 +104,11 @@ def target_of(model: Any) -> str:
     return named or "class"
 
 
+SHARED_SETTINGS = ("domains", "prior", "unlabeled")
+NAIVE_SETTINGS = ("smoothing", "numeric", "cuts", "variance", "ddof", "unseen")
+PLAIN = (str, int, float, list, tuple, dict)
+
+
 def fit_command(
     data: Sequence[str],
     target: str,
@@ -112,12 +118,33 @@ def fit_command(
     output: str,
     ignored: str | None = None,
 ) -> list[str]:
-    """Return the words of a ``bayes fit`` on the same data with the column roles of a model."""
+    """Return the words of a ``bayes fit`` on the same data with the settings of a model.
+
+    Another kind of model (``-m`` among the options) keeps those settings that every model has.
+    """
+    from bayeskit.cli.hints import option
+
+    settings = [*SHARED_SETTINGS, *(() if "-m" in options and "exponents" not in options else NAIVE_SETTINGS)]
+    usual, passed = type(model)().get_params(deep=False), list[str]()
+    for name in settings:
+        value: Any = getattr(model, name, None)
+        if name not in usual or repr(value) == repr(usual[name]):
+            continue
+        if isinstance(value, Mapping):
+            value = {key: one for key, one in value.items() if model.schema_.find(key) != ignored}
+        if hasattr(value, "alpha"):  # a rule of smoothing
+            value = type(value).__name__.lower() if name == "prior" else value.alpha
+        if isinstance(value, PLAIN):
+            passed += shlex.split(option(name, repr(value)))
     given = getattr(model, "roles", None)
     roles = {model.schema_.find(k): v for k, v in given.items() if isinstance(v, str)} if type(given) is dict else {}
     roles |= {} if ignored is None else {ignored: "ignore"}
-    words = [word for name, role in roles.items() for word in ("--role", f"{name}={role}")]
-    return ["bayes", "fit", *data, "-t", target, *options, *words, *typed(reading), "-o", output]
+    words = [
+        word
+        for name, role in roles.items()
+        for word in (("--ignore", name) if role == "ignore" else ("--role", f"{name}={role}"))
+    ]
+    return ["bayes", "fit", *data, "-t", target, *options, *words, *passed, *typed(reading), "-o", output]
 
 
 def open_labeled(
@@ -154,6 +181,8 @@ def open_to_predict(
     texts.refuse_text(model, rows.text, rows.whole_file)
     source = open_rows(data, reading, cells, as_they_come=as_they_come)
     keep = list(source.head) if rows.keep_all else rows.keep or []
+    if getattr(source, "has_header", True):
+        keep = columns_to_keep(source.name, keep, source.head)
     source = select_columns(source, model, keep, numbers=cells is not None)
     return source, lambda batch: (
         OneBatch(source.kinds, batch, source.here),
@@ -169,9 +198,7 @@ def select_columns(source: Any, model: Any, keep: list[str], *, numbers: bool = 
     from bayeskit.data.source import for_schema, naming_the_file
 
     reads = reading_model(model)
-    if getattr(source, "has_header", True):
-        check_columns_to_keep(source.name, keep, source.head)
-    else:
+    if not getattr(source, "has_header", True):
         source = source.expecting(reads.schema_.needed)
     values = {name: vocabulary.values for name, vocabulary in reads._encoder().vocabularies.items()}
     source = reads._with_all_columns(source) if hasattr(reads, "_with_all_columns") else source

@@ -15,9 +15,9 @@ from bayeskit import logspace
 from bayeskit.arrow_arrays import arrow_array
 from bayeskit.cli import summary
 from bayeskit.cli.commands.explain import show_row
-from bayeskit.cli.console import Page, columns_of, plural, short
-from bayeskit.cli.inputs import check_columns_to_keep, check_writable, open_data, save_model
-from bayeskit.cli.options import pairs
+from bayeskit.cli.console import Page, plural, short, table_record
+from bayeskit.cli.inputs import check_writable, columns_to_keep, open_data, save_model
+from bayeskit.cli.options import roles_of
 from bayeskit.cli.outputs import beside
 from bayeskit.cli.saved_models import target_of
 from bayeskit.cli.texts import refuse_text
@@ -28,6 +28,7 @@ from bayeskit.data.vocabulary import Value, Vocabulary
 from bayeskit.errors import BayesError
 from bayeskit.evaluate.cross_validation import cross_validate, evaluate_predictions
 from bayeskit.explain.evidence import format_log_odds
+from bayeskit.export.names import PREDICTED, probability_names
 from bayeskit.lazy import pa
 from bayeskit.models.base.estimator import clone
 from bayeskit.tables import Figure
@@ -51,7 +52,6 @@ def _open_sequences(model: Any, data: Sequence[str], reading: Reading, keep: Any
     source = open_data(data, None, reading)
     if model.sequence is None:
         raise BayesError("the model was not fitted on a table with a column of sequences: ask it in Python")
-    check_columns_to_keep(source.name, list(keep), source.head)
     asked = dict.fromkeys(filter(None, (*keep, target, model.sequence, model.order))) | _column_types(model)
     for name in asked:
         if name not in source.head:
@@ -75,7 +75,8 @@ def _kind(values: Any) -> Any:
 
 def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Reading, proba: bool) -> Any:
     """Return the predictions as an Arrow table with one line per row or per sequence."""
-    keep = list(open_data(data, None, reading).head) if rows.keep_all else list(rows.keep or [])
+    opened = open_data(data, None, reading)
+    keep = list(opened.head) if rows.keep_all else columns_to_keep(opened.name, rows.keep or [], opened.head)
     if _classifies_sequences(model) and (rows.keep or rows.keep_all):
         raise BayesError(f"a line is a whole sequence here: beside its {model.sequence!r} no column of rows is kept")
     source, table, sequences = _open_sequences(model, data, reading, keep)
@@ -92,9 +93,9 @@ def predict_data(model: Any, data: Sequence[str], rows: RowOptions, reading: Rea
         columns = (
             _keep_columns(source, keep) if keep and hasattr(source, "keeping") else {name: table[name] for name in keep}
         )
-    answers: list[tuple[str, Any]] = [(target_of(model), labels)]
+    answers: list[tuple[str, Any]] = [(PREDICTED, labels)]
     if proba:
-        answers += [(f"P({label})", probabilities[:, j]) for j, label in enumerate(classes)]
+        answers += zip(probability_names(classes), probabilities.T, strict=True)
     else:
         code = {label: j for j, label in enumerate(classes)}
         rows_and_labels = zip(probabilities, labels, strict=True)
@@ -275,7 +276,8 @@ def _show(page: Page, table: Any, form: Callable[[float], Figure] = short) -> No
 def _record(model: Any, evaluation: Any = None) -> dict[str, Any]:
     """Return the model as plain data."""
     if _classifies_sequences(model):
-        counts = dict(zip(map(str, model.classes_.tolist()), model.class_counts_.tolist(), strict=True))
+        pairs = zip(model.classes_.tolist(), model.class_counts_.tolist(), strict=True)
+        counts = [{"class": label, "sequences": n} for label, n in pairs]
         scores = None if evaluation is None else summary.evaluation_record(evaluation)
         kind = type(next(iter(model.models_.values()))).__name__
         facts = {"target": model.target_, "classes": counts, "of": kind}
@@ -285,7 +287,7 @@ def _record(model: Any, evaluation: Any = None) -> dict[str, Any]:
         "learned": "states of rows",
         "target": target_of(model),
         "states": [str(state) for state in model.states_.tolist()],
-        "tables": {name: columns_of(table) for name, table in tables.items()},
+        "tables": [{"of": name, "table": table_record(table)} for name, table in tables.items()],
     }
 
 
@@ -316,8 +318,9 @@ def explain_data(
         _show(page, state.table, lambda odds: Figure(format_log_odds(odds)))
         page.line()
         page.sentences(state.sentences[1:])
-        names = ("predicted", "probability", "against", "past", "observation", "future", "log_odds")
-        records.append({"row": number, **{name: getattr(state, name) for name in names}})
+        names = ("predicted", "probability", "against", "past", "future", "log_odds")
+        observed = [{"column": name, "log_odds": odds} for name, odds in state.observation.items()]
+        records.append({"row": number, **{name: getattr(state, name) for name in names}, "observation": observed})
     page.json({"model": path, "data": source.name, "rows": records})
 
 
@@ -378,14 +381,16 @@ def _states(options: SequenceOptions, shared: FitOptions, tables: TableOptions, 
 
 
 def _hidden(options: SequenceOptions, shared: FitOptions, tables: TableOptions, states: str | None) -> Any:
+    from bayeskit.cli.commands.fit import numeric_of
+
     amount = shared.amount
     if amount == "auto":
         raise typer.BadParameter("hidden states have no automatic smoothing: give a number", param_hint="--smoothing")
-    roles, no_steps = pairs("--role", tables.role), (options.sequence, options.order, shared.target)
+    roles, no_steps = roles_of(tables.role, tables.ignore), (options.sequence, options.order, shared.target)
     given = {
         "n_states": _parse_states(states),
         "smoothing": amount,
-        "numeric": tables.numeric,
+        "numeric": numeric_of(tables.numeric),
         "unseen": tables.unseen,
         "roles": {name: role for name, role in roles.items() if role != "ignore" or name not in no_steps} or None,
         "progress": sys.stderr.isatty() or None,
@@ -417,7 +422,7 @@ def _classifier(options: SequenceOptions, shared: FitOptions, tables: TableOptio
     if len(columns) != 1 or sequences.kinds[columns[0]] == "float":
         what = f"sequences of {', '.join(columns)}"
         raise BayesError(f"{what} take hidden states: give --states K, the number in each class")
-    for name, value in (("--numeric", tables.numeric), ("--role", tables.role)):
+    for name, value in (("--numeric", tables.numeric), ("--role", tables.role), ("--ignore", tables.ignore)):
         if value is not None:
             raise typer.BadParameter("is for hidden states: add --states K", param_hint=name)
     given = {"order": options.context, "smoothing": shared.amount, "unseen": tables.unseen}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayeskit.cli.console import Page, records_of, short
+import numpy as np
+
+from bayeskit.cli.console import Page, columns_of, records_of, short
 from bayeskit.explain.overview import classes_grid, columns_grid, percent
 from bayeskit.tables import Figure
 
@@ -33,12 +35,27 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "rows": evaluation.n_rows,
         **{name: getattr(evaluation, name) for name in names},
         "baseline": {name: getattr(evaluation.baseline, name) for name in names},
-        "by_class": records_of(evaluation.by_class),
+        "by_class": class_scores(evaluation),
         "classes": list(evaluation.classes),
         "confusion": [list(row.values())[1:] for row in records_of(evaluation.confusion)],
         "calibration": calibration_record(evaluation),
         "notes": evaluation.notes,
     }
+
+
+def areas(evaluation: Evaluation) -> list[float | None]:
+    """Return the area under the ROC curve of each class against the others; None where it is undefined."""
+    if evaluation.trust is None or len(evaluation.classes) < 2:
+        return [None] * len(evaluation.classes)
+    there = np.bincount(evaluation._truth(), minlength=len(evaluation.classes))
+    has_both = (there > 0) & (there < there.sum())
+    return [evaluation.roc(label).area if has_both[i] else None for i, label in enumerate(evaluation.classes)]
+
+
+def class_scores(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return rows, precision, recall and F of each class as plain data."""
+    names = ("class", "rows", "precision", "recall", "f")
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns_of(evaluation.by_class).values(), strict=True)]
 
 
 def calibration_record(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayeskit.cli.console import Page, plural, records_of
-from bayeskit.cli.inputs import check_columns_to_keep, check_writable, open_data, save_model, watched
+from bayeskit.cli.inputs import check_writable, columns_to_keep, open_data, save_model, watched
 from bayeskit.cli.options import Reading, RowOptions
 from bayeskit.cli.outputs import check_plot, draw
 from bayeskit.errors import BayesError, UndecidableWarning, with_article
@@ -90,7 +90,7 @@ def open_with_columns(model: Any, data: Sequence[str], rows: RowOptions, reading
     columns = columns_of(source)
     keep = list(columns) if rows.keep_all else rows.keep or []
     if keep:
-        check_columns_to_keep(source.name, keep, columns)
+        keep = columns_to_keep(source.name, keep, columns)
         source = source.keeping(keep)
 
     def kept(batch: Any) -> dict[str, Any]:
@@ -139,6 +139,11 @@ def word_records(model: Any, n: int = 8) -> dict[str, list[dict[str, Any]]]:
         label, word, count, evidence = row.values()
         words_of[str(label)].append({"word": word, "count": count, "evidence": evidence})
     return words_of
+
+
+def words_of_classes(model: Any, n: int = 8) -> list[dict[str, Any]]:
+    """Return the most informative words of each class as plain data."""
+    return [{"class": label, "words": words} for label, words in word_records(model, n).items()]
 
 
 def show_document(page: Page, explanation: Any, record: dict[str, Any], n_words: int = 20) -> None:
@@ -216,6 +221,7 @@ def fit_documents(
 ) -> None:
     """Fit a TextClassifier, score it and save it."""
     from bayeskit.cli import summary
+    from bayeskit.explain.overview import class_records
     from bayeskit.models.text.classifier import TextClassifier
 
     output, text = shared.output, options.text
@@ -259,9 +265,9 @@ def fit_documents(
             "candidates": records_of(model.candidates_) if hasattr(model, "candidates_") else None,
             "features": [{"features": name, "log loss": loss} for name, loss in tried] or None,
             "drawn": getattr(getattr(model, "linear_", None), "n_drawn", None),
-            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "classes": class_records(tally),
             "leave_one_out": None if evaluation is None else summary.evaluation_record(evaluation),
-            "column_importance": word_records(model),
+            "words_of_classes": words_of_classes(model),
             "model": output,
             "bytes": written,
         }

@@ -33,6 +33,6 @@ def test_groups_without_use_are_refused(bayes, words, message):
 
 
 def test_an_unknown_column_of_groups_is_named(bayes):
-    told = bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--group", "yaer", "-o", "b.bayes", code=1)
+    told = bayes("fit", "birds.csv", "-t", "species", "-m", "best", "--group", "yaer", "-o", "b.bayes", code=2)
     assert "'yaer'" in told.err
     assert "year" in told.err

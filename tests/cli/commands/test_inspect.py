@@ -89,7 +89,8 @@ def test_inspect_shows_what_joins_the_columns(bayes, models, here):
             continue
         described = model.describe_structure()
         assert record["sentence"] == described.sentence
-        assert record["table"] == {column: described.table[column] for column in described.table.column_names}
+        columns = [{"name": column, "values": described.table[column]} for column in described.table.column_names]
+        assert record["table"] == columns
         assert described.sentence[:40] in told
         assert str(described).splitlines()[-1].strip() in told or not described.lines
         shown[name] = told

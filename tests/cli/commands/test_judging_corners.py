@@ -102,7 +102,7 @@ def test_awkward_tables_are_compared_and_calibrated(bayes, awkward):
 def test_fewer_rows_than_folds_are_refused_with_the_number_of_rows(bayes, here):
     bayes("fit", "tennis.csv", "-t", "play", "-o", "m.bayes")
     for words in (["evaluate", "m.bayes", "tennis.csv"], ["compare", "tennis.csv", "-t", "play", "--models", "naive"]):
-        told = bayes(*words, "--folds", "15", code=1)
+        told = bayes(*words, "--folds", "15", code=2)
         assert "from 2 to the number of rows (14)" in " ".join(told.err.split())
     with pytest.raises(BayesError, match=r"folds=15.*\(14\)"):
         bk.cross_validate(bk.NaiveBayes(), "tennis.csv", "play", folds=15)

@@ -23,7 +23,7 @@ def command(
     data_or_model: str = argument(
         "DATA_OR_MODEL", "A data file or folder, a network (.bif, .xml, .net, .dsc) or a model (.bayes)."
     ),
-    query: str = argument("QUERY", "P(event | condition) or E(column | condition), in quotes."),
+    question: str = argument("QUERY", "P(event | condition) or E(column | condition), in quotes."),
     *,
     level: float = option("--level", None, "Probability of the credible interval.", 0.95),
     probability: str | None = option(
@@ -55,23 +55,18 @@ def command(
 
     page = Page(json)
     check_plot(plot, [data_or_model])
-    question = parse(query)  # report syntax errors before opening a large file
-    if plot is not None and (question.variable is None or question.asks == "E"):
+    asked = parse(question)  # report syntax errors before opening a large file
+    if plot is not None and (asked.variable is None or asked.asks == "E"):
         raise BayesError(ONE_NUMBER)
-    suffix = Path(data_or_model).suffix.lower()
-    if suffix in NETWORK_ENDINGS:
-        from bayeskit.network.formats import read_network
-
-        answer = of_model(read_network(data_or_model), question)
-    elif suffix == ".bayes":
-        answer = of_model(probability_model(load_model(data_or_model)), question)
+    if Path(data_or_model).suffix.lower() in (*NETWORK_ENDINGS, ".bayes"):
+        answer = of_model(probability_model(load_model(data_or_model)), asked)
     else:
         source = open_data([data_or_model], None, reading)
         with watched(source, "counting") as rows:
             if probability is not None or count is not None:
-                answer = of_table(rows, question, probability, count)
+                answer = of_table(rows, asked, probability, count)
             else:
-                answer = answer_from_data(rows, question, level)
+                answer = answer_from_data(rows, asked, level)
     first, *rest = lines(answer)
     page.line(first)
     if "distribution" in answer:
@@ -112,7 +107,7 @@ def _show_values(page: Page, record: Record) -> None:
 
 def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: str | None) -> None:
     """Show a network or a joint distribution: its variables and their values, or the table of one."""
-    from bayeskit.cli.console import columns_of
+    from bayeskit.cli.console import columns_of, table_record
     from bayeskit.nearest import did_you_mean
 
     values = fitted.states if hasattr(fitted, "states") else fitted.values
@@ -124,7 +119,7 @@ def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: s
         columns = columns_of(table)
         page.table(columns, keys=max(len(parents.get(column, ())), 1))
         draw(page, plot, table.chart if parents else fitted.marginal(column).chart)
-        page.json({"column": column, **columns})
+        page.json({"column": column, "table": table_record(table)})
         return
     page.heading(f"{path}: {repr(fitted).strip('<>')}")
     listing: dict[str, Any] = {"variable": list(values), "values": [_some(listed) for listed in values.values()]}
@@ -135,8 +130,10 @@ def inspect_model(page: Any, path: str, fitted: Any, column: str | None, plot: s
     page.json(
         {
             "model": type(fitted).__name__,
-            "variables": {name: list(map(str, listed)) for name, listed in values.items()},
-            "parents": {node: list(above) for node, above in parents.items()} if parents else None,
+            "variables": [
+                {"variable": name, "values": list(map(str, listed)), "parents": list(parents.get(name, ()))}
+                for name, listed in values.items()
+            ],
         }
     )
 

@@ -8,11 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from bayeskit.cli import options as opt
 from bayeskit.cli.inputs import open_data
-from bayeskit.cli.options import Reading, choice, grouped, option, option_group, pairs
+from bayeskit.cli.options import Reading, choice, grouped, option, option_group, roles_of
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.lazy import pa
+from bayeskit.nearest import did_you_mean
 from bayeskit.progress import Bar
 
 MODELS = "naive,tan,aode,best,logistic,tree,knn,forest,boosting"
@@ -40,6 +43,7 @@ def command(
     trials: Trials,
     reading: Reading,
     role: list[str] | None = opt.ROLES,
+    ignore: list[str] | None = opt.IGNORE,
     drop_unlabeled: bool = opt.DROP_UNLABELED,
     plot: str | None = PLOT,
     json: bool = opt.JSON,
@@ -62,21 +66,24 @@ def command(
 
     page = Page(json)
     check_plot(plot, data)
-    models = _models(trials.models, pairs("--role", role), drop_unlabeled)
-    tables = _tables(data, target, reading)
+    models = models_of(trials.models, roles_of(role, ignore), drop_unlabeled)
+    tables = tables_of(data, target, reading)
     comparison = _compared(models, tables, target, trials)
     page.sheet(comparison.sheet_of(trials.measure))
     draw(page, plot, lambda: comparison.chart(measure=trials.measure))
     page.json(record(comparison))
 
 
-def _models(names: str, roles: dict[str, str], drop_unlabeled: bool) -> dict[str, Any]:
+def models_of(names: str, roles: dict[str, str], drop_unlabeled: bool) -> dict[str, Any]:
     """Return the models by name, with the column settings."""
     import bayeskit
 
     given: dict[str, Any] = ({"roles": roles} if roles else {}) | ({"unlabeled": "drop"} if drop_unlabeled else {})
     models = {}
     for name in (part.strip() for part in names.split(",")):
+        if name not in (known := bayeskit.model_names()):
+            what = f"{name!r} is none of {', '.join(known)}{did_you_mean(name, known)}"
+            raise typer.BadParameter(what, param_hint="--models")
         model = bayeskit.model_named(name)
         if name == "exponents" and given:
             model.set_params(nb=bayeskit.NaiveBayes(**given))
@@ -87,7 +94,7 @@ def _models(names: str, roles: dict[str, str], drop_unlabeled: bool) -> dict[str
     return models
 
 
-def _tables(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
+def tables_of(data: list[str], target: str, reading: Reading) -> dict[str, Any]:
     """Return the rows of each file by its name, in memory."""
     from bayeskit.data.reader import read_batch
 

@@ -79,9 +79,13 @@ def command(
                 evaluations.append(_cross_validate(fitted, rows, target, folds, group))
         if hasattr(fitted, "predict_proba"):
             show_trust = partial(_show_calibration, page, fitted, data, target, reading, weight)
-    _show(page, fitted, evaluations, source, unit_of(fitted), show_trust)
+    areas = [summary.areas(evaluation) for evaluation in evaluations]
+    _show(page, fitted, evaluations, areas, source, unit_of(fitted), show_trust)
     draw(page, plot, lambda: joined([_picture(evaluation) for evaluation in evaluations]))
     records = [summary.evaluation_record(evaluation) for evaluation in evaluations]
+    for scores, of_classes in zip(records, areas, strict=True):
+        for by_class, auc in zip(scores["by_class"], of_classes, strict=True):
+            by_class["auc"] = auc
     page.json({"model": model, "data": source.name, "target": target, "evaluations": records})
 
 
@@ -89,6 +93,7 @@ def _show(
     page: Any,
     fitted: Any,
     evaluations: list[Any],
+    areas: list[list[float | None]],
     source: Any,
     unit: str,
     show_trust: Callable[[Any], None] | None = None,
@@ -96,6 +101,7 @@ def _show(
     """Show the evaluations one after another; ``show_trust`` adds their calibration."""
     from bayeskit.cli import summary, texts
     from bayeskit.cli.console import columns_of, plural
+    from bayeskit.tables import Figure
 
     for i, evaluation in enumerate(evaluations):
         if i:
@@ -106,7 +112,8 @@ def _show(
         if show_trust is not None:
             show_trust(evaluation)
         page.line()
-        page.table(columns_of(evaluation.by_class))
+        area = [Figure("–" if auc is None else f"{auc:.4f}") for auc in areas[i]]
+        page.table({**columns_of(evaluation.by_class), "AUC": area})
         page.line()
         _show_confusion(page, evaluation)
 

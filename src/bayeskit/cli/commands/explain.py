@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import typer
+
 from bayeskit.cli.options import JSON, MODEL, TEXT, WHOLE_FILE, Reading, argument, grouped, option
 from bayeskit.cli.outputs import PLOT, check_plot, draw, joined
 from bayeskit.errors import BayesError, with_article
@@ -43,6 +45,8 @@ def command(
     from bayeskit.cli.console import Page
     from bayeskit.cli.saved_models import family_function, load_classifier, open_unlabeled, probability_model
 
+    if row and not data:
+        raise typer.BadParameter("names a row of DATA, and there is none: bayes explain MODEL DATA", param_hint="--row")
     page, rows = Page(json), sorted(set(row or [0]))
     check_plot(plot, (model, *(data or ())))
     loaded = load_classifier(model)
@@ -126,11 +130,17 @@ def record_of_work(work: Any, number: int) -> dict[str, Any]:
     def formula(part: Any) -> dict[str, Any]:
         return {"formula": part.text, "p": float(exp(part.log_p))}
 
+    if hasattr(work, "members"):
+        members = [{"member": name, **record_of_work(member, number)} for name, member in work.members.items()]
+        values = zip(work.classes, work.log_joint, work.posterior, strict=True)
+        means = [{"class": label, "log_mean": log_p, "posterior": p} for label, log_p, p in values]
+        rest = {"left_out": list(work.left_out), "undecidable": work.undecidable}
+        return {"row": number, "classes": means, "members": members, **rest}
     classes = [
         {
             "class": label,
             "prior": formula(work.prior[i]),
-            "factors": [{"of": f.what, "given": list(f.given), **formula(f.of_class[i])} for f in work.factors],
+            "factors": [{"of": f.what, "given": list(f.given_in(i)), **formula(f.of_class[i])} for f in work.factors],
             "log_product": work.log_joint[i],
             "posterior": work.posterior[i],
         }
@@ -205,7 +215,7 @@ def _show_words(page: Any, model: Any, plot: str | None) -> None:
 
     texts.show_words(page, model, 12)
     draw(page, plot, lambda: model.telling_words(12).chart())
-    page.json({"column_importance": texts.word_records(model, 12)})
+    page.json({"words_of_classes": texts.words_of_classes(model, 12)})
 
 
 def _show_columns(page: Any, model: Any, plot: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import typer
@@ -10,13 +9,14 @@ import typer
 from bayeskit.cli.options import MODEL, choice, option
 
 DIALECTS = ("postgres", "duckdb", "sqlite", "spark")
+FORMATS = (*(f"sql:{dialect}" for dialect in DIALECTS), "onnx", "json")
+MARKS = {"sql": b'WITH "', "onnx": b"bayeskit", "json": b"bayeskit scoring form"}
+"""Bytes near the start of each format: an export replaces no other file."""
 
 
 def command(
     model: str = MODEL,
-    sql: str | None = choice("--sql", "SQL query that scores the rows of a table.", " ".join(DIALECTS)),
-    onnx: bool = option("--onnx", None, "ONNX file in double precision.", False),
-    json: bool = option("--json", None, "Parameters as JSON.", False),
+    to: str = choice("--to", "Format to write.", " ".join(FORMATS), ..., metavar="FORMAT"),
     table: str | None = option("--table", "NAME", "sql: table to score, such as shop.orders."),
     key: list[str] | None = option("--key", "COLUMN", "sql: key column of the table. May be repeated."),
     column: list[str] | None = option(
@@ -28,41 +28,42 @@ def command(
 ) -> None:
     """Export a model as SQL, ONNX or JSON.
 
-    The query returns the keys, the class and the probability of each class for
-    every row of the table, equal to bayes predict to twelve digits.
-    Give one of --sql, --onnx and --json.
+    Formats: sql:postgres, sql:duckdb, sql:sqlite, sql:spark, onnx (double
+    precision), json (the parameters). The query returns the keys, the class
+    (predicted) and the probability of each class (p_<class>) for every row of the
+    table, equal to bayes predict to twelve digits.
 
     \b
     Examples:
-      bayes export birds.bayes --sql postgres --table birds --key id -o birds.sql
-      bayes export birds.bayes --onnx -o birds.onnx
+      bayes export birds.bayes --to sql:duckdb --table birds --key id -o b.sql
+      bayes export birds.bayes --to onnx -o birds.onnx
     """
     from bayeskit.cli.inputs import check_writable
     from bayeskit.cli.options import pairs
+    from bayeskit.cli.outputs import write_output
     from bayeskit.cli.saved_models import load_classifier
 
-    if (sql is not None) + onnx + json != 1:
-        raise typer.BadParameter("give one of --sql, --onnx and --json", param_hint="--sql")
+    kind, _, dialect = to.partition(":")
     named = {"--table": table, "--key": key, "--column": column, "--evidence": evidence or None, "--words": words}
-    if sql is None and (beside := [option for option, value in named.items() if value]):
-        raise typer.BadParameter("it goes with --sql", param_hint=beside[0])
-    if sql is not None and (table is None or not key):
+    if kind != "sql" and (beside := [option for option, value in named.items() if value]):
+        raise typer.BadParameter("it goes with --to sql:...", param_hint=beside[0])
+    if kind == "sql" and (table is None or not key):
         missing = "--table" if table is None else "--key"
         raise typer.BadParameter(
             "a query needs the table, and the columns that say which row it is", param_hint=missing
         )
-    check_writable(output, is_model=False, reads=[model])
+    check_writable(output, is_model=False, reads=[model], mark=MARKS[kind])
     fitted = load_classifier(model)
-    _refuse(fitted, model, "to_sql" if sql is not None else "to_onnx" if onnx else "to_json")
-    if sql is not None:
-        query = fitted.to_sql(table, sql, key, pairs("--column", column), evidence, words).query
-        _write(output, query.encode() + b"\n")
-    elif onnx:
-        _write(output, fitted.to_onnx())
+    _refuse(fitted, model, f"to_{kind}")
+    if kind == "sql":
+        query = fitted.to_sql(table, dialect, key, pairs("--column", column), evidence, words).query
+        write_output(output, query.encode() + b"\n")
+    elif kind == "onnx":
+        write_output(output, fitted.to_onnx())
     else:
-        import json as as_text
+        import json
 
-        _write(output, as_text.dumps(fitted.to_json(), ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        write_output(output, json.dumps(fitted.to_json(), ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def _refuse(fitted: Any, path: str, method: str) -> None:
@@ -74,17 +75,3 @@ def _refuse(fitted: Any, path: str, method: str) -> None:
     except AttributeError as problem:
         reason = str(problem).partition(": ")[2] or "it is no sum over columns"
         raise BayesError(f"{path}: {type(fitted).__name__} cannot be carried elsewhere: {reason}") from None
-
-
-def _write(output: str, content: bytes) -> None:
-    """Write atomically to a file, or to standard output."""
-    from bayeskit.printable import printable
-    from bayeskit.storage.files import write_file
-
-    if output != "-":
-        write_file(output, content)
-    elif sys.stdout.isatty():
-        print(printable(content.decode(errors="replace")), end="")
-    else:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()

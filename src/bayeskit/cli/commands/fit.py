@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -29,6 +29,7 @@ from bayeskit.cli.options import (
     option,
     option_group,
     pairs,
+    roles_of,
     set_options,
     typed,
 )
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from bayeskit.evaluate.evaluation import Evaluation
 
 DEFAULT_OUTPUT = "model.bayes"
+OF_COMPARE = dict.fromkeys(
+    ("tree", "knn", "perceptron", "forest", "boosting"),
+    "a model of scikit-learn, which bayes compare runs and no model file holds",
+)
 
 
 @option_group
@@ -52,8 +57,9 @@ class FitOptions:
     output: str = option("--output -o", "FILE", "Model file to write; - for stdout.", DEFAULT_OUTPUT)
     smoothing: str | None = option(
         "--smoothing",
-        "NUMBER|auto",
-        "Pseudo-count added to every count: 1 is Laplace, 0 none. Default: that of the model.",
+        "NUMBER|auto|m:NUMBER",
+        "Pseudo-count added to every count: 1 is Laplace, 0 none; m:3 shares 3 pseudo-counts out (m-estimate). "
+        "Default: that of the model.",
     )
     prior: str | None = choice(
         "--prior", "Class prior; laplace adds one row to every class.", "empirical uniform laplace"
@@ -79,13 +85,17 @@ class FitOptions:
 
     @property
     def amount(self) -> Any:
-        """Return the smoothing as a number, or "auto"."""
+        """Return the smoothing as a number, "auto" or an m-estimate."""
+        from bayeskit.estimate.smoothing import MEstimate
+
         if self.smoothing is None or self.smoothing == "auto":
             return self.smoothing
         try:
+            if self.smoothing.startswith("m:"):
+                return MEstimate(float(self.smoothing[2:]))
             return float(self.smoothing)
         except ValueError:
-            refusal = f"{self.smoothing!r} is neither a number nor auto"
+            refusal = f"{self.smoothing!r} is neither a number nor auto nor an m-estimate such as m:3"
             raise typer.BadParameter(refusal, param_hint="--smoothing") from None
 
 
@@ -93,14 +103,17 @@ class FitOptions:
 class TableOptions:
     """Options for tables."""
 
-    kind: str | None = choice("--model -m", f"Model: {', '.join(MODELS)}.", " ".join(MODELS), metavar="MODEL")
+    kind: str | None = choice(
+        "--model -m", f"Model: {', '.join(MODELS)}.", " ".join(MODELS), metavar="MODEL", elsewhere=OF_COMPARE
+    )
     calibrate: str | None = choice(
         "--calibrate", "Calibrate the probabilities on left-out rows.", "isotonic sigmoid beta temperature"
     )
-    numeric: str | None = option(
+    numeric: list[str] | None = option(
         "--numeric",
         "[COLUMN=]KIND",
-        "naive: density of numbers: gaussian (default), student, lognormal, poisson, kernel, histogram, auto.",
+        "naive: density of numbers: gaussian (default), student, lognormal, poisson, kernel, histogram, auto. May be "
+        "repeated.",
         autocompletion=lambda: ["auto", "gaussian", "student", "lognormal", "poisson", "kernel", "histogram"],
     )
     unseen: str | None = choice("--unseen", "How to treat values never seen in training.", "ignore smooth error")
@@ -139,6 +152,7 @@ class TableOptions:
     weight: str | None = opt.WEIGHT
     group: str | None = opt.GROUP
     role: list[str] | None = opt.ROLES
+    ignore: list[str] | None = opt.IGNORE
 
 
 @option_group
@@ -237,7 +251,7 @@ def command(
 
     if sequences.sequence is not None:
         rest = replace(shared, target=None, output=DEFAULT_OUTPUT, smoothing=None, prior=None, scores=True)
-        for group in (documents, sentences, replace(tables, role=None, numeric=None, unseen=None), rest):
+        for group in (documents, sentences, replace(tables, role=None, ignore=None, numeric=None, unseen=None), rest):
             _refuse(group, "does not go with --sequence")
         fit_sequences(data, shared, sequences, tables, reading, json)
         return
@@ -279,9 +293,11 @@ def fit_table(
     from bayeskit.cli.console import Page, plural
     from bayeskit.engines.processes import Processes
     from bayeskit.engines.sql import count_in_database
-    from bayeskit.explain.overview import column_records
+    from bayeskit.explain.overview import class_records, column_records
 
     output, kind = shared.output, options.kind or "naive"
+    if kind == "calibrated":
+        kind, options = "naive", replace(options, kind=None, calibrate=options.calibrate or "isotonic")
     given = FitOptions(drop_unlabeled=shared.drop_unlabeled)  # options that every model accepts
     check_writable(output, is_model=True)
     check_plot(shared.plot, data)
@@ -292,16 +308,16 @@ def fit_table(
     engine = None if options.processes is None else Processes(options.processes, max_categories=None)
     if engine is not None and options.calibrate is not None:
         raise typer.BadParameter("does not go with --calibrate, which reads the rows again", param_hint="--processes")
-    if options.group is not None and (kind != "best" or options.calibrate or engine or options.push):
-        raise typer.BadParameter("goes with --model best alone", param_hint="--group")
+    if options.group is not None and (kind not in ("best", "fast") or options.calibrate or engine or options.push):
+        raise typer.BadParameter("goes with --model best or fast alone", param_hint="--group")
     model = _model(kind, _settings(shared, options, source.kinds))
     if shared.plot is not None and not (hasattr(model, "column_importance") or hasattr(model, "describe_structure")):
         raise BayesError(f"--model {kind} has no picture: bayes evaluate and bayes explain have, with --plot")
     if options.calibrate is not None:
         from bayeskit.models.wrappers.calibrated import Calibrated
 
-        model = Calibrated(model, options.calibrate)
-    if kind == "best" and options.calibrate is None:
+        model = Calibrated(model, cast(Any, options.calibrate))
+    if kind in ("best", "fast") and options.calibrate is None:
         advice = _fit(model.set_params(progress=sys.stderr.isatty()), source, target, engine, options.group)
     else:
         with watched(source, "counting") as rows:
@@ -344,9 +360,11 @@ def fit_table(
     plain = kind == "naive" and options.calibrate is None
     if plain and len(tally.classes) > 1 and can_be_read_again and _best_takes(tally):
         rule = None if options.unseen == "smooth" else options.unseen  # other models do not support this rule
-        stronger = TableOptions("best", role=options.role, domain=options.domain, unseen=rule, weight=options.weight)
+        stronger = TableOptions(
+            "best", role=options.role, ignore=options.ignore, domain=options.domain, unseen=rule, weight=options.weight
+        )
         page.command("stronger:", _again(data, target, output, stronger, given, reading))
-    page.sentences(f"advice: {sentence}" for sentence in advice)
+    show_advice(page, advice)
     page.saved(output, written)
     draw(page, shared.plot, lambda: _picture(before))
     scores = None
@@ -358,7 +376,7 @@ def fit_table(
             "rows": tally.n_rows,
             "target": target,
             "columns": column_records(tally),
-            "classes": dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True)),
+            "classes": class_records(tally),
             "leave_one_out": scores,
             **({"left_out": summary.left_out_record(model)} if hasattr(model, "left_out_") else {}),
             "column_importance": summary.importance_records(importance),
@@ -369,15 +387,24 @@ def fit_table(
     )
 
 
+def show_advice(page: Page, advice: Sequence[str]) -> None:
+    """Show the advice as a list, one line for each column."""
+    if advice:
+        page.line("advice:")
+        page.sentences(f"  {line.strip()}" for sentence in advice for line in sentence.split("\n"))
+        page.line()
+
+
 def _settings(shared: FitOptions, options: TableOptions, kinds: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings of a model by name; None where no option was given."""
-    column, is_one, kind = (options.numeric or "").rpartition("=")
-    numeric: Any = {column: kind} if is_one else options.numeric
-    cuts = cuts_of(options.cuts)
-    if options.kind in (None, "naive") and cuts is not None and numeric != "histogram":
-        if numeric is not None:
-            raise typer.BadParameter(f"goes with --numeric histogram, not {numeric}", param_hint="--cuts")
-        numeric = dict.fromkeys(cuts, "histogram") if isinstance(cuts, dict) else "histogram"
+    numeric, cuts = numeric_of(options.numeric), cuts_of(options.cuts)
+    if options.kind in (None, "naive", "cuts") and cuts is not None and numeric != "histogram":
+        if isinstance(numeric, str) or (isinstance(numeric, dict) and not isinstance(cuts, dict)):
+            raise typer.BadParameter("goes with --numeric histogram", param_hint="--cuts")
+        if any(kind != "histogram" for column, kind in (numeric or {}).items() if column in cuts):
+            raise typer.BadParameter("goes with --numeric COLUMN=histogram", param_hint="--cuts")
+        cut = dict.fromkeys(cuts, "histogram") if isinstance(cuts, dict) else "histogram"
+        numeric = {**numeric, **cut} if isinstance(numeric, dict) and isinstance(cut, dict) else cut
     return {
         "smoothing": shared.amount,
         "prior": shared.class_prior,
@@ -388,7 +415,7 @@ def _settings(shared: FitOptions, options: TableOptions, kinds: Mapping[str, str
         "variance": options.variance,
         "ddof": options.ddof,
         "memory_limit": None if options.memory_limit is None else int(options.memory_limit * 1e9),
-        "roles": pairs("--role", options.role) or None,
+        "roles": roles_of(options.role, options.ignore) or None,
         "domains": domains_of(options.domain, kinds),
         "edges": None if options.edges is None else arcs_of("--edges", listed_names(options.edges)),
     }
@@ -405,7 +432,7 @@ def _model(kind: str, given: dict[str, Any]) -> Any:
 
     if kind == "exponents":
         return bayeskit.DiscriminativeWeights(_model("naive", given))
-    model = getattr(bayeskit, MODELS[kind])()
+    model = bayeskit.model_named(kind)
     settings = {name: value for name, value in given.items() if value is not None}
     for name in settings.keys() - model.get_params():
         if name not in ("unlabeled", "unseen", "roles") and (name, settings[name]) != ("prior", "empirical"):
@@ -489,6 +516,19 @@ def _of_kind(value: str, kind: str, name: str) -> Any:
         wanted = "true or false" if kind == "boolean" else "a number"
         raise typer.BadParameter(f"column {name!r} has no value {value!r}: {wanted}", param_hint="--domain") from None
     return value
+
+
+def numeric_of(given: Sequence[str] | None) -> str | dict[str, str] | None:
+    """Parse the setting ``numeric``: one kind for all columns, or a mapping by column.
+
+    >>> numeric_of(["kernel"]), numeric_of(["age=kernel", "size=poisson"])
+    ('kernel', {'age': 'kernel', 'size': 'poisson'})
+    """
+    if not given:
+        return None
+    if any("=" not in text for text in given) and len(given) > 1:
+        raise typer.BadParameter("give one for all columns, or COLUMN=KIND of each", param_hint="--numeric")
+    return pairs("--numeric", given) if "=" in given[0] else given[0]
 
 
 def cuts_of(given: Sequence[str] | None) -> Any:
@@ -593,7 +633,7 @@ def show_worse(
     scores = f"the accuracy is {percent(without.accuracy)}, the log loss {short(without.log_loss)}"
     page.line(f"Column {column!r} is the main cause: without it {scores}.")
     if command is not None:
-        page.command("without it:", [*command, "--role", f"{column}=ignore"])
+        page.command("without it:", [*command, "--ignore", column])
 
 
 def worse_record(evaluation: Evaluation, harm: tuple[str, Evaluation] | None) -> dict[str, Any]:

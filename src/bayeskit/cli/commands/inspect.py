@@ -28,10 +28,10 @@ def command(
       bayes inspect tan.bayes --plot tree.svg
     """
     from bayeskit.cli import summary, texts
-    from bayeskit.cli.console import Page, columns_of, plural
+    from bayeskit.cli.console import Page, columns_of, plural, setting_value, table_record
     from bayeskit.cli.inputs import load_model
     from bayeskit.cli.saved_models import family_function, n_counted, reading_model, target_of, unit_of
-    from bayeskit.explain.overview import column_records
+    from bayeskit.explain.overview import class_records, column_records
 
     page = Page(json)
     check_plot(plot, [model])
@@ -54,7 +54,7 @@ def command(
             page.line() if i else None
             page.table(part, keys=table.keys)
         draw(page, plot, lambda: picture(table, f"column {column!r}"))
-        page.json({"column": column, **columns})
+        page.json({"column": column, "table": table_record(table)})
         return
     settings = _settings(fitted)
     of_classes = hasattr(fitted, "classes_")
@@ -75,20 +75,19 @@ def command(
     described = fitted.describe_structure() if hasattr(fitted, "describe_structure") else None
     structure = None
     if described is not None:
-        structure = {"sentence": described.sentence, "lines": described.lines, "table": columns_of(described.table)}
+        structure = {"sentence": described.sentence, "lines": described.lines, "table": table_record(described.table)}
         page.line()
         page.sheet(described.sheet)
     whole = f"{with_article(type(fitted).__name__)} as a whole"
     draw(page, plot, lambda: picture(fitted.table() if described is None and tally is not None else described, whole))
-    counts = {} if tally is None else dict(zip(map(str, tally.classes), tally.class_counts.tolist(), strict=True))
     page.json(
         {
             "model": type(fitted).__name__,
             "target": target_of(fitted) if of_classes else None,
             "rows": rows,
-            "settings": {name: repr(value) for name, value in settings.items()},
+            "settings": {name: setting_value(value) for name, value in settings.items()},
             "columns": [] if tally is None else column_records(tally),
-            "classes": counts if of_classes else None,
+            "classes": class_records(tally) if of_classes and tally is not None else None,
             "structure": structure,
         }
     )

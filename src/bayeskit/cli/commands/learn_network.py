@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import typer
 
 from bayeskit.cli import options as opt
-from bayeskit.cli.options import Reading, arcs_of, choice, grouped, listed_names, option, option_group, pairs
+from bayeskit.cli.options import Reading, arcs_of, choice, grouped, listed_names, option, option_group, roles_of
 from bayeskit.cli.outputs import PLOT, check_plot, draw
 from bayeskit.errors import BayesError
 
@@ -50,6 +52,7 @@ def command(
     options: SearchOptions,
     reading: Reading,
     role: list[str] | None = opt.ROLES,
+    ignore: list[str] | None = opt.IGNORE,
     plot: str | None = PLOT,
     json: bool = opt.JSON,
 ) -> None:
@@ -72,7 +75,8 @@ def command(
     output = options.output
     ending = Path(output).suffix.lower()
     if ending not in ENDINGS:
-        raise BayesError(f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}")
+        why = f"{output}: the name's ending says the format, one of {', '.join(ENDINGS)}"
+        raise typer.BadParameter(why, param_hint="--output")
     check_plot(plot, data)
     check_writable(output, is_model=ending == ".bayes", reads=data)
     constraints: dict[str, Any] = {
@@ -86,7 +90,7 @@ def command(
         raise BayesError("--strengths goes with --missing drop and a --search other than tree and tan")
     if options.strengths and any(constraints.values()):
         raise BayesError("--strengths takes no --require, --forbid and --tier: it shows what the data alone says")
-    page, roles = Page(json), pairs("--role", role)
+    page, roles = Page(json), roles_of(role, ignore)
     source = open_data(data, None, reading)
     with watched(source, "reading") as rows:
         table, name = _read(rows), source.name
@@ -175,7 +179,7 @@ def _learn(table: Any, options: SearchOptions, constraints: dict[str, Any], role
             **_settings(options, roles),
             target=options.target,
             smoothing=options.smoothing,
-            missing=options.missing,
+            missing=cast(Any, options.missing),
             progress=show,
             **constraints,
         )

@@ -48,4 +48,5 @@ def command(
     rows = n_counted(both)
     unit = "sequence" if unit_of(both) == "sequence" else "row"
     page.line(f"{output}: {' + '.join(f'{n:,}' for n in counts)} = {plural(rows, unit)}")
-    page.json({"model": output, "merged": dict(zip(models, counts, strict=True)), "rows": rows})
+    merged = [{"model": path, "rows": n} for path, n in zip(models, counts, strict=True)]
+    page.json({"model": output, "merged": merged, "rows": rows})

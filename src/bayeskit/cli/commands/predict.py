@@ -118,7 +118,7 @@ def _decider(fitted: Any, costs: str | None, reject: float | None) -> Any:
     def columns(probabilities: Any) -> dict[str, Any]:
         made = decide(probabilities, given, reject, classes=classes)
         labels = [label if label is None or len(kinds) == 1 else str(label) for label in made.labels.tolist()]
-        return {"decision": pa.array(labels, type=whole), "expected cost": made.expected_loss}
+        return {"decision": pa.array(labels, type=whole), "expected_cost": made.expected_loss}
 
     return columns
 
@@ -129,7 +129,7 @@ def _answers(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: A
 
     from bayeskit.arrow_arrays import arrow_array
     from bayeskit.cli.outputs import beside
-    from bayeskit.cli.saved_models import target_of
+    from bayeskit.export.names import PREDICTED, probability_names
 
     probabilities: Any = None
     with warnings.catch_warnings():
@@ -137,10 +137,9 @@ def _answers(model: Any, rows: Any, kept: dict[str, Any], proba: bool, decide: A
         warnings.simplefilter("ignore")  # already reported
         if hasattr(model, "predict_proba"):
             probabilities = model.predict_proba(rows)
-    target = target_of(model) if hasattr(model, "classes_") else "prediction"
-    columns = [(target, arrow_array(labels))] if decide is None else [*decide(probabilities).items()]
+    columns = [(PREDICTED, arrow_array(labels))] if decide is None else [*decide(probabilities).items()]
     if proba:
-        columns += [(f"P({label})", probabilities[:, i]) for i, label in enumerate(model.classes_.tolist())]
+        columns += zip(probability_names(model.classes_.tolist()), probabilities.T, strict=True)
     elif decide is None and probabilities is not None:
         position = {label: i for i, label in enumerate(model.classes_.tolist())}
         index = np.fromiter(map(position.__getitem__, labels.tolist()), np.intp, len(labels))

@@ -70,9 +70,11 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
     from bayeskit import logspace
     from bayeskit.cli.outputs import beside, plain
     from bayeskit.decisions import find_class
+    from bayeskit.export.names import probability_names
 
     rows, kept = batch
     index = find_class(label, model.classes_.tolist())
+    name = probability_names(model.classes_.tolist())[index]
     probabilities = model.predict_proba(rows)
     with np.errstate(divide="ignore"):
         log_p = model.predict_log_proba(rows) if hasattr(model, "predict_log_proba") else np.log(probabilities)
@@ -82,9 +84,9 @@ def _ranked(model: Any, batch: tuple[Any, dict[str, Any]], label: str, start: in
     numbers = np.arange(start, start + len(log_p))
     copied = plain(pa.table(kept)) if kept else None
     columns = {name: copied.column(name) for name in kept} if copied is not None else {}
-    number = next(iter(beside(dict.fromkeys(columns), [("row", None)], "ranked").keys() - columns.keys()))
+    number = next(iter(beside(dict.fromkeys(columns), [("row", None)], "ranked_").keys() - columns.keys()))
     columns = {number: numbers, **columns}
-    columns = beside(columns, [(f"P({label})", probabilities[:, index])])
+    columns = beside(columns, [(name, probabilities[:, index])])
     odds = next(iter(beside(dict.fromkeys(columns), [("log odds", None)]).keys() - columns.keys()))
     return pa.table({odds: log_odds, **columns})
 

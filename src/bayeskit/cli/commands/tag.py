@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from bayeskit.cli.options import JSON, MODEL, argument, option
@@ -51,7 +52,7 @@ def _tagged(model: Any, data: list[str], encoding: str | None) -> Any:
     from bayeskit.data.text.folders import LinesSource
     from bayeskit.data.text.tagged import read_tagged
 
-    if any(path.removesuffix(".gz").removesuffix(".zst").endswith(".conllu") for path in data):
+    if any(".conllu" in Path(path).suffixes for path in data):
         read = read_tagged(data, encoding=encoding)
         words = read.words.to_pylist()
         yield from zip(words, model.predict(read.words), strict=True)
