@@ -19,7 +19,7 @@ endif
 SEED ?= $(eval SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))'))$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery notebooks site test test-all coverage soak sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text wheel clean
+.PHONY: help demo gallery notebooks site test test-all test-lowest coverage soak sanitize check browser services format fuzz bench bench-before bench-engines quality quality-single quality-text page wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -55,6 +55,13 @@ test: $(STAMP) ## the tests, in five minutes: all behavior on fixed examples, do
 
 test-all: $(STAMP) ## every test: more examples, all pages, services where they are installed
 	BAYESKIT_TESTS=all $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+test-lowest: $(STAMP) ## the fast tests on the oldest dependencies that pyproject.toml allows
+	$(BIN)/python -m pip install --quiet --group lowest
+	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
+	scripts/compiler $(BIN)/uv pip install --quiet --python build/lowest --resolution lowest-direct --editable '.[charts,sql,onnx]'
+	$(BIN)/uv pip install --quiet --python build/lowest --group test
+	build/lowest/bin/python -m pytest -q -n 2 --dist loadgroup
 
 coverage: $(STAMP) ## which statements and branches the tests reach; pages in build/coverage/html
 	mkdir -p build/coverage
@@ -138,6 +145,10 @@ quality-single: $(PEERS) ## accuracy and log loss of the models beyond naive, on
 quality-text: $(PEERS) ## accuracy and log loss of the text recipes on the corpora of BAYESKIT_DATA
 	$(BIN)/python benchmarks/text_quality.py
 	$(BIN)/python benchmarks/text_peers.py
+
+page: $(STAMP) ## the script and the style sheet of pages of models, tested and built from page
+	$(BIN)/python -m pip install --quiet --group page
+	cd page && PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --no-audit --no-fund && npm test && npm run build
 
 wheel: $(STAMP) ## sdist and manylinux wheel in dist, each installed in a fresh environment and tried
 	rm -rf dist build/wheel build/try

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bayeskit.report.play import LESSONS, write_lessons
 from scripts.website import reference
 from scripts.website.formulas import set_formula
 from scripts.website.index import DOCS, chapters, contents, listed
@@ -31,6 +32,8 @@ def main() -> None:
         (SOURCE / path).write_text(text, "utf-8")
     for page in SOURCE.rglob("*.md"):
         page.write_text(for_sphinx(page.read_text("utf-8")), "utf-8")
+    for page in (SOURCE / "history").glob("*.md"):  # in no list of pages
+        page.write_text("---\norphan: true\n---\n\n" + page.read_text("utf-8"), "utf-8")
     add(SOURCE / "index.md", *(contents(pages, heading) for heading, pages in listed().items()))
     add(SOURCE / "course" / "index.md", contents(chapters()))
     add(SOURCE / "api.md", "\n## With their docstrings\n\n", links(made), contents([*made]))
@@ -39,13 +42,15 @@ def main() -> None:
     done = subprocess.run([*command, *folders], check=False)
     if done.returncode:
         sys.exit(done.returncode)
+    write_lessons(SITE / "play")
     print(f"{len(list(SITE.rglob('*.html')))} pages: open {(SITE / 'index.html').relative_to(ROOT)}")
 
 
 def for_sphinx(text: str) -> str:
-    """Links to the root stay in the site, and an indented block is a formula, not code."""
+    """Links to the root stay in the site, an indented block is a formula, and a teaching page stands in its chapter."""
     for name in OUTSIDE:
         text = text.replace(f"](../{name}", f"]({name}")
+    text = re.sub(r" <!-- play: ([\w-]+) -->", lambda found: frame(found[1]), text)
     lines: list[str] = []
     formula: list[str] = []
     fenced = False
@@ -60,6 +65,12 @@ def for_sphinx(text: str) -> str:
         else:
             lines.append(line)
     return "\n".join([*lines, *([set_formula(formula)] if formula else []), ""])
+
+
+def frame(name: str) -> str:
+    """A teaching page inside a chapter."""
+    look = 'width="100%" height="820" style="border:1px solid #8886;border-radius:12px" loading="lazy"'
+    return f'\n\n<iframe src="../play/{name}.html" title="{LESSONS[name].title}" {look}></iframe>'
 
 
 def in_list(lines: list[str]) -> bool:
