@@ -75,7 +75,7 @@ def test_a_million_hypotheses_are_fine():
     belief = bk.Hypotheses(dict.fromkeys(names, 1e-6)).update(likelihood)
     assert belief.map == 999_999
     assert len(belief.posterior) == 1_000_000
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20  # one second on a quiet machine
 
 
 @pytest.mark.parametrize("prior", [{}, {"a": -0.1, "b": 1.1}, {"a": 0.5, "b": 0.6}, {"a": np.nan}, {"a": "x"}, [0.5]])

@@ -58,7 +58,7 @@ def test_charts_of_many_rows_are_as_small_and_quick_as_those_of_few():
         start = time.process_time()
         chart = record.chart()
         spec = chart.to_json(indent=None)
-        assert time.process_time() - start < 2
+        assert time.process_time() - start < 10  # a tenth of a second on a quiet machine
         assert len(spec.encode()) < 100_000
         assert page(chart) - bare < 100_000
 

@@ -123,6 +123,15 @@ def test_files_that_are_no_networks(tmp_path):
         to_bif(bk.BayesianNetwork([], {'a"': 0.5}))
 
 
+@pytest.mark.parametrize("name", ["\ud800", "a b\udc80"])
+def test_a_lone_surrogate_is_no_text(tmp_path, name):
+    with pytest.raises(BadFile, match=r"line \d+, column \d+: .*\\ud[8c][08]0"):
+        parse_bif(RAIN.replace("rain", f'"{name}"'))
+    with pytest.raises(BayesError, match=r"surrogate.*rename it"):
+        bk.write_bif(bk.BayesianNetwork([], {"a": 0.5}), tmp_path / "net.bif", name)
+    assert not (tmp_path / "net.bif").exists()
+
+
 @given(st.text(), st.integers(0, len(RAIN)), st.integers(0, 30))
 def test_any_damage_is_refused_or_read_and_never_a_crash(junk, at, length):
     try:

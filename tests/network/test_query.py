@@ -195,6 +195,15 @@ def test_a_long_query_shows_the_part_around_the_slip():
     assert shown[pointer.index("^")] == ")"
 
 
+def test_more_than_a_thousand_parentheses_are_refused_at_once_with_their_place():
+    for n in (1_001, 100_000):
+        for statement in ("(" * n, "(" * n + "A = 0" + ")" * n, "not (" * n + "A = 0"):
+            start = time.process_time()
+            with pytest.raises(QueryError, match="more than 1,000 parentheses are open here"):
+                parse(f"P({statement})")
+            assert time.process_time() - start < 5  # milliseconds on a quiet machine
+
+
 @pytest.mark.slow
 def test_ten_thousand_terms_and_a_thousand_parentheses_work():
     start = time.process_time()

@@ -11,7 +11,8 @@
                | name                                        a boolean column that is true
 
 Names and values are plain words or stand in quotes, double or single. Nothing is ever evaluated as Python; a statement
-is a tree of three kinds of nodes, and neither its length nor its depth is limited.
+is a tree of three kinds of nodes. Its length is not limited; at most 1,000 parentheses
+stand within one another.
 
 >>> question = parse('P(wealth = rich | gender = female and hours_worked = ">40.5")')
 >>> question.event.column, question.condition.kind, question.columns
@@ -44,6 +45,7 @@ from bayeskit.typing import Array, Bools
 
 COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 COMPARISONS = {operator: operator for operator in COMPARE} | {"==": "=", "≠": "!=", "≤": "<=", "≥": ">="}
+MOST_OPEN = 1_000  # parentheses within one another
 BINDS = {",": 1, "or": 2, "and": 3, "not": 4}
 TOKEN = re.compile(
     r"""\s*(?: (?P<text> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
@@ -293,21 +295,20 @@ def parse_statement(text: str) -> ProbabilityQuery:
 class _QueryParser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = list(_tokens(text))
-        self.i = 0
-
-    @property
-    def now(self) -> QueryToken:
-        return self.tokens[self.i]
+        self.tokens = _tokens(text)  # read as the parser goes, so that an error ends a long text at once
+        self.now = next(self.tokens)
+        self.following = next(self.tokens, self.now)
 
     def take(self) -> QueryToken:
-        self.i += 1
-        return self.tokens[self.i - 1]
+        taken, self.now = self.now, self.following
+        self.following = next(self.tokens, self.now)
+        return taken
 
     def accept(self, *words: str) -> bool:
         """Take a token if it is one of these."""
         accepted = self.now.is_(*words)
-        self.i += accepted
+        if accepted:
+            self.take()
         return accepted
 
     def expect(self, sign: str, what: str) -> None:
@@ -345,17 +346,22 @@ class _QueryParser:
         """Parse one side by operator precedence, without recursion."""
         done: list[Statement] = []
         waiting: list[QueryToken] = []
+        n_open = 0
         if self.now.is_("|", ")") or self.now.kind == "end":
             raise error(self.text, self.now.at, f"{what} is empty")
         while True:
             while self.now.is_("not", "("):
                 waiting.append(self.take())
+                n_open += waiting[-1].content == "("
+                if n_open > MOST_OPEN:
+                    raise error(self.text, waiting[-1].at, f"more than {MOST_OPEN:,} parentheses are open here")
             done.append(self.comparison())
-            while self.now.is_(")") and any(token.content == "(" for token in reversed(waiting)):
+            while self.now.is_(")") and n_open:
+                n_open -= 1
                 while waiting[-1].content != "(":
                     _reduce(done, waiting.pop())
                 waiting.pop()
-                self.i += 1
+                self.take()
             if not self.now.is_("and", "or", ","):
                 break
             joint = self.take()
@@ -373,9 +379,11 @@ class _QueryParser:
         if self.now.kind == "sign" and self.now.content in COMPARISONS:
             op = COMPARISONS[self.take().content]
             return ColumnComparison(name.content, op, (self.value(),), name.at)
-        negated = self.now.is_("not") and self.tokens[self.i + 1].is_("in")
+        negated = self.now.is_("not") and self.following.is_("in")
         if negated or self.now.is_("in"):
-            self.i += 1 + negated
+            if negated:
+                self.take()
+            self.take()
             return ColumnComparison(name.content, "not in" if negated else "in", self.values(), name.at)
         if self.accept("is"):
             negated = self.accept("not")
